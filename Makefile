@@ -1,4 +1,4 @@
-# make demo    builds bundles of fourteen sample regions, verifies and serves them once, and reconciles a fake shop
+# make demo    builds bundles of fourteen sample regions, verifies and serves them once, and reconciles generated purchases
 # make test    installs what the tests need, and runs all but the slow ones; before the summary it lists what was not tried, and how to try it
 # make test-long  runs the slow tests that make test leaves out: kills, builds of sample regions, one case of each browser test, schemathesis
 # make test-clients  runs all cases of the tests with real clients: GDAL, Chromium, and QGIS, which it installs; pictures of the pages go to .build/screenshots

@@ -95,7 +95,7 @@ let package = Package(
     .target(
       name: "TileIndex",
       dependencies: [
-        "Support", "CSQLite", "CSystemShim", "CZlib",
+        "Support", "CSQLite", "CSystemShim",
         .target(name: "CExpat", condition: .when(platforms: [.linux])),
       ],
       swiftSettings: strict),
@@ -105,7 +105,7 @@ let package = Package(
     .target(name: "Gazetteer", dependencies: ["Support", "TileIndex"], swiftSettings: strict),
     .target(
       name: "TileImage",
-      dependencies: ["Support", "TileIndex", "CPNGShim", "CJPEGShim", "CWebP", "CDeflate", "CZlib"],
+      dependencies: ["Support", "TileIndex", "CPNGShim", "CJPEGShim", "CWebP", "CDeflate"],
       swiftSettings: strict),
     // Separate from TileServe, so that an app can embed the cache without a server and without codecs.
     .target(name: "TilePrefetch", dependencies: ["TileIndex", "MemoryPressure"], swiftSettings: strict),
@@ -200,7 +200,7 @@ let package = Package(
     .target(
       name: "MapStoreServer",
       dependencies: [
-        "Support", "TileIndex", "RegionCatalog", "Gazetteer", "PurchaseLedger", "MapStoreWire", "CZlib",
+        "Support", "TileIndex", "RegionCatalog", "Gazetteer", "PurchaseLedger", "MapStoreWire",
         .product(name: "Hummingbird", package: "hummingbird"),
         .product(name: "HummingbirdCore", package: "hummingbird"),
         .product(name: "HTTPTypes", package: "swift-http-types"),
@@ -274,14 +274,15 @@ let package = Package(
     .testTarget(
       name: "TileIndexTests",
       dependencies: [
-        "Support", "TileIndex", "TestSupport", "CSQLite", "CZlib",
+        "Support", "TileIndex", "TestSupport", "CSQLite",
       ],
       swiftSettings: strict),
     .testTarget(
       name: "RegionCatalogTests", dependencies: ["Support", "RegionCatalog", "TileIndex", "TestSupport"],
       swiftSettings: strict),
     .testTarget(
-      name: "GazetteerTests", dependencies: ["Support", "Gazetteer", "TileIndex", "TestSupport"], swiftSettings: strict),
+      name: "GazetteerTests", dependencies: ["Support", "Gazetteer", "TileIndex", "TestSupport"],
+      swiftSettings: strict),
     .testTarget(
       name: "TileImageTests", dependencies: ["TileImage", "TileIndex", "TestSupport"],
       swiftSettings: strict),

@@ -3,7 +3,7 @@
 #
 #   BENCH_SECONDS      of one measurement (10)      BENCH_ROUNDS       rounds, of which medians are printed (3)
 #   BENCH_CONNECTIONS  (64)                         BENCH_PURCHASES    that are posted (20000; 5000 or more)
-#   BENCH_SCRATCH      where the shop is put (/tmp)
+#   BENCH_SCRATCH      the folder of the map store's files (/tmp)
 set -euo pipefail
 cd "$(dirname "$0")/.."
 scripts=$(pwd)/scripts
@@ -45,7 +45,7 @@ verdict() {
   }'; then failed=1; fi
 }
 
-echo "a shop of 170 regions, $purchases signed purchases ..."
+echo "a map store of 170 regions, $purchases signed purchases ..."
 "$bench" prepare "$work" "$purchases"
 
 start_mapstore() {
@@ -182,7 +182,7 @@ result=$("$bench" buy "$work" "${port[mapstore]}" "$connections")
 echo "$result $(($(cpu "${pid[mapstore]}") - before))" |
   awk '{ printf "%.0f %.1f %.1f %.1f %d\n", $2 / $3 * 1e6, $4 / 1e3, $5 / 1e3, $7 / $2, $6 }' >"$work/purchases"
 read -r rate p50 p99 each errors <"$work/purchases"
-echo "  CPU per purchase $each us, p50 $p50 ms, p99 $p99 ms, $errors not booked"
+echo "  CPU per purchase $each us, p50 $p50 ms, p99 $p99 ms, $errors not recorded"
 [ "$errors" = 0 ] || failed=1
 verdict "purchases" "$rate" least 1000 "a second"
 # Killed, so that what is there was on the disk when it was answered, as far as the process goes.

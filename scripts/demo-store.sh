@@ -1,6 +1,6 @@
 #!/bin/sh
-# A store and its customers over an existing catalogue: demo-store.sh CATALOGUE. All files are in CATALOGUE/.store,
-# which is made anew each time.
+# A map store and its customers over an existing catalogue: demo-store.sh CATALOGUE. All files are in CATALOGUE/.store,
+# which is recreated each time.
 #
 # Two people buy; a download is killed and resumed; a second phone installs everything without payment; a purchase is
 # refunded; a new edition arrives as a patch; at the end the files are compared byte for byte, and the ledger with the
@@ -15,7 +15,7 @@ large=rocky-mountain-np
 renewed=estes-park
 for id in $large $renewed; do
   grep -q "\"id\":\"$id\"" "$out/catalogue.json" || {
-    echo "the shop's story is left out: it needs $id in the catalogue"
+    echo "the map store is not shown: it needs $id in the catalogue"
     exit 0
   }
 done
@@ -46,7 +46,7 @@ phone() {
   MAPSTORE_PASSWORD="a long password" "$mapstore" client "$verb" --folder "$work/$phone" "$@"
 }
 
-# --- the shop: a catalogue, a ledger, keys, and a fake app store that only this shop trusts
+# --- the map store: a catalogue, a ledger, keys, and a fake app store that only this map store trusts
 cp -R "$out"/catalogue.json "$out"/*.mbtiles "$out"/*.png "$out"/.tilecut "$work/catalogue/"
 bundle=org.example.maps
 quiet "the ledger" "$ledger" init --ledger "$work/ledger.sqlite"
@@ -67,11 +67,11 @@ while [ -z "$url" ] && [ "$tries" -lt 300 ] && kill -0 "$server" 2>/dev/null; do
   tries=$((tries + 1))
 done
 cat "$log"
-[ -n "$url" ] || fail "the shop did not open"
+[ -n "$url" ] || fail "the map store did not start"
 curl -sS -f -o "$work/page.html" "$url/catalogue" || fail "there is no catalogue page"
-curl -sS -f "$url/v1/catalogue?q=longs" | grep -q '"places":' && echo "a search for \"longs\" finds the regions that Longs Peak lies in"
+curl -sS -f "$url/v1/catalogue?q=longs" | grep -q '"places":' && echo "a search for \"longs\" finds the regions that contain Longs Peak"
 
-# --- two people buy; the app store's purchases are booked before they are finished with
+# --- two people buy; the map store records purchases before the app store considers them finished
 others=$(sed -n 's/^.*"id":"\([^"]*\)","productId".*$/\1/p' "$out/catalogue.json" | grep -vx -e $large -e $renewed | head -n 3)
 returned=$(echo "$others" | head -n 1)
 ids="$others $large $renewed"
@@ -83,10 +83,10 @@ quiet "bert's purchases" phone bert buy --store-key "$work/appstore" $renewed $l
 # shellcheck disable=SC2086
 echo "anna buys $(echo $ids | sed 's/ /, /g'); bert buys $renewed, $large"
 quiet "a second attempt" phone anna buy --store-key "$work/appstore" $large
-grep -q "nothing was bought" "$work/last.log" || fail "what anna owns could be bought again"
-echo "anna asks for $large once more: nothing is bought twice"
+grep -q "nothing was bought" "$work/last.log" || fail "a region that anna owns could be bought again"
+echo "anna buys $large again: nothing is charged twice"
 
-# --- a download is cut off by kill -9 and goes on from the bytes on the disk
+# --- a download is interrupted by kill -9 and continues from the bytes on the disk
 MAPSTORE_PASSWORD=- "$mapstore" client get "$large" --folder "$work/anna" --piece 64kB --rate 400kB --progress none >"$work/last.log" 2>&1 &
 app=$!
 tries=0
@@ -105,58 +105,58 @@ before=$(curl -sS "$url/metrics" | sed -n 's/^mapstore_file_bytes_total //p')
 quiet "anna's download" phone anna sync --progress none
 after=$(curl -sS "$url/metrics" | sed -n 's/^mapstore_file_bytes_total //p')
 whole=$(wc -c <"$work/anna/$large.mbtiles" | tr -d ' ')
-[ $((after - before)) -lt "$whole" ] || fail "the download began anew"
-echo "it goes on with the next sync: $((after - before)) of $whole bytes had still to be sent"
+[ $((after - before)) -lt "$whole" ] || fail "the download started from the beginning"
+echo "the next sync continues it: $((after - before)) of $whole bytes are sent"
 for person in anna bert; do quiet "$person's regions" phone $person sync --all --progress none; done
 
-# --- money back, and a second phone
+# --- a refund, and a second phone
 # shellcheck disable=SC2086
 quiet "the refund" phone anna refund --store-key "$work/appstore" $returned
-phone anna library | grep -q "^$returned .*revoked" || fail "$returned is not taken back"
-echo "the store gives anna's money back for $returned, and tells the shop: it is revoked"
+phone anna library | grep -q "^$returned .*revoked" || fail "$returned is not revoked"
+echo "the app store refunds anna's $returned and notifies the map store, which revokes it"
 quiet "anna's second phone" phone anna-two login anna --server "$url"
 quiet "anna's second phone" phone anna-two sync --all --progress none
-[ ! -e "$work/anna-two/$returned.mbtiles" ] || fail "the second phone has what was given back"
+[ ! -e "$work/anna-two/$returned.mbtiles" ] || fail "the second phone has the refunded region"
 echo "anna's second phone signs in and has her $(find "$work/anna-two" -name '*.mbtiles' | wc -l | tr -d ' ') regions, without paying"
 
 # --- a new edition, by patch
 ln -s "$(pwd)"/sample-regions/* "$work/"
 rm "$work/regions.json"
-# A little more of the east: what lies in the west stays as it is.
+# Extends the region to the east; tiles in the west stay unchanged.
 sed -e "s|\"id\": \"$renewed\",|& \"edition\": \"2026.2\",|" -e 's|-105.56, 40.33, -105.45, 40.42|-105.56, 40.33, -105.44, 40.42|' sample-regions/regions.json >"$work/regions.json"
 # shellcheck disable=SC2086
 quiet "the new edition" "$tilecut" build "$work/regions.json" -o "$work/catalogue" --patches-from "$work/catalogue" --progress none ${DEMO_REGIONS:+--only $DEMO_REGIONS}
 tries=0
 until phone bert library | grep -q "^$renewed .*update available"; do
   tries=$((tries + 1))
-  [ "$tries" -lt 100 ] || fail "the shop does not know the new edition"
+  [ "$tries" -lt 100 ] || fail "the map store does not know the new edition"
   sleep 0.2
 done
 patch=$(find "$work/catalogue" -name "$renewed-2026.2.from-2026.1.patch")
 [ -n "$patch" ] || fail "there is no patch for $renewed"
 for phone in bert anna-two; do quiet "the update" phone $phone sync --all --progress none; done
-echo "$renewed has a new edition: a patch of $(wc -c <"$patch" | tr -d ' ') bytes leads there, the whole has $(wc -c <"$work/catalogue/$renewed-2026.2.mbtiles" | tr -d ' ')"
+echo "$renewed has a new edition: the patch has $(wc -c <"$patch" | tr -d ' ') bytes, the bundle $(wc -c <"$work/catalogue/$renewed-2026.2.mbtiles" | tr -d ' ')"
 
-# --- at the end: files, and books
+# --- at the end: the files, and the ledger against the app store
 count=0
 for phone in bert anna-two; do
   for file in "$work/$phone"/*.mbtiles; do
     id=$(basename "$file" .mbtiles)
     edition=2026.1
     [ "$id" != "$renewed" ] || edition=2026.2
-    cmp "$file" "$work/catalogue/$id-$edition.mbtiles" || fail "$phone's $id is not the shop's"
+    cmp "$file" "$work/catalogue/$id-$edition.mbtiles" || fail "$phone's $id differs from the catalogue's"
     count=$((count + 1))
   done
 done
 [ "$count" -gt 3 ] || fail "only $count regions are installed"
-echo "$count installed regions on two phones: byte for byte the shop's"
+echo "$count installed regions on two phones: byte for byte those of the catalogue"
 kill $server
-wait $server || fail "the shop did not end in order"
+wait $server || fail "the map store did not end orderly"
 server=""
-believing="--ledger $work/ledger.sqlite --root-certificate $work/appstore.root.der --bundle-id $bundle"
+identity="--ledger $work/ledger.sqlite --root-certificate $work/appstore.root.der --bundle-id $bundle"
 # shellcheck disable=SC2086
-"$ledger" verify $believing | tail -n 2
+"$ledger" verify $identity | tail -n 2
 # shellcheck disable=SC2086
-"$ledger" reconcile --store "$work/appstore.book.jsonl" $believing | tail -n 3
+"$ledger" reconcile --store "$work/appstore.sales.jsonl" $identity | tail -n 3
 find "$work" -type l -exec rm {} +
 rm -rf "$work/catalogue" "$work/anna" "$work/bert" "$work/anna-two"

@@ -69,6 +69,6 @@ if [ -x "$ledger" ] && [ -x "$mapstore" ] && command -v curl >/dev/null; then
   echo
   TILECUT=$tilecut PURCHASE_LEDGER=$ledger MAPSTORE=$mapstore scripts/demo-store.sh "$out"
   echo
-  echo "to look at the shop, with a map of what its regions cover: $mapstore serve --catalogue $out --ledger $out/.store/ledger.sqlite, then http://127.0.0.1:8090/catalogue"
+  echo "to see the map store, with a map of its regions: $mapstore serve --catalogue $out --ledger $out/.store/ledger.sqlite, then http://127.0.0.1:8090/catalogue"
 fi
 echo "to look at the maps: $tileserve $out, then http://127.0.0.1:8080/"

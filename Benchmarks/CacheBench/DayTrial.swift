@@ -47,9 +47,8 @@ enum DayTrial {
   }
 
   private static func verdict(_ name: String, _ value: Double, _ most: Double) {
-    print(
-      "\(name): \(String(format: "%.2f", value)) (at most \(String(format: "%g", most)): \(value <= most ? "ok" : "NOT MET"))"
-    )
+    let verdict = value <= most ? "ok" : "NOT MET"
+    print("\(name): \(String(format: "%.2f", value)) (at most \(String(format: "%g", most)): \(verdict))")
   }
 }
 

@@ -51,10 +51,12 @@ struct BenchShop {
     try write(path) { index in
       let fact = purchase(index)
       return Array(
-        ("{\"productId\":\"\(fact.productID ?? "")\",\"purchaseToken\":\"token-\(index)\",\"packageName\":\"\(Self.packageName)\","
-          + "\"evidence\":{\"kind\":\"androidpublisher#productPurchase\",\"purchaseTimeMillis\":\"\(fact.purchaseDate)\","
-          + "\"purchaseState\":0,\"consumptionState\":0,\"orderId\":\"GPA.3300-\(fact.transactionID)\",\"acknowledgementState\":1,"
-          + "\"obfuscatedExternalAccountId\":\"\(Self.token(index % accountCount))\"}}").utf8)
+        """
+        {"productId":"\(fact.productID ?? "")","purchaseToken":"token-\(index)","packageName":"\(Self.packageName)",\
+        "evidence":{"kind":"androidpublisher#productPurchase","purchaseTimeMillis":"\(fact.purchaseDate)",\
+        "purchaseState":0,"consumptionState":0,"orderId":"GPA.3300-\(fact.transactionID)","acknowledgementState":1,\
+        "obfuscatedExternalAccountId":"\(Self.token(index % accountCount))"}}
+        """.utf8)
     }
   }
 
@@ -63,12 +65,15 @@ struct BenchShop {
     try write(path) { index in
       let fact = purchase(index)
       return Array(
-        ("{\"status\":0,\"environment\":\"Production\",\"receipt\":{\"receipt_type\":\"Production\",\"adam_id\":1234567890,"
-          + "\"bundle_id\":\"\(Self.bundleID)\",\"application_version\":\"12\",\"request_date_ms\":\"\(fact.signedDate)\","
-          + "\"receipt_creation_date_ms\":\"\(fact.purchaseDate)\",\"in_app\":[{\"quantity\":\"1\",\"product_id\":\"\(fact.productID ?? "")\","
-          + "\"transaction_id\":\"\(fact.transactionID)\",\"original_transaction_id\":\"\(fact.transactionID)\","
-          + "\"purchase_date_ms\":\"\(fact.purchaseDate)\",\"original_purchase_date_ms\":\"\(fact.purchaseDate)\","
-          + "\"is_trial_period\":\"false\",\"in_app_ownership_type\":\"PURCHASED\"}]}}").utf8)
+        """
+        {"status":0,"environment":"Production","receipt":{"receipt_type":"Production","adam_id":1234567890,\
+        "bundle_id":"\(Self.bundleID)","application_version":"12","request_date_ms":"\(fact.signedDate)",\
+        "receipt_creation_date_ms":"\(fact.purchaseDate)",\
+        "in_app":[{"quantity":"1","product_id":"\(fact.productID ?? "")",\
+        "transaction_id":"\(fact.transactionID)","original_transaction_id":"\(fact.transactionID)",\
+        "purchase_date_ms":"\(fact.purchaseDate)","original_purchase_date_ms":"\(fact.purchaseDate)",\
+        "is_trial_period":"false","in_app_ownership_type":"PURCHASED"}]}}
+        """.utf8)
     }
   }
 

@@ -28,14 +28,14 @@ struct LedgerBench {
       say("making \(count) unsigned answers ...")
       let file = "\(folder)/unsigned.jsonl"
       try shop.writeUnsigned(to: file)
-      try await importing("unsigned, booked", file, into: open("\(folder)/b.sqlite", shop), shop, wanted: 20_000)
+      try await importing("unsigned, recorded", file, into: open("\(folder)/b.sqlite", shop), shop, wanted: 20_000)
       try? FileManager.default.removeItem(atPath: file)
     }
     if stages.contains("answers") {
       say("making \(count) answers of verifyReceipt ...")
       let file = "\(folder)/answers.jsonl"
       try shop.writeAnswers(to: file)
-      try await importing("verifyReceipt, booked", file, into: open("\(folder)/c.sqlite", shop), shop, wanted: 20_000)
+      try await importing("verifyReceipt, recorded", file, into: open("\(folder)/c.sqlite", shop), shop, wanted: 20_000)
     }
     report("peak resident memory of all this", Memory.peakMegabytes, "MB")
   }
@@ -46,7 +46,7 @@ struct LedgerBench {
     say("making \(shop.count) signed transactions ...")
     try shop.writeSigned(to: file)
     let ledger = try open("\(folder)/a.sqlite", shop)
-    try await importing("signed, verified, booked", file, into: ledger, shop, wanted: 8000)
+    try await importing("signed, verified, recorded", file, into: ledger, shop, wanted: 8000)
     try await importing("the same bytes again", file, into: ledger, shop, wanted: 60_000, describesBooked: false)
     try await importing("the same bytes again, each described (--json)", file, into: ledger, shop)
     try await reconcile(ledger, file, shop)
@@ -105,9 +105,8 @@ struct LedgerBench {
     let seconds = (ContinuousClock.now - start) / .seconds(1)
     report("import, \(name)", Double(shop.count) / seconds, "a second", wanted: wanted)
     let processor = (Memory.processorSeconds - before) / Double(shop.count) * 1e6
-    say(
-      "  \(outcomes.map { "\($0.value) \($0.key)" }.sorted().joined(separator: ", ")); \(text(processor)) us of processor each"
-    )
+    let counts = outcomes.map { "\($0.value) \($0.key)" }.sorted().joined(separator: ", ")
+    say("  \(counts); \(text(processor)) us of processor each")
   }
 
   private static func reconcile(_ ledger: Ledger, _ file: String, _ shop: BenchShop) async throws {
@@ -129,7 +128,10 @@ struct LedgerBench {
     for _ in 0..<3 {
       let run = try measured { try Reconciler(ledger: ledger).run(apply: false) }
       say(
-        "reconcile, \(run.value[.matched]) matched: \(text(run.seconds)) s, \(run.value.isAgreed ? "the books agree" : "DIFFERENCES")"
+        """
+        reconcile, \(run.value[.matched]) matched: \(text(run.seconds)) s, \
+        \(run.value.isAgreed ? "no differences" : "DIFFERENCES")
+        """
       )
     }
     report("  peak resident memory of its process", Memory.peakMegabytes, "MB (wanted for a million: 2 s and 200 MB)")

@@ -3,7 +3,7 @@ import Foundation
 import PurchaseLedger
 import Support
 
-/// Generates a shop in a folder: `catalog/`, `ledger.sqlite`, `store.json`, and `signed` with a purchase per line.
+/// Generates a map store in a folder: `catalog/`, `ledger.sqlite`, `store.json`, and `signed` with a purchase per line.
 enum BenchStore {
   static let bundleID = "org.example.maps"
   static let regionCount = 170
@@ -60,9 +60,10 @@ enum BenchStore {
       return """
         {"id":"\(id)","productId":"\(bundleID).\(id)","title":"Region number \
         \(number)","category":"\(number % 3 == 0 ? "park" : "state")",\
-        "bounds":[\(west),\(south),\(west + 15),\(south + 10)],"grid":"WebMercatorQuad","minzoom":0,"maxzoom":12,"format":"png",\
-        "file":"\(id)-2026.1.mbtiles","bytes":\(bytes.count),"sha256":"\(hash)","tileCount":9,"tilesHash":"00","edition":"2026.1",\
-        "priceTier":"tier-1","packs":[],"patches":[]}
+        "bounds":[\(west),\(south),\(west + 15),\(south + 10)],\
+        "grid":"WebMercatorQuad","minzoom":0,"maxzoom":12,"format":"png",\
+        "file":"\(id)-2026.1.mbtiles","bytes":\(bytes.count),"sha256":"\(hash)","tileCount":9,"tilesHash":"00",\
+        "edition":"2026.1","priceTier":"tier-1","packs":[],"patches":[]}
         """
     }
     try write(

@@ -44,7 +44,10 @@ struct Buyers {
     try (acknowledged.joined(separator: "\n") + "\n").write(
       toFile: "\(folder)/acknowledged", atomically: true, encoding: .utf8)
     print(
-      "result \(times.count) \(microseconds) \(times[times.count / 2]) \(times[times.count * 99 / 100]) \(all.reduce(0) { $0 + $1.errors })"
+      """
+      result \(times.count) \(microseconds) \(times[times.count / 2]) \(times[times.count * 99 / 100]) \
+      \(all.reduce(0) { $0 + $1.errors })
+      """
     )
   }
 

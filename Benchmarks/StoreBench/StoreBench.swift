@@ -1,8 +1,8 @@
 import Foundation
 import PurchaseLedger
 
-/// The load generator of scripts/bench-store.sh, which measures `mapstore serve`: a generated shop, its customers and
-/// buyers.
+/// The load generator of scripts/bench-store.sh, which measures `mapstore serve`: a generated map store, its customers
+/// and buyers.
 ///
 ///     StoreBench prepare FOLDER COUNT          a catalogue of 170 regions, one of them of 100 MB; an empty ledger;
 ///                                              COUNT signed purchases, at least 5,000

@@ -20,11 +20,24 @@ enum Seeds {
   static func notifications(of transaction: String) -> [[UInt8]] {
     let head = #""notificationUUID":"002e14d5-51f5-4503-b5a8-c3a1af68eb20","version":"2.0","signedDate":1698148900000"#
     return [
-      "{\"notificationType\":\"REFUND\",\(head),\"data\":{\"bundleId\":\"com.example\",\"appAppleId\":1,\"environment\":\"Production\",\"signedTransactionInfo\":\"\(transaction)\"}}",
+      """
+      {"notificationType":"REFUND",\(head),"data":{"bundleId":"com.example","appAppleId":1,\
+      "environment":"Production","signedTransactionInfo":"\(transaction)"}}
+      """,
       "{\"notificationType\":\"TEST\",\(head),\"data\":{\"bundleId\":\"com.example\",\"environment\":\"Sandbox\"}}",
-      "{\"notificationType\":\"EXTERNAL_PURCHASE_TOKEN\",\(head),\"externalPurchaseToken\":{\"externalPurchaseId\":\"SANDBOX1\"}}",
-      #"{"notification_type":"DID_RENEW","environment":"PROD","bid":"a","unified_receipt":{"latest_receipt_info":[{"transaction_id":"1","product_id":"p","purchase_date_ms":"1698148900000","cancellation_date":"2020-07-14 19:36:40 Etc/GMT"}]}}"#,
-      #"{"version":"1.0","packageName":"a","eventTimeMillis":"1698148900000","oneTimeProductNotification":{"version":"1.0","notificationType":1,"purchaseToken":"t","sku":"p"}}"#,
+      """
+      {"notificationType":"EXTERNAL_PURCHASE_TOKEN",\(head),\
+      "externalPurchaseToken":{"externalPurchaseId":"SANDBOX1"}}
+      """,
+      #"""
+      {"notification_type":"DID_RENEW","environment":"PROD","bid":"a",\#
+      "unified_receipt":{"latest_receipt_info":[{"transaction_id":"1","product_id":"p",\#
+      "purchase_date_ms":"1698148900000","cancellation_date":"2020-07-14 19:36:40 Etc/GMT"}]}}
+      """#,
+      #"""
+      {"version":"1.0","packageName":"a","eventTimeMillis":"1698148900000",\#
+      "oneTimeProductNotification":{"version":"1.0","notificationType":1,"purchaseToken":"t","sku":"p"}}
+      """#,
       #"{"message":{"data":"eyJ2ZXJzaW9uIjoiMS4wIn0=","messageId":"1"},"subscription":"s"}"#,
     ].map { Array($0.utf8) }
   }

@@ -76,7 +76,7 @@ enum GeoJSONGazetteer {
     }
     if let importance = try number("importance") {
       guard (0...1).contains(importance) else {
-        throw malformed("importance", "\(importance) is outside 0 to 1", "1 is for what everybody knows")
+        throw malformed("importance", "\(importance) is outside 0 to 1", "1 is for the best-known places")
       }
       return importance
     }

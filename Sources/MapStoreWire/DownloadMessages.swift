@@ -1,4 +1,4 @@
-// Downloads: the messages that lead to a file, and the fields of HTTP by which it is sent in parts.
+// Downloads: the messages that lead to a file, and the parts of it that a client has.
 
 /// `POST /v1/downloads`: asks for the URL of a file of a region that the account owns.
 public struct DownloadRequest: Sendable, Hashable, Codable {
@@ -52,45 +52,6 @@ public struct DownloadTicket: Sendable, Hashable, Codable {
     self.bytes = bytes
     self.sha256 = sha256
   }
-}
-
-// MARK: - Ranges of bytes
-
-/// What a `Range` field asks of a file (RFC 9110, section 14.2).
-package enum ByteRange: Equatable, Sendable {
-  /// Also for several ranges, other units and unreadable fields, as the specification allows.
-  case whole
-  case part(Range<Int>)
-  /// 416.
-  case unsatisfiable
-
-  package init(_ field: String?, byteCount: Int) {
-    self = .whole
-    guard let field, field.lowercased().hasPrefix("bytes=") else { return }
-    let ends = field.dropFirst(6).split(separator: "-", maxSplits: 1, omittingEmptySubsequences: false)
-    guard ends.count == 2, !field.contains(",") else { return }
-    // A number that is too large for Int lies beyond any file.
-    func number(_ text: Substring) -> Int? { isDecimal(text) ? Int(text) ?? Int.max : nil }
-    switch (ends[0].isEmpty, ends[1].isEmpty) {
-    case (false, true):
-      guard let first = number(ends[0]) else { return }
-      self = first < byteCount ? .part(first..<byteCount) : .unsatisfiable
-    case (false, false):
-      guard let first = number(ends[0]), let last = number(ends[1]), first <= last else { return }
-      self = first < byteCount ? .part(first..<min(last, byteCount - 1) + 1) : .unsatisfiable
-    case (true, false):
-      guard let count = number(ends[1]) else { return }
-      self = count > 0 && byteCount > 0 ? .part(max(0, byteCount - count)..<byteCount) : .unsatisfiable
-    case (true, true): return
-    }
-  }
-
-  /// The field that asks for a range.
-  package static func field(_ range: Range<Int>) -> String { "bytes=\(range.lowerBound)-\(range.upperBound - 1)" }
-}
-
-private func isDecimal(_ text: Substring) -> Bool {
-  !text.isEmpty && text.utf8.allSatisfy { (0x30...0x39).contains($0) }
 }
 
 /// A set of bytes of a file: ranges in ascending order that do not touch.

@@ -50,7 +50,7 @@ import Testing
   }
 
   /// Errors of libraries name the files that they were built from.
-  @Test func noMessageNamesWhereThisWasBuilt() async throws {
+  @Test func messagesHaveNoPathsOfTheBuildMachine() async throws {
     let client = client("https://127.0.0.1:\(store.port)")
     let error = await failure { _ = try await client.region("alps") }
     #expect(error?.message.contains("no secure connection: ") == true, "\(error as Any)")

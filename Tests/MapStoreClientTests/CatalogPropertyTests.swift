@@ -7,8 +7,8 @@ import TileIndex
 
 @testable import MapStoreClient
 
-/// Whatever happens to a folder in whatever order, a bundle on it is one of the shop's editions byte for byte, and in
-/// the end it can be brought to the last one.
+/// After any sequence of operations a bundle in the folder equals a published edition byte for byte, and it can be
+/// updated to the last one.
 @Suite(.ownThread) struct ManagerPropertyTests {
   private enum Act: CaseIterable { case cut, kill, resume, pause, publish, uninstall, damagePart, sync }
 

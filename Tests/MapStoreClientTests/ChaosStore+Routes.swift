@@ -27,7 +27,7 @@ extension ChaosStore {
       if words.starts(with: ["v1", "files"]), words.count == 3 { return try file(words[2], query, head) }
       if name == "POST /v1/sessions" { return try signIn(body) }
       let token = head.headers.first(name: "Authorization")?.split(separator: " ").last.map(String.init)
-      // A session that is over is an error everywhere.
+      // An expired session is an error for every route.
       if let token, !book.withLock({ $0.tokens.contains(token) }) { return problem(401, .unauthorized) }
       if words.starts(with: ["v1", "regions"]), words.count == 3 { return region(words[2], isOwners: token != nil) }
       if name == "GET /v1/grants/key" { return json(GrantKeys(keys: book.withLock { $0.grantKeys })) }

@@ -6,10 +6,10 @@ import Synchronization
 import TestSupport
 import TileIndex
 
-/// A server on loopback that speaks the store's language about a ``SampleShop``, and does to downloads what networks,
-/// proxies and bad servers do.
+/// A server on loopback with the map store's interface over a ``SampleShop``, which fails downloads as networks,
+/// proxies and broken servers do.
 ///
-/// It believes every purchase (the evidence is a product's id), and every session token that it has given out.
+/// It accepts every purchase (the evidence is a product's id), and every session token that it has issued.
 final class ChaosStore: Sendable {
   /// A request for a file.
   struct FileRequest {
@@ -28,18 +28,18 @@ final class ChaosStore: Sendable {
     case cut(Int)
     /// No bytes follow after this many, and the connection stays open.
     case hang(Int)
-    /// `Range` is not looked at.
+    /// `Range` is ignored.
     case wholeFile
-    /// Another range than was asked for.
+    /// Another range than was requested.
     case range(Range<Int>)
     /// A partial answer without `Content-Range`.
     case namelessRange
-    /// The body's byte at this place is another.
+    /// The body's byte at this offset is changed.
     case damage(Int)
     case tag(String)
     case encoding(String)
     case status(Int, retryAfter: String?)
-    /// Something is called before the body's bytes from this place on go out.
+    /// A closure is called before the body's bytes from this offset on are sent.
     case callback(Int, @Sendable () -> Void)
   }
 
@@ -49,18 +49,18 @@ final class ChaosStore: Sendable {
     var refused: Set<String> = []
     /// Bought for another account.
     var others: Set<String> = []
-    /// Shown to their owners only.
+    /// Retired regions, visible to their owners only.
     var retired: Set<String> = []
     var grantKeys: [GrantKey] = []
     var booked: [String] = []
     var tokens: Set<String> = ["first"]
     var requests: [String] = []
     var files: [FileRequest] = []
-    /// What is answered in place of the real answer, by method and path; used up from the front.
+    /// Answers to send instead of the real ones, by method and path, in order.
     var failures: [String: [(status: Int, retryAfter: String?)]] = [:]
     var grants: SignedGrants?
     var linkNumber = 0
-    /// Links that are not taken any more.
+    /// Links that are no longer accepted.
     var deadLinks: Set<Int> = []
     var linksDie = false
   }
@@ -68,7 +68,7 @@ final class ChaosStore: Sendable {
   let shop: SampleShop
   let book = Locked(Book())
   let fault: Locked<@Sendable (FileRequest) -> Fault> = Locked({ _ in .none })
-  /// Makes another answer of the honest one, by method and path.
+  /// Replaces the valid answer, by method and path.
   let lie: Locked<@Sendable (String, ChaosAnswer) -> ChaosAnswer> = Locked({ $1 })
   private let channel: any Channel
   let port: Int
@@ -92,11 +92,11 @@ final class ChaosStore: Sendable {
 
   func stop() { try? channel.close().wait() }
 
-  /// How often a route was asked.
+  /// How often a route was requested.
   func count(_ request: String) -> Int { book.withLock { book in book.requests.count { $0 == request } } }
 }
 
-/// What is sent.
+/// A response.
 struct ChaosAnswer {
   var status = 200
   var headers: [(String, String)] = []
@@ -134,7 +134,7 @@ private final class ChaosHandler: ChannelInboundHandler {
     switch answer.fault {
     case .cut(let count):
       write(answer.body.prefix(count), context)
-      // A close drops what the system has not taken yet.
+      // Closing drops bytes that the system has not buffered yet.
       let channel = context.channel
       context.writeAndFlush(wrapOutboundOut(.body(.byteBuffer(ByteBuffer())))).whenComplete { _ in
         channel.close(promise: nil)

@@ -4,7 +4,7 @@ import RegionCatalog
 import TestSupport
 import TileIndex
 
-/// A device with its folder, and a shop's server that it speaks with.
+/// A device with its folder, and a client of the server.
 final class Device: Sendable {
   let folder: TemporaryFolder
   let store: ChaosStore
@@ -40,13 +40,13 @@ final class Device: Sendable {
     return options
   }
 
-  /// Opens the folder. A folder is let go of when the last reference goes.
+  /// Opens the folder, which is released with the last reference.
   func manager(_ change: (inout OfflineRegionOptions) -> Void = { _ in }) throws -> OfflineRegionManager {
     try OfflineRegionManager(folder: folder.path, options: Self.options(change))
   }
 
-  /// The edition of the installed bundle, by its bytes; nil when there is none, an empty text when it is none of the
-  /// shop's.
+  /// The edition of the installed bundle, by its bytes; nil when there is none, an empty text when it is no published
+  /// edition.
   func edition(_ region: String, of editions: [Catalog.Region]) throws -> String? {
     guard folder.names.contains("\(region).mbtiles") else { return nil }
     let sha256 = try FileHash.sha256(ofFile: folder.file("\(region).mbtiles"))

@@ -6,7 +6,7 @@ import TileIndex
 
 @testable import MapStoreClient
 
-/// From one edition to the next.
+/// Updates from one edition to the next.
 @Suite(.ownThread) struct EditionTests {
   private let shop: SampleShop
   private let store: ChaosStore
@@ -40,7 +40,7 @@ import TileIndex
 
   /// If a patch does not fit the installed edition, the whole bundle is downloaded.
   @Test(arguments: ["base", "patch"])
-  func theWholeIsLoadedWhereThePatchFails(damaged: String) async throws {
+  func theWholeIsDownloadedIfThePatchFails(damaged: String) async throws {
     let manager = try device.manager()
     try await manager.install("alps", from: device.client)
     let next = try shop.publish("alps")
@@ -61,7 +61,7 @@ import TileIndex
     #expect(device.remains == [])
   }
 
-  @Test func withoutAPatchTheWholeIsLoaded() async throws {
+  @Test func withoutAPatchTheWholeIsDownloaded() async throws {
     let manager = try device.manager()
     try await manager.install("alps", from: device.client)
     try shop.publish("alps")
@@ -72,7 +72,7 @@ import TileIndex
     #expect(store.book.withLock { !$0.files.contains { $0.isPatch } })
   }
 
-  /// The shop publishes an edition during a download.
+  /// An edition is published during a download.
   @Test func editionPublishedDuringADownload() async throws {
     let shop = shop
     let first = try #require(shop.region("alps"))
@@ -87,14 +87,14 @@ import TileIndex
         return .cut(60_000)
       }
     }
-    // Links of the old edition end with it.
+    // Links of the old edition become invalid.
     store.book.withLock { $0.linksDie = true }
     let file = try await device.manager { $0.retry.attemptsMax = 3 }.install("alps", from: device.client)
     #expect(["1", "2"].contains(file.edition))
     #expect(try device.edition("alps", of: [first, try #require(shop.region("alps"))]) == file.edition)
   }
 
-  /// Half of the old edition is on the disk when the process ends, and the shop then publishes the next one.
+  /// Half of the old edition is on the disk when the process ends, and then the next one is published.
   @Test func partialDownloadOfAnOldEditionIsDiscarded() async throws {
     store.fault.withLock { $0 = { _ in .cut(60_000) } }
     await #expect(throws: MapStoreError.self) {
@@ -108,7 +108,7 @@ import TileIndex
     #expect(device.remains == [])
   }
 
-  @Test func packsComeOneByOneAndGiveWayToTheWhole() async throws {
+  @Test func packsAreInstalledOneByOneAndReplacedByTheWholeRegion() async throws {
     let region = try shop.publish("coast", packs: true)
     store.book.withLock { _ = $0.owned.insert("coast") }
     let manager = try device.manager()
@@ -164,9 +164,9 @@ import TileIndex
     #expect(try open().installed().map(\.part.pack) == [nil] + new.packs.map(\.file))
   }
 
-  /// Packs give way to those of the new edition that have their ground, and to no others; old ones stay until all of
-  /// the new are there.
-  @Test func packsComeUpToDate() async throws {
+  /// Packs are replaced by those of the new edition that cover the same area, and no others are installed. Old ones
+  /// stay until all new ones are installed.
+  @Test func packsAreUpdated() async throws {
     let old = try shop.publish("coast", packs: true)
     store.book.withLock { _ = $0.owned.insert("coast") }
     let manager = try device.manager { $0.retry.attemptsMax = 1 }
@@ -189,7 +189,7 @@ import TileIndex
     #expect(try await manager.update(from: device.client).isEmpty)
   }
 
-  @Test func wholeRegionsComeUpToDateAndNothingElse() async throws {
+  @Test func onlyInstalledRegionsAreUpdated() async throws {
     try shop.publish("delta")
     store.book.withLock { _ = $0.owned.insert("delta") }
     let manager = try device.manager()
@@ -202,7 +202,7 @@ import TileIndex
     #expect(!device.folder.names.contains("delta.mbtiles"))
   }
 
-  @Test func whatIsRemovedStaysOwned() async throws {
+  @Test func removedRegionsStayOwned() async throws {
     let manager = try device.manager()
     try await manager.install("alps", from: device.client)
     _ = try await manager.sync(with: device.client)
@@ -217,7 +217,7 @@ import TileIndex
     #expect(try manager.regions().first?.status == .ownedInstalled)
   }
 
-  @Test func filesThatOthersTookAwayOrChangedAreNoticed() async throws {
+  @Test func filesRemovedOrChangedByOthersAreNoticed() async throws {
     do {
       let manager = try device.manager()
       try await manager.install("alps", from: device.client)

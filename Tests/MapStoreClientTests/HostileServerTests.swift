@@ -26,7 +26,7 @@ import TileIndex
     #""../precious/other""#, #""/etc/other""#, #""""#, #"".""#, #""a\u0000b""#, #""a\u001b[2Jb""#, #""a\u202eb""#,
     "\"\(String(repeating: "x", count: 300))\"", "5", "null",
   ]
-  /// In what may have several lines.
+  /// In texts that may have several lines.
   private static let longTexts = [#""a\u001b[2Jb""#, #""a\u202eb""#, #""a\u2067b""#, #""a\u0000b""#, #""a\rb""#]
   private static let texts = longTexts + [#""a\nb""#, #""a\tb""#]
   private static let codes = texts + [#""""#, #""a b""#]
@@ -115,7 +115,7 @@ import TileIndex
       Member("GET /v1/account", "id", codes), Member("POST /v1/accounts", "appAccountToken", codes),
     ]
 
-  /// Published once: nothing of it is changed.
+  /// Published once, and not changed.
   private static let shop = Result {
     let shop = try SampleShop()
     _ = try shop.publish("alps", packs: true)
@@ -154,7 +154,7 @@ import TileIndex
     func finish(_ id: String) async throws {}
   }
 
-  /// What answers to routes that the other tests have no use for.
+  /// Answers of routes that the other tests do not use.
   private static let others = [
     page: #"""
     {"regions":[{"id":"alps","productId":"p","title":"A","category":"c","bounds":[0,0,1,1],"minzoom":0,"maxzoom":3,
@@ -165,7 +165,7 @@ import TileIndex
     keys: #"{"keys":[{"keyId":"k","algorithm":"Ed25519","publicKey":"AAAA"}]}"#,
   ]
 
-  /// Has the server change a member of its answers.
+  /// Makes the server change a member of its answers.
   private func change(_ route: String, _ path: String, _ lie: String) {
     store.lie.withLock {
       $0 = { name, honest in
@@ -180,7 +180,7 @@ import TileIndex
     }
   }
 
-  /// Does what asks the route.
+  /// Calls the client so that it requests the route.
   private func ask(_ route: String) async throws {
     let manager = try self.manager()
     switch route {
@@ -215,22 +215,22 @@ import TileIndex
     }
   }
 
-  /// What is honest passes the same way.
+  /// Unchanged answers pass the same checks.
   @Test(arguments: [region, page, library, purchases, tickets, "POST /v1/sessions", "GET /v1/account"])
-  func honestAnswersAreTaken(route: String) async throws {
+  func validAnswersAreAccepted(route: String) async throws {
     change("none", "", "null")
     if route == Self.tickets { store.book.withLock { $0.owned = ["alps", "coast"] } }
     try await ask(route)
   }
 
   /// Names in Arabic and Hebrew have marks of direction.
-  @Test func marksOfDirectionAreTaken() async throws {
+  @Test func directionMarksAreAccepted() async throws {
     change(Self.page, "regions.0.title", #""\u200fירושלים\u200e (J)""#)
     try await ask(Self.page)
     #expect("\u{200f}a\n".escapedForTerminal() == #"\u200fa\n"#)
   }
 
-  /// Times that are signed make sums all the same.
+  /// Signed times are added to others too, which must not overflow.
   @Test(arguments: [
     ("issuedAt", Int64.min), ("issuedAt", .max), ("expiresAt", .min), ("expiresAt", .max), ("since", -1),
   ])
@@ -240,7 +240,8 @@ import TileIndex
     }
     let payload = Array(
       """
-      {"version":1,"accountId":"a","issuedAt":\(name == "issuedAt" ? time : 1),"expiresAt":\(name == "expiresAt" ? time : 2),\
+      {"version":1,"accountId":"a","issuedAt":\(name == "issuedAt" ? time : 1),\
+      "expiresAt":\(name == "expiresAt" ? time : 2),\
       "grants":[{"regionId":"alps","productId":"p","since":\(name == "since" ? time : 1)}]}
       """.utf8)
     let signature = try key.signature(for: SignedGrants.signedBytes(of: payload))
@@ -265,7 +266,7 @@ import TileIndex
     await #expect { try await client.account() } throws: { ($0 as? MapStoreError)?.code == .damaged }
   }
 
-  /// Fields of the answer's head that are no numbers of this world, or another's.
+  /// Header fields with numbers that are invalid, or do not fit the file.
   @Test(arguments: [
     (206, "Content-Range", "bytes 0-9/10"), (206, "Content-Range", "bytes 5-4/10"),
     (206, "Content-Range", "bytes 0--1/-5"),
@@ -274,7 +275,7 @@ import TileIndex
     (200, "Content-Length", "5"), (200, "Content-Length", "-5"), (200, "Content-Length", "99999999999999999999999"),
     (200, "Content-Encoding", "gzip"),
   ])
-  func headsOfFilesAreChecked(status: Int, field: String, value: String) async throws {
+  func headersOfFilesAreChecked(status: Int, field: String, value: String) async throws {
     store.lie.withLock {
       $0 = { name, honest in
         guard name.hasPrefix("GET /v1/files/") else { return honest }
@@ -290,7 +291,7 @@ import TileIndex
     #expect(!FileManager.default.fileExists(atPath: folder.file("maps/device/alps.mbtiles")))
   }
 
-  /// A number that no clock has room for is a long time.
+  /// A number that exceeds every clock counts as a long time.
   @Test(arguments: ["9223372036854775807", "99999999999999999999999", "Fri, 31 Dec 9999 23:59:59 GMT"])
   func aRetryAfterBeyondAllNumbers(value: String) async throws {
     for prefix in ["GET /v1/files/", "GET /v1/regions/"] {
@@ -338,7 +339,7 @@ import TileIndex
     #expect(try files(except: "maps/device") == before)
   }
 
-  /// What an earlier version has kept unchecked is not shown to a server, which may not be able to read the request.
+  /// A token that an earlier version stored unchecked is not sent, because the server might reject the request.
   @Test func aDeviceTokenThatWasKeptIsChecked() async throws {
     let details = SessionDetails(
       token: "t", expiresAt: 1, account: AccountDetails(id: "a", appAccountToken: "b"), deviceToken: "a\u{1b}\n")
@@ -366,7 +367,7 @@ import TileIndex
     #expect(!run.stderr.unicodeScalars.contains { $0.value < 0x20 && $0 != "\n" || $0 == "\u{200f}" }, "\(run)")
   }
 
-  /// The command says so by its status, whichever answer the lie is in.
+  /// The command's exit code says so, whichever answer is invalid.
   @Test(arguments: [
     (["get", "alps"], region, "region.id"), (["get", "alps"], tickets, "sha256"), (["sync"], library, "regions.0.id"),
     (["sync"], grants, "payload"),

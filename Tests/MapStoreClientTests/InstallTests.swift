@@ -6,7 +6,7 @@ import TileIndex
 
 @testable import MapStoreClient
 
-/// Installs over real HTTP, with all that goes wrong on the way.
+/// Installs over real HTTP, with failures of network and server.
 @Suite(.ownThread) struct InstallTests {
   private let shop: SampleShop
   private let store: ChaosStore
@@ -33,13 +33,13 @@ import TileIndex
     #expect(seen.last?.phase == .installed)
     #expect(seen.contains { $0.phase == .verifying })
     #expect(zip(seen, seen.dropFirst()).allSatisfy { $0.bytesDone <= $1.bytesDone })
-    // A second install has nothing to load.
+    // A second install downloads nothing.
     let requests = store.book.withLock { $0.files.count }
     #expect(try await manager.install("alps", from: device.client) == file)
     #expect(store.book.withLock { $0.files.count } == requests)
   }
 
-  /// What a server does at its first answers, before it behaves.
+  /// The faults of a server's first answers.
   static let troubles: [(String, [ChaosStore.Fault])] = [
     ("cut at once", [.cut(0), .cut(0)]),
     ("cut within a piece", [.cut(1000), .cut(1)]),
@@ -59,7 +59,7 @@ import TileIndex
   ]
 
   @Test(arguments: troubles)
-  func arrivesWhateverHappens(name: String, faults: [ChaosStore.Fault]) async throws {
+  func aDownloadSurvivesEveryFault(name: String, faults: [ChaosStore.Fault]) async throws {
     let left = Locked(faults)
     store.fault.withLock { $0 = { _ in left.withLock { $0.isEmpty ? .none : $0.removeFirst() } } }
     let device = try Device(store, idleMax: name == "hangs" ? 0.5 : 20)
@@ -82,7 +82,7 @@ import TileIndex
     #expect(files[1].ifRange == "\"\(region.sha256)\"")
   }
 
-  /// What an earlier process has loaded is compared with its checksums; only what differs is fetched again.
+  /// The bytes of an earlier process are compared with their checksums; only differing pieces are fetched again.
   @Test func damagedPiecesAreFetchedAgain() async throws {
     store.fault.withLock { $0 = { _ in .hang(80_000) } }
     let device = try Device(store, idleMax: 2)
@@ -105,7 +105,7 @@ import TileIndex
     #expect(ranges[1] == "bytes=80000-\(region.bytes - 1)", "\(ranges)")
   }
 
-  @Test func aServerWhoseFileIsNeverRightIsReported() async throws {
+  @Test func aServerWithAWrongFileIsReported() async throws {
     store.fault.withLock { $0 = { _ in .damage(4321) } }
     let device = try Device(store)
     await #expect { try await device.manager().install("alps", from: device.client) } throws: {
@@ -114,7 +114,7 @@ import TileIndex
     #expect(!device.folder.names.contains("alps.mbtiles"))
   }
 
-  @Test func aServerThatGivesUpIsReportedAndWhatCameStays() async throws {
+  @Test func aFailingServerIsReportedAndReceivedBytesStay() async throws {
     store.fault.withLock { $0 = { $0.number == 1 ? .hang(50_000) : .status(503, retryAfter: nil) } }
     let device = try Device(store, idleMax: 2)
     let manager = try device.manager()
@@ -155,7 +155,7 @@ import TileIndex
     }
   }
 
-  @Test func whatIsNotOwnedIsNotLoaded() async throws {
+  @Test func regionsThatAreNotOwnedAreNotDownloaded() async throws {
     store.book.withLock { $0.owned = [] }
     let device = try Device(store)
     await #expect { try await device.manager().install("alps", from: device.client) } throws: {
@@ -166,7 +166,7 @@ import TileIndex
     }
   }
 
-  @Test func aSessionThatIsOverIsRenewedOrReported() async throws {
+  @Test func anExpiredSessionIsRenewedOrReported() async throws {
     store.book.withLock { $0.tokens = [] }
     let silent = try Device(store)
     await #expect { try await silent.manager().install("alps", from: silent.client) } throws: {

@@ -7,8 +7,8 @@ import TileIndex
 
 @testable import MapStoreClient
 
-/// A device's process that is killed (-9) at any instant: each region is there in its old or its new edition, and what
-/// was loaded counts.
+/// A device's process is killed (-9) at any instant: each region stays in its old or its new edition, and downloaded
+/// bytes are kept.
 @Suite(.ownThread) struct KillTests {
   private let shop: SampleShop
   private let store: ChaosStore
@@ -31,7 +31,7 @@ import TileIndex
   func atEveryStep(step: InstallStep, isUpdate: Bool) async throws { try await onThread { try killAt(step, isUpdate) } }
 
   private func killAt(_ step: InstallStep, _ isUpdate: Bool) throws {
-    // Only a patch is applied.
+    // Only the patch is applied.
     guard isUpdate || step != .patched else { return }
     let device = try Device(store)
     if isUpdate {
@@ -50,13 +50,13 @@ import TileIndex
     #expect(again.status == 0, "\(again)")
     #expect(try device.edition("alps", of: editions) == goal)
     #expect(device.remains == [])
-    // What was on the disk and noted is not loaded again.
+    // Recorded bytes on the disk are not downloaded again.
     let files = store.book.withLock { $0.files }
     switch step {
     case .planned: #expect(files.count == 1)
     case .pieceRecorded:
       let first = files.first?.range?.dropFirst("bytes=".count).split(separator: "-").first.flatMap { Int($0) }
-      // A patch may be less than a piece, and then nothing of it is missing.
+      // A patch may be smaller than a piece; then it is complete or missing.
       #expect(first.map { $0 >= (isUpdate ? 16_384 : 3 * 16_384) } ?? (isUpdate && files.isEmpty), "\(files)")
     default: #expect(files.isEmpty, "\(step): \(files)")
     }

@@ -8,7 +8,7 @@ import TileIndex
 
 @testable import MapStoreClient
 
-/// Ownership without network: signed, limited in time, and not fooled by a clock.
+/// Ownership without network: signed, limited in time, and protected against a changed clock.
 @Suite(.ownThread) struct OfflineTests {
   private let key = Curve25519.Signing.PrivateKey()
   private let shop: SampleShop
@@ -83,14 +83,14 @@ import TileIndex
       try await give(try signed(), to: manager)
       #expect(try manager.isUsable("alps", at: Self.issued + 29 * Self.day))
     }
-    // The greatest time outlives the process.
+    // The latest time is stored.
     let manager = try manager()
     #expect(try manager.usability(of: "alps", at: Self.issued + 10 * Self.day) == .clockSetBack(by: 19 * Self.day))
-    // A little is no crime, and gains nothing.
+    // A small difference is tolerated, and extends nothing.
     #expect(try manager.isUsable("alps", at: Self.issued + 28 * Self.day + Self.day / 2))
     #expect(try manager.usability(of: "alps", at: Self.issued + 31 * Self.day) == .expired(Self.issued + 30 * Self.day))
     #expect(try !manager.isUsable("alps", at: Self.issued + 30 * Self.day - 1))
-    // Only the server helps.
+    // Only the server can correct it.
     try await give(try signed(issued: Self.issued + 5 * Self.day), to: manager)
     #expect(try manager.isUsable("alps", at: Self.issued + 5 * Self.day))
   }
@@ -120,12 +120,12 @@ import TileIndex
     #expect(try manager.isUsable("alps"))
     try await manager.belong(to: "b")
     #expect(try manager.usability(of: "alps") == .unknown)
-    // Put there by hand.
+    // Copied by hand.
     try manager.state.set("grants", String(decoding: try WireJSON.encode(try signed()), as: UTF8.self))
     #expect(try manager.usability(of: "alps") == .notOwned)
   }
 
-  /// A state file of before products were noted by themselves.
+  /// A state file of version 1, which has no table of products.
   @Test func productsOfTheFirstVersion() async throws {
     store.book.withLock { $0.owned = ["alps"] }
     do {
@@ -137,7 +137,7 @@ import TileIndex
     #expect(try manager().regions().map(\.id) == ["alps"])
   }
 
-  /// A clock that was wrong by years once must not lock the maps for years.
+  /// A clock that was once years ahead must not lock the maps for years.
   @Test func aClockThatWasTooFarAheadIsForgivenByTheServer() async throws {
     let manager = try manager()
     try await give(try signed(), to: manager)
@@ -147,7 +147,7 @@ import TileIndex
     #expect(try manager.isUsable("alps", at: Self.issued + Self.day))
   }
 
-  @Test func whatIsNotTheServersIsRefused() async throws {
+  @Test func grantsThatDoNotVerifyAreRefused() async throws {
     let manager = try manager()
     try await give(try signed(), to: manager)
     let good = try signed()
@@ -163,7 +163,7 @@ import TileIndex
     ]
     for (name, grants) in bad {
       await #expect("\(name)") { try await give(grants, to: manager) } throws: {
-        // What is no base64 is none of the server's messages.
+        // An invalid base64 text is not a message of the server.
         ($0 as? MapStoreError)?.code == (name == "no base64" ? .damaged : .grant)
       }
       #expect(try manager.isUsable("alps", at: Self.issued + Self.day), "\(name)")
@@ -171,8 +171,7 @@ import TileIndex
     }
   }
 
-  /// The server signs with another key from some day on: an app that fetches keys asks once, one that has them built in
-  /// takes no other.
+  /// The server changes its key: an app that fetches keys requests them once, one with built-in keys accepts no other.
   @Test(arguments: [true, false])
   func keysRotate(isFetching: Bool) async throws {
     let kept = Locked<[GrantKey]>([])
@@ -183,14 +182,14 @@ import TileIndex
     store.book.withLock { $0.grantKeys = [Self.published(new, as: "k2")] }
     let next = try signed(["alps", "coast"], issued: Self.issued + 1, key: new, keyID: "k2")
     if isFetching {
-      // One that was issued earlier gains nothing by a new key.
+      // A document that was issued earlier is refused with a new key too.
       let older = try signed(["alps", "coast"], issued: Self.issued - 1, key: new, keyID: "k2")
       await #expect { try await give(older, to: manager) } throws: { ($0 as? MapStoreError)?.code == .grant }
       #expect(kept.withLock { $0.isEmpty } && store.count("GET /v1/grants/key") == 1)
       try await give(next, to: manager)
       #expect(kept.withLock { $0.map(\.keyId) } == ["k2"] && store.count("GET /v1/grants/key") == 2)
       #expect(try manager.isUsable("coast", at: Self.issued + Self.day))
-      // Known by now.
+      // The key is known now.
       try await give(try signed(issued: Self.issued + 2, key: new, keyID: "k2"), to: manager)
       #expect(store.count("GET /v1/grants/key") == 2)
       // A key that the server does not publish either.
@@ -203,7 +202,7 @@ import TileIndex
     #expect(try manager.isUsable("alps", at: Self.issued + Self.day))
   }
 
-  /// Whoever edits the state file gets nothing.
+  /// Editing the state file grants nothing.
   @Test func aChangedStateFileGrantsNothing() async throws {
     let manager = try manager()
     try await give(try signed(), to: manager)

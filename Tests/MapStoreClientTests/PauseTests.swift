@@ -22,7 +22,7 @@ import TileIndex
     store.fault.withLock { $0 = { $0.number == 1 ? .hang(90_000) : .none } }
   }
 
-  /// Starts an install and waits until it has so much.
+  /// Starts an install and waits until it has received so many bytes.
   private func start(_ manager: OfflineRegionManager, until bytes: Int) async throws -> Task<InstalledFile, any Error> {
     let done = Locked(0)
     let client = device.client
@@ -54,14 +54,14 @@ import TileIndex
     #expect(try manager.regions().flatMap(\.downloads).map(\.isPaused) == [true])
   }
 
-  @Test func pausedUntilSomebodyAsks() async throws {
+  @Test func pausedDownloadWaitsForInstall() async throws {
     let manager = try device.manager()
     let task = try await start(manager, until: 90_000)
     try await manager.pause("alps")
     await #expect { try await task.value } throws: { ($0 as? MapStoreError)?.code == .paused }
     let way = try #require(try manager.regions().first?.downloads.first)
     #expect(way.isPaused && way.bytesDone == 90_000)
-    // A sync leaves it alone.
+    // A sync does not continue it.
     #expect(try await manager.sync(with: device.client).resumed.isEmpty)
     let file = try await manager.install("alps", from: device.client)
     #expect(file.sha256 == region.sha256)
@@ -101,7 +101,7 @@ import TileIndex
     #expect(try manager.regions().isEmpty)
   }
 
-  @Test func aSyncDropsWhatIsOwnedNoMore() async throws {
+  @Test func aSyncDropsRegionsThatAreNoLongerOwned() async throws {
     let manager = try device.manager()
     let task = try await start(manager, until: 90_000)
     task.cancel()

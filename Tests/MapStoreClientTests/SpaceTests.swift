@@ -7,7 +7,7 @@ import TileIndex
 
 @testable import MapStoreClient
 
-/// Room on the disk, and the folder's quota.
+/// Space on the disk, and the folder's quota.
 @Suite(.ownThread) struct SpaceTests {
   private let shop: SampleShop
   private let store: ChaosStore
@@ -30,7 +30,7 @@ import TileIndex
     }
   }
 
-  @Test func nothingBeginsWithoutRoom() async throws {
+  @Test func noDownloadBeginsWithoutSpace() async throws {
     let bytes = try #require(shop.region("alps")).bytes
     let free = Locked(bytes - 1)
     let manager = try device.manager { $0.freeBytes = { _ in free.withLock { $0 } } }
@@ -41,7 +41,7 @@ import TileIndex
     try await manager.install("alps", from: device.client)
   }
 
-  /// A patch needs room for itself and for what it makes; where there is none, the whole may still fit.
+  /// A patch needs space for itself and its result; without it the whole bundle may still fit.
   @Test func aPatchNeedsMoreRoomThanTheWhole() async throws {
     let free = Locked(Int.max / 2)
     let manager = try device.manager { $0.freeBytes = { _ in free.withLock { $0 } } }
@@ -58,7 +58,7 @@ import TileIndex
     #expect(store.book.withLock { $0.files.last?.isPatch } == true)
   }
 
-  @Test func theQuotaNamesWhatWasNotUsedForTheLongestTime() async throws {
+  @Test func theQuotaErrorSuggestsTheLeastRecentlyUsed() async throws {
     let sizes = ["alps", "coast", "delta"].map { shop.region($0)!.bytes }
     let time = Locked<Int64>(1_000_000)
     let manager = try device.manager {
@@ -82,7 +82,7 @@ import TileIndex
     try await manager.install("delta", from: device.client)
   }
 
-  /// Two at once must not each believe that the room is theirs.
+  /// Two simultaneous installs must not both count on the same space.
   @Test func downloadsUnderWayCount() async throws {
     let sizes = ["alps", "coast"].map { shop.region($0)!.bytes }
     store.fault.withLock { $0 = { _ in .hang(50_000) } }
@@ -97,7 +97,7 @@ import TileIndex
     #expect(await failure { try await manager.install("coast", from: device.client) }?.code == .unreachable)
   }
 
-  @Test func theSystemSaysHowMuchIsFree() throws {
+  @Test func freeSpaceIsReadFromTheSystem() throws {
     #expect(try DiskSpace.freeBytes(device.folder.path) > 0)
     #expect(throws: FileSystem.SystemError.self) { try DiskSpace.freeBytes(device.folder.file("none")) }
   }

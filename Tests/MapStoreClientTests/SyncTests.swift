@@ -12,7 +12,7 @@ import TileIndex
   private final class Queue: StoreQueue {
     let open: Locked<[OutstandingTransaction]>
     let log = Locked<[String]>([])
-    /// Fails instead of finishing, as a process does that is killed there.
+    /// Fails instead of finishing, like a process that is killed there.
     let dies = Locked(false)
 
     init(_ ids: [String]) {
@@ -58,7 +58,7 @@ import TileIndex
       order.dropFirst(2).allSatisfy { $0.contains("regions") || $0.contains("downloads") || $0.contains("files") })
   }
 
-  /// Killed before the request, after the answer was lost, between the answer and the store: bought once, finished
+  /// Killed before the request, after the answer was lost, or before the app store is told: recorded once, finished
   /// once.
   @Test(arguments: ["before", "answer lost", "before finishing", "after the first was finished"])
   func cutOffAtEveryPoint(point: String) async throws {
@@ -72,7 +72,7 @@ import TileIndex
           ($0 as? MapStoreError)?.code == .unreachable
         }
       case "answer lost":
-        // The server has booked it, and the device never hears.
+        // The server has recorded it, but its answer is lost.
         _ = try await device.client.submit(PurchaseSubmission(transactions: ["alps", "coast"]))
       case "before finishing":
         queue.dies.withLock { $0 = true }
@@ -97,7 +97,7 @@ import TileIndex
   }
 
   /// Pending and refused purchases stay in the store's queue.
-  @Test func onlyWhatIsBookedIsFinished() async throws {
+  @Test func onlyRecordedPurchasesAreFinished() async throws {
     store.book.withLock { ($0.pending, $0.refused) = (["alps"], ["coast"]) }
     let queue = Queue(["alps", "coast", "delta"])
     let report = try await device.manager().sync(with: device.client, queue: queue)
@@ -139,13 +139,13 @@ import TileIndex
       #expect(try await device.client.region("alps").region.id == "alps")
     } else {
       await #expect { try await device.client.region("alps") } throws: { ($0 as? MapStoreError)?.code == .signedOut }
-      // There is no session from now on.
+      // The session has ended.
       #expect(device.client.session.details == nil)
       #expect(try await device.client.region("coast").region.id == "coast")
     }
   }
 
-  @Test func manyPurchasesGoInBatches() async throws {
+  @Test func manyPurchasesAreSentInBatches() async throws {
     let queue = Queue((0..<250).map { "p\($0)" })
     let report = try await device.manager().sync(with: device.client, queue: queue)
     #expect(report.purchases.count == 250 && queue.open.withLock { $0.isEmpty })

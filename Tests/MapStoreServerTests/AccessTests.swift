@@ -7,7 +7,7 @@ import Testing
 
 /// No account can access the data of another one.
 @Suite(.ownThread) struct AccessTests {
-  /// Every route that needs a session, without one and with one that is none.
+  /// Every route that needs a session, without one and with an invalid one.
   @Test(arguments: StoreRoute.all.filter { $0.access == .session })
   func sessionIsNeeded(_ route: StoreRoute) async throws {
     try await TestStore.run { store in
@@ -52,7 +52,7 @@ import Testing
     try await TestStore.run { store in
       let anna = try await store.person(registering: "anna")
       let bert = try await store.person(registering: "bert")
-      // Bert's session with Anna's password, and the other way round, is no password at all.
+      // Bert's session with Anna's password is refused, and the other way round.
       let foreign = "the password of somebody else"
       for (method, path, body) in [
         (
@@ -79,7 +79,7 @@ import Testing
     }
   }
 
-  /// A pack can be downloaded by owners of its region, not by owners of another one.
+  /// Only owners of its region can download a pack.
   @Test func filesBelongToTheirRegion() async throws {
     try await TestStore.run { store in
       let anna = try store.person()
@@ -91,7 +91,7 @@ import Testing
     }
   }
 
-  /// A purchase of one account presented by another: refused, and left to the other one's app.
+  /// A purchase of another account is refused, and left to that account's app.
   @Test func anothersPurchaseIsRefused() async throws {
     try await TestStore.run { store in
       let anna = try store.person()
@@ -133,7 +133,7 @@ import Testing
       let anna = try await store.person(registering: "Anna ")
       let credentials = try #require(anna.credentials)
       #expect(try await store.send("POST", StoreRoute.register.path, credentials).status == 409)
-      // Seven characters of 14 bytes; and a login that shows as another's.
+      // Seven characters of 14 bytes; and a login that looks like another's.
       for (login, password) in [
         ("b", "short"), ("b", "пароль1"), ("an\u{202e}na", "long enough"), ("b\u{7}", "long enough"),
       ] {

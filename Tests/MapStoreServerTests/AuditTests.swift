@@ -18,7 +18,7 @@ import Testing
     #expect(found, "\(events)")
   }
 
-  /// A wrong password is a failed sign-in wherever it is asked for.
+  /// A wrong password counts as a failed sign-in on every route that requires it.
   @Test func wrongPasswordsOfASession() async throws {
     try await TestStore.run { store in
       let anna = try store.person()
@@ -33,7 +33,7 @@ import Testing
     }
   }
 
-  @Test func whatWasNotFoundIsNamed() async throws {
+  @Test func auditNamesTheMissingRegion() async throws {
     try await TestStore.run { store in
       let anna = try store.person()
       let request = DownloadRequest(regionId: "atlantis" + String(repeating: "x", count: 900), kind: .bundle)
@@ -57,9 +57,9 @@ import Testing
     }
   }
 
-  /// What a device asks at each start grows nothing: grants that say the same are one event a day, and `HEAD` writes
+  /// A device's requests at each start do not grow the ledger: equal grants are one event a day, and `HEAD` writes
   /// nothing, also after a restart.
-  @Test func askingAgainIsNoEvent() throws {
+  @Test func repeatedRequestsAddNoEvents() throws {
     let shop = try ServerProcess.Shop()
     let session = try shop.openSession()
     for round in 0..<2 {
@@ -75,7 +75,7 @@ import Testing
         "POST", StoreRoute.purchases.path, token: session.token,
         PurchaseSubmission(transactions: [try shop.evidence("alps")]))
       #expect(bought.status == 200)
-      // News is an event.
+      // Changed grants are an event.
       #expect(try server.get(StoreRoute.grants.path, token: session.token).status == 200)
       #expect(try server.events("\"offline-grant\"") == 2)
       server.process.send(SIGKILL)

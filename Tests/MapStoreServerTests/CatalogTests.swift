@@ -11,7 +11,7 @@ import TileIndex
 
 @testable import MapStoreServer
 
-/// What everybody sees.
+/// The public catalogue.
 @Suite(.ownThread) struct CatalogTests {
   private func page(_ store: TestStore, _ query: String) async throws -> CatalogPage {
     let answer = try await store.send("GET", "\(StoreRoute.catalogue.path)?\(query)")
@@ -64,7 +64,7 @@ import TileIndex
       RegionDistance.metres(from: .init(longitude: longitude, latitude: latitude), to: region)
     }
     #expect(metres(175, 0) == 0 && metres(-178, -9) == 0)
-    // In the box, and behind the slope: the square root of two degrees away.
+    // In the box, but outside the outline: the square root of two degrees away.
     #expect(abs(metres(-178, 0) - 2.0.squareRoot() * 111_195) < 2_000)
     #expect(abs(metres(169, 0) - 111_195) < 100 && abs(metres(180, -11) - 111_195) < 100)
     region.boundary = nil
@@ -82,8 +82,8 @@ import TileIndex
     }
   }
 
-  /// Forms send their fields without a word in them, too.
-  @Test func whatFormsLeaveEmptyIsNotAsked() async throws {
+  /// Forms send empty fields too.
+  @Test func emptyFormFieldsAreIgnored() async throws {
     try await TestStore.run { store in
       for (query, count) in [("q=&category=", 4), ("q=+", 4), ("q=%26", 0)] {
         let found = try await page(store, query)
@@ -128,8 +128,8 @@ import TileIndex
     }
   }
 
-  /// A town finds the regions whose bundles name it, behind those that have its name in their texts; retired regions
-  /// are not found by what lies in them.
+  /// A town's name finds the regions whose bundles contain the place, ranked below those with the name in their texts;
+  /// retired regions are not found by their places.
   @Test func placesFindTheirRegions() async throws {
     let ready = TestCatalog.regions.filter { $0 != "retired" }.map { "\(TestCatalog.product($0)),ready" }
     try await TestStore.run(products: ready.joined(separator: "\n")) { store in
@@ -163,7 +163,7 @@ import TileIndex
     }
   }
 
-  /// A bundle that was missing at the start is found by its places as soon as it is there.
+  /// A bundle that was missing at the start is found by its places once it is present.
   @Test func placesComeWithTheirBundle() throws {
     let folder = try TemporaryFolder()
     let catalog = try TestCatalog(folder)
@@ -180,7 +180,7 @@ import TileIndex
   }
 
   /// Words in any order, some in the region's own texts and the rest in the name of one of its places; beginnings of
-  /// words before what stands within them.
+  /// words rank above their middles.
   @Test(arguments: [
     ("longs", ["rockies", "alps"]), ("estes park rockies", ["rockies"]), ("Rockies, Estes-Park!", ["rockies"]),
     ("peak longs", ["rockies"]), ("est par", ["rockies"]), ("longs estes", []), ("säntis alps", ["alps"]),
@@ -196,7 +196,7 @@ import TileIndex
           places: places.map { Place(name: $0.name, longitude: 0, latitude: 45, importance: $0.importance) })
       }
       try write("rockies", [("Longs Peak", 0.4), ("Estes Park", 0.3)])
-      // More important, and further on in the name.
+      // More important, but later in the name.
       try write("alps", [("Hotel Longs", 0.9), ("Säntis", 0.5), ("Peak of the Alps", 0.2)])
       try write("rhine", [("Bedrock", 0.9), ("Big Rock", 0.1)])
       try store.catalog.write(edition: "1", keepingBundles: true)
@@ -256,7 +256,7 @@ import TileIndex
     }
   }
 
-  /// What is written with prepared texts is what the message encodes to.
+  /// Answers from prepared texts equal the encoded message.
   @Test func libraryTextIsTheMessage() async throws {
     let folder = try TemporaryFolder()
     let catalog = try TestCatalog(folder)
@@ -289,7 +289,7 @@ import TileIndex
         GrantKeys.self, from: try await store.send("GET", StoreRoute.grantKeys.path).body)
       #expect(try GrantChecks.isSigned(signed, by: keys))
       var altered = signed
-      // One region's name made another's.
+      // One region gets another's name.
       let forged = String(decoding: GrantChecks.bytes(signed.payload), as: UTF8.self).replacing("rhine", with: "rhone")
       altered.payload = Data(forged.utf8).base64EncodedString()
       #expect(try !GrantChecks.isSigned(altered, by: keys))
@@ -299,8 +299,8 @@ import TileIndex
     }
   }
 
-  /// A file that was named by mistake may be worth more than a key: no advice has it written over.
-  @Test func adviceAboutKeysWritesNothingOver() throws {
+  /// A file that was named by mistake may be valuable: no remedy overwrites it.
+  @Test func remediesForKeysOverwriteNoFile() throws {
     let folder = try TemporaryFolder()
     let path = try folder.write("ledger.key", "not a key")
     for load in [{ _ = try HMACKeys(files: [path]) }, { _ = try GrantSigner(files: [path]) }] {
@@ -312,7 +312,7 @@ import TileIndex
   }
 
   /// During shutdown `/ready` is 503, so that proxies send no new requests.
-  @Test func notReadyWhileItEnds() async throws {
+  @Test func notReadyDuringShutdown() async throws {
     try await TestStore.run { store in
       store.server.service.isEnding.withLock { $0 = true }
       let answer = try await store.send("GET", "/ready")

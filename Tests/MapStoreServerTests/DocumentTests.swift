@@ -5,7 +5,7 @@ import Testing
 
 @testable import MapStoreServer
 
-/// docs/openapi.yaml and docs/store.md say what the server answers.
+/// docs/openapi.yaml and docs/store.md match the server.
 @Suite(.ownThread) struct DocumentTests {
   private func text(_ name: String) throws -> String {
     let root = URL(fileURLWithPath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
@@ -35,8 +35,8 @@ import Testing
     #expect(try text("store.md").contains("`\(route.method.rawValue) \(route.path)`"))
   }
 
-  /// The running server knows each operation of the document: whatever it says of empty hands, it is not that there is
-  /// no such path or method.
+  /// The running server has each operation of the document: an empty request gets any answer except that path or method
+  /// are unknown.
   @Test func serverAnswersEveryOperation() async throws {
     let operations = try operations()
     try await TestStore.run { store in

@@ -9,9 +9,10 @@ import TileIndex
 
 @testable import MapStoreServer
 
-/// Links and what they give.
+/// Download links.
 @Suite(.ownThread) struct DownloadTests {
-  /// Case 45: a link that is over, altered in any part, another account's, of a refunded region, or used up: 403.
+  /// Case 45: a link that has expired, is altered in any part, is another account's, of a refunded region, or used up:
+  /// 403.
   @Test func case45LinksThatDoNotCount() async throws {
     try await TestStore.run { store in
       let anna = try store.person()
@@ -73,7 +74,7 @@ import TileIndex
       let head = try await store.send("HEAD", ticket.url)
       #expect(head.status == 200 && head["Content-Length"] == "\(whole.count)" && head["Accept-Ranges"] == "bytes")
       #expect(head["ETag"] == tag)
-      // A range is of GET alone: HEAD tells of the file.
+      // Ranges apply to GET only: HEAD describes the whole file.
       let ranged = try await store.send("HEAD", ticket.url, ["Range": "bytes=0-9"])
       #expect(ranged.status == 200 && ranged["Content-Length"] == "\(whole.count)" && ranged["Content-Range"] == nil)
       for (field, status) in [("\"x\", \(tag)", 206), ("*", 206), ("\"x\"", 412), ("W/\(tag)", 412)] {
@@ -93,13 +94,14 @@ import TileIndex
       }
       let beyond = try await store.send("GET", ticket.url, ["Range": "bytes=\(whole.count)-"])
       #expect(beyond.status == 416 && beyond["Content-Range"] == "bytes */\(whole.count)")
-      // A range of another file than the one begun with gives the whole.
+      // If the file has changed, a range request gets the whole file.
       let changed = try await store.send("GET", ticket.url, ["Range": "bytes=5-5", "If-Range": "\"0000\""])
       #expect(changed.status == 200 && changed.body == whole)
     }
   }
 
-  /// What nginx sends counts as the whole file each time, and is given out only as the catalogue names it.
+  /// Each request that nginx serves counts as the whole file, and only files as the catalogue describes them are
+  /// served.
   @Test func linksBeforeNginxAreUsedUp() async throws {
     try await TestStore.run {
       $0.accelPrefix = "/catalogue/"
@@ -131,15 +133,6 @@ import TileIndex
     }
   }
 
-  @Test(arguments: [
-    (nil, ByteRange.whole), ("bytes=0-0", .part(0..<1)), ("bytes=10-", .unsatisfiable), ("bytes=9-", .part(9..<10)),
-    ("bytes=-0", .unsatisfiable), ("bytes=-99", .part(0..<10)), ("bytes=5-4", .whole), ("bytes=0-1,3-4", .whole),
-    ("items=0-1", .whole), ("bytes=", .whole), ("bytes=-", .whole), ("bytes=+1-2", .whole), ("bytes=1-2x", .whole),
-  ])
-  func byteRanges(_ field: String?, _ range: ByteRange) {
-    #expect(ByteRange(field, byteCount: 10) == range)
-  }
-
   @Test func editionsPacksAndPatches() async throws {
     try await TestStore.run { store in
       let anna = try store.person()
@@ -168,7 +161,7 @@ import TileIndex
     }
   }
 
-  /// Transfers over the account's number are told to wait; ended ones make room.
+  /// Transfers beyond the account's limit are told to wait until others end.
   @Test func transfersAreCounted() async throws {
     try await TestStore.run(alpsBytes: 16_000_000) {
       $0.limits.transfersByAccount = 1
@@ -233,7 +226,7 @@ import TileIndex
     #expect(throws: Problem.self) { try DownloadLink(file: "a b.mbtiles", query: query, keys: other) }
   }
 
-  /// nginx is left to send the file.
+  /// nginx sends the file.
   @Test func accelRedirect() async throws {
     try await TestStore.run {
       $0.accelPrefix = "/internal/"

@@ -6,7 +6,7 @@ import Testing
 
 @testable import PurchaseLedger
 
-/// Somebody is forgotten while others read and write.
+/// Erasure while others read and write.
 @Suite(.ownThread) struct ErasureTests {
   /// While a reader is open, erased data stay in the log and no request waits; when it ends, the log is emptied.
   @Test func erasingWaitsForNoReader() async throws {
@@ -19,7 +19,7 @@ import Testing
       let reader = Task {
         try await onThread {
           try ledger.read { db in
-            // From its first statement on it reads one state of the file.
+            // From its first statement on it sees one state of the file.
             _ = try db.cached("SELECT count(*) FROM credential").first { $0.int(0) }
             reads.withLock { $0 = true }
             #expect(eventually(seconds: 120) { isDone.withLock { $0 } })
@@ -32,7 +32,7 @@ import Testing
         "DELETE", StoreRoute.eraseAccount.path, token: anna.token, AccountErasure(password: "a long password"))
       #expect(erased.status == 204, "\(erased)")
       #expect(try await store.post([try store.evidence("alps", for: bert)], as: bert)[0].outcome == .booked)
-      // Whoever waits for a reader waits for half a minute.
+      // The reader stays for half a minute.
       #expect(ContinuousClock.now - start < .seconds(25))
       #expect(try Data(contentsOf: URL(fileURLWithPath: log)).count > 0)
       isDone.withLock { $0 = true }

@@ -9,7 +9,7 @@ import Testing
 
 @testable import MapStoreServer
 
-/// Pushes of Google's notifications are taken when the token that comes along is Google's, for this shop.
+/// Pushes of Google's notifications are accepted with a token of Google's for this store.
 @Suite(.ownThread) struct GooglePushTests {
   private struct Signer {
     let key: _RSA.Signing.PrivateKey
@@ -21,7 +21,10 @@ import Testing
     func published() throws -> String {
       let numbers = try key.publicKey.getKeyPrimitives()
       return
-        #"{"kty":"RSA","alg":"RS256","use":"sig","kid":"\#(id)","n":"\#(Self.text(numbers.modulus))","e":"\#(Self.text(numbers.publicExponent))"}"#
+        #"""
+        {"kty":"RSA","alg":"RS256","use":"sig","kid":"\#(id)","n":"\#(Self.text(numbers.modulus))",\#
+        "e":"\#(Self.text(numbers.publicExponent))"}
+        """#
     }
 
     static func text(_ bytes: some DataProtocol) -> String {
@@ -42,19 +45,29 @@ import Testing
   ) -> String {
     let now = TestStore.now / 1000
     return
-      #"{"iss":"\#(iss)","aud":"\#(aud)","iat":\#(now + from),"exp":\#(now + until),"email":"\#(email)","email_verified":\#(isVerified)}"#
+      #"""
+      {"iss":"\#(iss)","aud":"\#(aud)","iat":\#(now + from),"exp":\#(now + until),"email":"\#(email)",\#
+      "email_verified":\#(isVerified)}
+      """#
   }
 
   private static let body: [UInt8] = {
     let data = Data(
-      #"{"version":"1.0","packageName":"org.example.maps","eventTimeMillis":"1789999999000","oneTimeProductNotification":{"version":"1.0","notificationType":1,"purchaseToken":"token-1","sku":"org.example.maps.alps"}}"#
-        .utf8)
+      #"""
+      {"version":"1.0","packageName":"org.example.maps","eventTimeMillis":"1789999999000",\#
+      "oneTimeProductNotification":{"version":"1.0","notificationType":1,"purchaseToken":"token-1",\#
+      "sku":"org.example.maps.alps"}}
+      """#
+      .utf8)
     return Array(
-      #"{"message":{"data":"\#(data.base64EncodedString())","messageId":"1","publishTime":"2026-01-01T00:00:00Z"},"subscription":"s"}"#
-        .utf8)
+      #"""
+      {"message":{"data":"\#(data.base64EncodedString())","messageId":"1","publishTime":"2026-01-01T00:00:00Z"},\#
+      "subscription":"s"}
+      """#
+      .utf8)
   }()
 
-  @Test func onlyTokensOfGoogleForThisShop() async throws {
+  @Test func onlyGoogleTokensForThisStoreAreAccepted() async throws {
     let folder = try TemporaryFolder()
     let (google, other, next) = (try Signer("one"), try Signer("one"), try Signer("two"))
     let keys = try folder.write("certs.json", "{\"keys\":[\(google.published())]}")
@@ -91,7 +104,7 @@ import Testing
       #expect(taken.status == 200, "\(taken)")
       #expect(try store.ledger.lookups().count == 1)
 
-      // Google's next key, in a file that took the old one's place; one that cannot be read changes nothing.
+      // Google's next key, in a file that replaces the old one; an unreadable file changes nothing.
       try folder.write("certs.json", "{\"keys\":[\(try next.published())]}")
       #expect(try await push(try next.token(Self.claims())).status == 200)
       #expect(try await push(good).status == 401)

@@ -6,10 +6,10 @@ import Testing
 @testable import MapStoreServer
 @testable import PurchaseLedger
 
-/// Who may try passwords when others try them too.
+/// Limits of password attempts, and devices that are exempt.
 @Suite(.ownThread) struct KnownDeviceTests {
-  /// Whoever knows a login can keep strangers from it, and never a device that has signed in before: not by its login's
-  /// attempts, not by its address's.
+  /// Wrong passwords can lock out unknown devices, never one that has signed in before: neither by the login's attempts
+  /// nor by the address's.
   @Test func knownDevicesAreNotLockedOut() async throws {
     try await TestStore.run {
       $0.limits.passwordsByLogin = .init(burst: 2, perMinute: 1)
@@ -35,9 +35,9 @@ import Testing
       let bert = DeviceTokens.newDevice(of: AccountID.random())
       let foreign = store.server.service.devices.token(of: bert, now: TestStore.now)
       #expect(try await signIn("a long password", from: "10.0.0.4", device: foreign).status == 429)
-      // Whoever has as many addresses fills the table.
+      // An attacker with many addresses fills the table.
       for number in 0..<100_000 { _ = store.server.service.passwordsByLogin.take("stranger \(number)") }
-      // From the very address that the attempts came from.
+      // From the address of the attempts.
       let known = try await signIn("a long password", from: "10.0.0.1", device: token)
       #expect(known.status == 201, "\(known)")
       // It is still one device with one limit of attempts.

@@ -7,7 +7,7 @@ import Testing
 @testable import MapStoreServer
 @testable import PurchaseLedger
 
-/// Slow, large, many and broken requests; others are served meanwhile.
+/// Slow, large, many and broken requests do not delay others.
 @Suite(.ownThread) struct LimitTests {
   /// Connections that send a head or a body byte by byte, or read nothing, are closed and delay no other client.
   @Test func slowClientsDelayNoOtherClient() async throws {
@@ -42,7 +42,7 @@ import Testing
         let isOver = try await onThread { Self.isEnded(socket.socket) }
         #expect(isOver)
       }
-      // What was buffered arrives, the rest never.
+      // Buffered bytes arrive, the rest does not.
       let received = try await onThread { Self.rest(deaf.socket) }
       #expect(received < 16_000_000, "\(received)")
       #expect(try await store.send("GET", StoreRoute.health.path).status == 200)
@@ -81,7 +81,7 @@ import Testing
       let port = store.server.port
       try await onThread {
         func answer(_ connection: HTTPConnection) -> Int? { try? connection.request(StoreRoute.health.path).status }
-        // Answered, so counted; and kept open.
+        // Answered, and kept open.
         let held = try (0..<3).map { _ in try HTTPConnection(port: port) }
         #expect(held.map(answer) == [200, 200, 200])
         for _ in 0..<3 { #expect((try? HTTPConnection(port: port)).flatMap(answer) == nil) }
@@ -109,7 +109,7 @@ import Testing
           "POST", path, token: anna.token, body: [UInt8](repeating: 0x20, count: bytes))
         #expect(try answer.status == 413 && answer.problem().type == .tooLarge, "\(answer)")
       }
-      // Announced and never sent.
+      // Announced but never sent.
       let announced = try await onThread { [port = store.server.port] in
         let connection = try HTTPConnection(port: port)
         try connection.send("POST /v1/sessions HTTP/1.1\r\nHost: x\r\nContent-Length: 99999999999\r\n\r\n")
@@ -160,8 +160,8 @@ import Testing
     }
   }
 
-  /// Whatever a login is written like, it has the attempts of one login; and a login that is written like an account's
-  /// id takes none of that account's.
+  /// All spellings of a login share its attempts; a login that looks like an account's id does not use up that
+  /// account's.
   @Test func loginsAreCountedAsTheLedgerReadsThem() async throws {
     try await TestStore.run { options in
       options.limits.passwordsByLogin = .init(burst: 2, perMinute: 1)
@@ -199,7 +199,7 @@ import Testing
       #expect(haveCome)
       let more = try await store.send("GET", "\(path)?q=more")
       #expect(try more.status == 503 && more.problem().type == .unavailable && more["Retry-After"] == "1", "\(more)")
-      // What is known already is no search.
+      // A cached result is not a search.
       #expect(try await store.send("GET", "\(path)?q=alps").body == known.body)
       #expect(try await store.send("GET", path).status == 200)
       let ledger = store.folder.file("ledger.sqlite")
@@ -233,7 +233,7 @@ import Testing
       }
       let more = try await post(5, anna)
       #expect(more.status == 429 && more["Retry-After"].flatMap { Int($0) } ?? 0 > 0, "\(more)")
-      // What was not taken is still there.
+      // The rest can be submitted later.
       #expect(try await post(4, anna).status == 200)
       #expect(try await post(10, bert).status == 200)
     }
@@ -290,7 +290,7 @@ import Testing
         let (flooding, other) = (try await ask("2001:db8::\(number)"), try await ask("10.0.0.\(number)"))
         #expect(flooding == (number < 10 ? 200 : 429) && other == 200)
       }
-      // What the customer claims in front of what the proxy saw counts for nothing.
+      // Addresses that the client itself adds are ignored.
       #expect(try await ask("10.9.9.9, 2001:db8::77") == 429)
       #expect(try await ask("::ffff:10.0.0.1, 127.0.0.1") == 200)
     }
@@ -321,7 +321,7 @@ import Testing
     }
   }
 
-  /// So many passwords wait at most; whoever comes then is told to come again.
+  /// The queue of password checks is limited; further requests are told to retry.
   @Test func passwordsWaitInABoundedQueue() async throws {
     let (holds, turnedAway, done) = (Locked(true), Locked(0), Locked(0))
     let worker = PasswordWorker()
@@ -335,7 +335,7 @@ import Testing
         }
       }
     }
-    // Of those that come one after the other, and of a few that came at the same moment.
+    // For sequential requests, and for a few simultaneous ones.
     #expect(try await onThread { eventually(seconds: 60) { turnedAway.withLock { $0 } >= 100 } })
     holds.withLock { $0 = false }
     for task in tasks { try await task.value }

@@ -6,10 +6,10 @@ import Testing
 
 @testable import MapStoreServer
 
-/// What the bodies of many requests take together.
+/// The memory of many requests' bodies.
 @Suite(.ownThread) struct MemoryTests {
-  /// Connections that each send a large body and never the last byte of it, with and without a session: the real
-  /// process stays small.
+  /// Connections that each send a large body without its last byte, with and without a session: the process stays
+  /// small.
   @Test(
     .enabled(if: FileManager.default.fileExists(atPath: "/proc/self/status"), "the system tells no process's memory"),
     arguments: [(StoreRoute.appleNotifications, false), (.purchases, true)])
@@ -26,7 +26,7 @@ import Testing
     let connections = try (0..<64).map { _ in
       let connection = try HTTPConnection(port: server.port)
       try connection.socket.send(Array(HTTPConnection.head(route.path, method: "POST", fields).utf8))
-      // Who is refused is cut off while it sends.
+      // Refused clients are disconnected while they send.
       try? connection.socket.send(part)
       return connection
     }
@@ -36,7 +36,7 @@ import Testing
     for connection in connections { connection.socket.close() }
   }
 
-  /// The most memory that the process has had.
+  /// The process's peak memory.
   private func memory(_ server: ServerProcess) throws -> Int {
     let text = try String(contentsOfFile: "/proc/\(server.process.processID)/status", encoding: .utf8)
     let match = try #require(text.firstMatch(of: /VmHWM:\s*(\d+) kB/))

@@ -79,7 +79,7 @@ struct NginxTests {
         #expect(rest.status == 206 && rest.body == Array(whole[2000...]), "\(rest)")
         // Each counts as a whole file of the link's three, because the bytes that nginx sends are unknown.
         #expect(try get(link.url).status == 403)
-        // The files are behind the service, and behind it only.
+        // The files can be reached through the service only.
         #expect(try get("/catalogue/\(link.file)").status == 404)
         #expect(try get(link.url.replacing("&s=", with: "&s=0")).status == 403)
         #expect(try get(link.url.replacing("alps-1.mbtiles", with: "..%2fcatalogue.json")).status == 403)

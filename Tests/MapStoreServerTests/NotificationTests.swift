@@ -18,8 +18,8 @@ import TileIndex
     return Array("{\"signedPayload\":\"\(String(decoding: payload, as: UTF8.self))\"}".utf8)
   }
 
-  /// A refund that comes by message takes the region, however often it comes; case 35's second half: what was not
-  /// acknowledged comes again and changes nothing.
+  /// A refund notification revokes the region, however often it arrives; case 35, second half: unacknowledged messages
+  /// arrive again and change nothing.
   @Test func refundTakesTheRegionOnce() async throws {
     try await TestStore.run { store in
       let anna = try store.person()
@@ -67,19 +67,28 @@ import TileIndex
 
   private func googleMessage(_ token: String = "token-1", padding: Int = 0) -> [UInt8] {
     let data = Data(
-      #"{"version":"1.0","packageName":"org.example.maps","eventTimeMillis":"1789999999000","oneTimeProductNotification":{"version":"1.0","notificationType":1,"purchaseToken":"\#(token)","sku":"org.example.maps.alps"}}"#
-        .utf8)
+      #"""
+      {"version":"1.0","packageName":"org.example.maps","eventTimeMillis":"1789999999000",\#
+      "oneTimeProductNotification":{"version":"1.0","notificationType":1,"purchaseToken":"\#(token)",\#
+      "sku":"org.example.maps.alps"}}
+      """#
+      .utf8)
     return Array(
-      #"{"message":{"data":"\#(data.base64EncodedString())","messageId":"1","publishTime":"2026-01-01T00:00:00Z"},"subscription":"\#(String(repeating: "s", count: padding + 1))"}"#
-        .utf8)
+      #"""
+      {"message":{"data":"\#(data.base64EncodedString())","messageId":"1","publishTime":"2026-01-01T00:00:00Z"},\#
+      "subscription":"\#(String(repeating: "s", count: padding + 1))"}
+      """#
+      .utf8)
   }
 
   private static let appleV1 = Array(
-    #"{"notification_type":"REFUND","environment":"PROD","bid":"org.example.maps","unified_receipt":{"status":0,"latest_receipt_info":[]}}"#
-      .utf8)
+    #"""
+    {"notification_type":"REFUND","environment":"PROD","bid":"org.example.maps","unified_receipt":{"status":0,\#
+    "latest_receipt_info":[]}}
+    """#
+    .utf8)
 
-  /// What nobody signed is kept, so there is little of it: nothing for an app that is not sold, no large messages, and
-  /// few in a minute.
+  /// Unsigned messages are stored, so they are limited: none for other apps, no large ones, and few a minute.
   @Test func unsignedMessagesCannotFillTheLedger() async throws {
     @Sendable func send(_ store: TestStore, _ route: StoreRoute, _ body: [UInt8]) async throws -> Int {
       try await store.send("POST", route.path, body: body).status
@@ -114,7 +123,7 @@ import TileIndex
         let status = try await send(store, .googleNotifications, googleMessage("token-\(number)"))
         #expect(status == (number < 2 ? 200 : 429))
       }
-      // What Apple has signed is not counted among them.
+      // Messages signed by Apple do not count.
       let signed = try notification(store, type: "TEST")
       #expect(try await send(store, .appleNotifications, signed) == 200)
     }
@@ -129,10 +138,10 @@ import TileIndex
     }
   }
 
-  /// A notification whose look-up finds no room in the queue is temporary: 503, so that the app store repeats it.
+  /// A notification whose look-up does not fit into the queue fails temporarily: 503, so that the app store repeats it.
   @Test func aFullLookupQueueIsTemporary() async throws {
     try await TestStore.run { store in
-      // Look-ups of our own transactions, which do not give way to those of strangers.
+      // Look-ups of recorded transactions, which unknown ones do not displace.
       try SQLiteConnection(creating: store.ledger.path).execute(
         """
         WITH RECURSIVE n(i) AS (SELECT 0 UNION ALL SELECT i + 1 FROM n WHERE i < 9999)

@@ -30,7 +30,7 @@ import TileIndex
       #expect(rename(shop.ledger + ".copy", shop.ledger) == 0)
     default: try files.removeItem(atPath: shop.ledger + "-wal")
     }
-    // At once, before the service can notice it.
+    // Immediately, before the service can notice it.
     for id in 0..<20 {
       let answer = try server.buy([shop.evidence("rhine", id: id)], token: session.token)
       #expect(try answer.status == 503 && answer.problem().type == .unavailable, "\(id): \(answer)")
@@ -80,7 +80,7 @@ import TileIndex
     #expect(isMended)
   }
 
-  /// Bundles that are missing, of another size or of another hash are not sold, and are named; a whole one is sold
+  /// Bundles that are missing, of another size or of another hash are not sold, and are named; a correct one is sold
   /// again.
   @Test func damagedBundlesAreNamedAndNotSold() throws {
     let shop = try ServerProcess.Shop()
@@ -102,7 +102,7 @@ import TileIndex
     #expect(try ["alps", "rockies", "rhine", "retired"].map(status) == [404, 404, 404, 200])
     let log = server.process.stderr
     #expect(log.contains("rhine-1.mbtiles has another SHA-256") && log.contains("alps-1.mbtiles is missing"), "\(log)")
-    // Its owner is not given bytes that are not the bundle.
+    // Its owner does not get other bytes than the bundle's.
     let session = try shop.openSession()
     #expect(try server.buy([shop.evidence("rhine")], token: session.token).status == 200)
     #expect(try server.get(server.ticket("rhine", token: session.token).url).status == 503)
@@ -111,8 +111,8 @@ import TileIndex
     #expect(isBack)
   }
 
-  /// While the catalogue cannot be read, bundles are still checked before they are sold. Without any bundle the shop is
-  /// not ready.
+  /// While the catalogue cannot be read, bundles are still checked before they are sold. Without any bundle the service
+  /// is not ready.
   @Test func bundlesMissingFromAStaleCatalogAreNotSold() throws {
     let shop = try ServerProcess.Shop()
     let server = try ServerProcess(shop)
@@ -138,8 +138,7 @@ import TileIndex
     #expect(isNotReady && isSoldAgain && isReady(server))
   }
 
-  /// Of files that are as they were a new process knows the hashes, and so the faults; what has changed is hashed
-  /// again.
+  /// A new process knows the hashes of unchanged files, and their faults; changed files are hashed again.
   @Test func hashesAreRemembered() throws {
     let folder = try TemporaryFolder()
     let catalog = try TestCatalog(folder)
@@ -149,7 +148,7 @@ import TileIndex
     }
     let whole = try catalog.bytes("rhine-1.mbtiles")
     try write([UInt8](repeating: 0, count: whole.count), "rhine-1.mbtiles")
-    /// As a process that starts: what it knows at once, and in the end.
+    /// A new process: its state at the start, and after all checks.
     func start() throws -> (atOnce: [String: CatalogFileVerifier.Fault], waits: Bool, known: Int) {
       let memory = try LinkUses(path: folder.file("ledger.shop"))
       let files = CatalogFileVerifier(folder: catalog.path, store: memory)
@@ -170,7 +169,7 @@ import TileIndex
     #expect(try LinkUses(path: folder.file("ledger.shop")).hashes(in: folder.path).isEmpty)
   }
 
-  /// Two services cannot have one port; the message is in words.
+  /// Two services cannot share a port; the error says so.
   @Test func aPortThatIsTaken() throws {
     let shop = try ServerProcess.Shop()
     let server = try ServerProcess(shop)
@@ -179,7 +178,7 @@ import TileIndex
     #expect(run.stderr.contains("address already in use") && !run.stderr.contains("errno"), "\(run)")
   }
 
-  /// SIGTERM ends connections that wait at once, and those in the midst of a request when their time is over.
+  /// SIGTERM closes idle connections immediately, and those with a request in progress after the drain timeout.
   @Test func theEndDoesNotWaitForClients() throws {
     let shop = try ServerProcess.Shop()
     let server = try ServerProcess(shop, ["--drain-timeout", "2"])
@@ -198,8 +197,8 @@ import TileIndex
     withExtendedLifetime((idle, busy, silent)) {}
   }
 
-  /// A link gives its file a few times, whatever the ranges leave out: over restarts, and with a second process beside.
-  /// Another link resumes the download.
+  /// A link serves its file a few times, counted over ranges, restarts and processes. Another link resumes the
+  /// download.
   @Test func aLinkIsUsedUpByRanges() throws {
     let shop = try ServerProcess.Shop()
     let session = try shop.openSession()
@@ -222,13 +221,13 @@ import TileIndex
     let rest = try second.get(next.url, ["Range": "bytes=\(ticket.bytes - 1)-"])
     let last = try shop.catalog.bytes("alps-1.mbtiles").suffix(1)
     #expect(rest.status == 206 && rest.body == Array(last))
-    // Which was the last byte of it: all of the file went out, through all of these together.
+    // The last byte: together the ranges have sent the whole file.
     let events = try eventually(seconds: 30) { try server.events("\"sent\"") == 1 }
     let isUsed = try eventually(seconds: 30) { try server.get(next.url, range).status == 403 }
     #expect(events && isUsed)
   }
 
-  /// A full disk is no service to send anybody to, also before a purchase has failed.
+  /// With a full disk the service is not ready, also before a purchase has failed.
   @Test(.enabled(if: FullDisk.isAvailable, "no small disk can be mounted here (unshare, mount), or there is no curl"))
   func aFullDiskIsNotReady() throws {
     let shop = try ServerProcess.Shop()

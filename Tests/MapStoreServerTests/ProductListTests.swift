@@ -5,13 +5,13 @@ import Testing
 
 @testable import MapStoreServer
 
-/// The operator's list of products, and what becomes of the shop while it cannot be used.
+/// The operator's list of products, and the service while it cannot be used.
 @Suite(.ownThread) struct ProductListTests {
   @Test(arguments: [
     ("a,ready\nb , APPROVED \r\n\n# c,ready\nd,removed", ["a", "b"]),
     (#"[{"productId":"a","state":"READY_FOR_SALE"},{"productId":"d","state":"DEVELOPER_REMOVED_FROM_SALE"}]"#, ["a"]),
     (#" {"a":"active","d":"inactive"}"#, ["a"]),
-    // As spreadsheets and the stores' exports write it.
+    // As written by spreadsheets and the stores' exports.
     ("\u{feff}product id,state\r\na,ready\r\n", ["a"]), ("\u{feff}[{\"productId\":\"a\",\"state\":\"ready\"}]", ["a"]),
     (#""a","ready""# + "\n" + #" "b" , "Ready for Sale" "# + "\nd,removed", ["a", "b"]),
     ("d,Missing Metadata\na,active", ["a"]),
@@ -46,7 +46,7 @@ import Testing
     for text in [#"a"b""#, #""a" b"#, #"""#, #""a"""#] { #expect(cells(text) == nil, "\(text)") }
   }
 
-  /// More than is read: said with the file and the limit.
+  /// Too large: the error names the file and the limit.
   @Test func aFileBeyondTheLimit() throws {
     let folder = try TemporaryFolder()
     let path = try folder.write("products.csv", "a,ready")

@@ -4,7 +4,7 @@ import PurchaseLedger
 import TestSupport
 import Testing
 
-/// From signing up to having a region, and what becomes of it.
+/// From registration to an installed region, refunds and new editions.
 @Suite(.ownThread) struct PurchaseFlowTests {
   @Test func signUpBuyListDownloadResume() async throws {
     try await TestStore.run { store in
@@ -29,7 +29,7 @@ import Testing
     }
   }
 
-  @Test func postingAgainBooksNothingTwice() async throws {
+  @Test func postingAgainRecordsNothingTwice() async throws {
     try await TestStore.run { store in
       let person = try store.person()
       let evidence = try store.evidence("alps", for: person)
@@ -37,16 +37,15 @@ import Testing
       #expect(first.map(\.outcome).sorted { $0.rawValue < $1.rawValue } == [.alreadyOwned, .booked], "\(first)")
       let again = try await store.post([evidence], as: person, isRestore: true)
       #expect(again[0].outcome == .alreadyOwned && again[0].shouldFinish)
-      // A bought copy of the same grant under another id, as restores are.
+      // A copy of the same grant under another id, as of a restore.
       let copy = try store.evidence("alps", for: person) { $0.originalTransactionID = first[0].items[0].transactionId }
       #expect(try await store.post([copy], as: person)[0].outcome == .booked)
       #expect(try await store.library(of: person)["alps"]?.status == .ownedNotInstalled)
     }
   }
 
-  /// Case 14: a sandbox purchase sent to production is booked, grants nothing, and the app gets an answer that it can
-  /// use.
-  @Test func case14SandboxIsBookedWithoutGrant() async throws {
+  /// Case 14: a sandbox purchase sent to production is recorded, grants nothing, and the app may finish it.
+  @Test func case14SandboxIsRecordedWithoutGrant() async throws {
     try await TestStore.run { store in
       let person = try store.person()
       let result = try await store.post([try store.evidence("alps", for: person, environment: .sandbox)], as: person)[0]
@@ -59,7 +58,7 @@ import Testing
     }
   }
 
-  /// Case 42: another phone has everything again without any purchase.
+  /// Case 42: another phone installs everything without a purchase.
   @Test func case42NewPhoneDownloadsWithoutStore() async throws {
     try await TestStore.run { store in
       let person = try await store.person(registering: "Anna@example.org")
@@ -120,7 +119,7 @@ import Testing
       }
       let update = try #require(library["alps"])
       #expect(update.status == .updateAvailable && update.patchBytes == 3000 && update.installedEdition == "1")
-      // Of an edition without a patch the whole is fetched.
+      // Without a patch the whole bundle is fetched.
       #expect(library["rockies"]?.status == .updateAvailable && library["rockies"]?.patchBytes == nil)
       let revoked = try store.evidence("alps", for: person, id: "7") {
         $0.statement = .revoked

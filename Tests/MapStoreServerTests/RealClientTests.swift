@@ -26,8 +26,7 @@ import TileIndex
     return try OfflineRegionManager(folder: store.folder.file(name), options: options, grants: grants)
   }
 
-  /// The client keeps what it is known by beyond the session: strangers who use up the login's attempts do not keep it
-  /// out.
+  /// The client keeps its device token beyond the session: others who use up the login's attempts do not lock it out.
   @Test func aClientIsKnownAgain() async throws {
     try await TestStore.run {
       $0.limits.passwordsByLoginEverywhere = .init(burst: 1, perMinute: 1)
@@ -68,9 +67,9 @@ import TileIndex
     }
   }
 
-  /// A region that its publisher takes from the catalogue, though somebody owns it: what is installed opens as before,
-  /// also after the next sync.
-  @Test func whatIsTakenFromTheCatalogStaysUsable() async throws {
+  /// A region is removed from the catalogue although somebody owns it: the installed bundle opens as before, also after
+  /// the next sync.
+  @Test func regionsRemovedFromTheCatalogStayUsable() async throws {
     try await TestStore.run { store in
       let (anna, bert) = (try store.person(), try store.person())
       for region in ["alps", "rhine"] { _ = try await store.post([try store.evidence(region, for: anna)], as: anna) }
@@ -98,7 +97,7 @@ import TileIndex
     }
   }
 
-  /// A thousand regions on one device do not fit into the head of a request.
+  /// A thousand regions of one device do not fit into a request's header.
   @Test func libraryRequestHandlesAThousandInstalledRegions() async throws {
     try await TestStore.run { store in
       let anna = try store.person()
@@ -108,10 +107,9 @@ import TileIndex
       let (path, count) = (store.folder.file("anna"), 1000)
       let state = try SQLiteConnection(creating: "\(path)/.mapstore/state.sqlite")
       try state.execute("BEGIN")
+      let hash = String(repeating: "0", count: 64)
       for id in ["alps"] + (1..<count).map({ "a-region-with-a-name-of-usual-length-\($0)" }) {
-        try state.execute(
-          "INSERT INTO installed VALUES ('\(id)', '', '2019-08', 1, '\(String(repeating: "0", count: 64))', NULL, 1, 1, 0)"
-        )
+        try state.execute("INSERT INTO installed VALUES ('\(id)', '', '2019-08', 1, '\(hash)', NULL, 1, 1, 0)")
         try store.folder.write("anna/\(id).mbtiles", "x")
       }
       try state.execute("COMMIT")
@@ -125,8 +123,8 @@ import TileIndex
     }
   }
 
-  /// Bought, or loaded on a new phone, and then without network: no sync is needed in between.
-  @Test func whatWasBoughtOpensWithoutNetwork() async throws {
+  /// Bought, or installed on a new phone, then used without network: no sync is needed in between.
+  @Test func ownedRegionsOpenWithoutNetwork() async throws {
     try await TestStore.run { store in
       let anna = try store.person()
       let client = client(store, anna)
@@ -145,8 +143,8 @@ import TileIndex
     }
   }
 
-  /// Two phones of one account, and room for one download: the second waits for as long as the server says, and loses
-  /// nothing.
+  /// Two phones of one account with a limit of one download: the second waits as long as the server says, and keeps
+  /// what it has.
   @Test func aSecondPhoneWaitsForTheFirst() async throws {
     try await TestStore.run(alpsBytes: 20_000_000) { options in
       options.limits.transfersByAccount = 1
@@ -157,7 +155,7 @@ import TileIndex
       let (isLoading, waits) = (Locked(false), Locked(0))
       let link = try await store.ticket("alps", as: anna).url
       let port = store.server.port
-      // The first one begins, and takes nothing more until the second was told to wait.
+      // The first one begins, and reads nothing more until the second was told to wait.
       let first = Task {
         try await onThread {
           let socket = try Socket(port: port, receiveBytes: 4096)
@@ -216,7 +214,11 @@ import TileIndex
     let key = try _RSA.Signing.PrivateKey(keySize: .bits2048)
     @Sendable func signed(_ state: Int, for person: TestStore.Person) throws -> String {
       let text =
-        #"{"orderId":"GPA.1","packageName":"\#(TestStore.bundleID)","productId":"\#(TestCatalog.product("alps"))","purchaseTime":\#(TestStore.now - 9_000),"purchaseState":\#(state),"purchaseToken":"token-of-the-test","obfuscatedAccountId":"\#(person.appAccountToken)"}"#
+        #"""
+        {"orderId":"GPA.1","packageName":"\#(TestStore.bundleID)","productId":"\#(TestCatalog.product("alps"))",\#
+        "purchaseTime":\#(TestStore.now - 9_000),"purchaseState":\#(state),"purchaseToken":"token-of-the-test",\#
+        "obfuscatedAccountId":"\#(person.appAccountToken)"}
+        """#
       let signature = try key.signature(for: Insecure.SHA1.hash(data: Data(text.utf8)), padding: .insecurePKCS1v1_5)
       let evidence = ["json": text, "signature": signature.rawRepresentation.base64EncodedString()]
       return String(decoding: try WireJSON.encode(evidence), as: UTF8.self)
@@ -235,7 +237,7 @@ import TileIndex
       let paid = try await catalog.sync(with: client, queue: OneTransaction(signed: try signed(0, for: anna)))
       #expect(paid.purchases.map(\.result.outcome) == [.booked], "\(paid.purchases)")
       #expect(paid.purchases.allSatisfy { $0.isFinished })
-      // The install that was refused before was over then.
+      // The refused install had ended then.
       #expect(paid.regions.first { $0.id == "alps" }?.status == .ownedNotInstalled && paid.resumed.isEmpty)
       await client.shutdown()
     }

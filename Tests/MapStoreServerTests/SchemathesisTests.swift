@@ -6,9 +6,9 @@ import Testing
 
 @testable import MapStoreServer
 
-/// schemathesis (from PyPI) makes up requests from docs/openapi.yaml and compares the running server's answers with
-/// what the document says. It is the one that `make test` installs unless `SCHEMATHESIS` names another;
-/// `SCHEMATHESIS_EXAMPLES` has it try more of each operation.
+/// schemathesis (from PyPI) generates requests from docs/openapi.yaml and compares the running server's answers with
+/// the document. It is the one that `make test` installs unless `SCHEMATHESIS` names another; `SCHEMATHESIS_EXAMPLES`
+/// has it try more of each operation.
 @Suite(
   .ownThread, .long,
   .enabled(
@@ -47,7 +47,7 @@ struct SchemathesisTests {
         "run", ProjectFiles.path("docs/openapi.yaml"), "--url", "http://127.0.0.1:\(port)", "-H",
         "Authorization: Bearer \(token)", "--max-examples", examples, "--seed", "1",
         "--generation-deterministic", "--no-color",
-        // A store's signature is no matter of a schema: what is not signed is refused, however well formed.
+        // A schema cannot state a store's signature: unsigned evidence is refused, however well formed.
         "--exclude-checks", "positive_data_acceptance",
       ] + choice, in: folder.path, environment: ["PYTHONPATH": Schemathesis.modules], timeout: 900)
     #expect(run.status == 0, "\(run)")

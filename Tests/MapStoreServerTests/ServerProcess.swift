@@ -10,7 +10,7 @@ final class ServerProcess {
   let process: ChildProcess
   let port: Int
 
-  /// What outlives the process: files and the store's authority.
+  /// The state outside the process: files and the store's certificate authority.
   struct Shop {
     let folder: TemporaryFolder
     let catalog: TestCatalog
@@ -26,7 +26,10 @@ final class ServerProcess {
       _ = try Ledger.create(at: folder.file("ledger.sqlite"), policy: LedgerPolicy(), clock: .system)
       try folder.write(
         "store.json",
-        #"{"catalogue": "catalogue", "ledger": "ledger.sqlite", "port": 0, "rootCertificates": ["root.der"], "bundleId": "\#(TestStore.bundleID)", "hmacKeyFiles": ["link.key"]}"#
+        #"""
+        {"catalogue": "catalogue", "ledger": "ledger.sqlite", "port": 0, "rootCertificates": ["root.der"], \#
+        "bundleId": "\#(TestStore.bundleID)", "hmacKeyFiles": ["link.key"]}
+        """#
       )
     }
 
@@ -51,7 +54,7 @@ final class ServerProcess {
 
   struct NotServing: Error { let text: String }
 
-  /// - Parameter options: beside those of the shop.
+  /// - Parameter options: in addition to the shop's.
   init(_ shop: Shop, _ options: [String] = []) throws {
     self.shop = shop
     process = try Command(built: "mapstore").start(shop.arguments + options)
@@ -72,7 +75,7 @@ final class ServerProcess {
     try TestStore.request(port: port, "GET", target, token: token, fields)
   }
 
-  /// The lines of the ledger's events that have a text, as `purchase-ledger` tells them.
+  /// The ledger's events that contain a text, as `purchase-ledger` prints them.
   func events(_ text: String) throws -> Int {
     let run = try Command(built: "purchase-ledger").run(["export", "--ledger", shop.ledger, "--format", "jsonl"])
     guard run.status == 0 else { throw NotServing(text: "\(run)") }

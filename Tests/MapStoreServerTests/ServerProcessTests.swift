@@ -10,9 +10,9 @@ import Testing
     try shop.evidence(TestCatalog.regions[id % 4], id: id)
   }
 
-  /// Case 35: the server is killed with -9 while purchases are under way, at whatever point each of them is. What was
-  /// answered is there, what was not is presented again, and everything is granted once.
-  @Test func case35KilledWhilePurchasesAreBooked() throws {
+  /// Case 35: the server is killed with -9 during purchases, at any point of each. Answered ones are recorded, others
+  /// are submitted again, and everything is granted once.
+  @Test func case35KilledWhilePurchasesAreRecorded() throws {
     let shop = try ServerProcess.Shop()
     let all = try (0..<60).map { try evidence(shop, $0) }
     let answered = Locked<Set<Int>>([])
@@ -26,7 +26,7 @@ import Testing
         Thread.detachNewThread {
           defer { done.leave() }
           for id in stride(from: worker, to: all.count, by: 4) {
-            // Begun anew each round: most are presented again.
+            // Started again in each round: most are submitted again.
             let submission = PurchaseSubmission(transactions: [all[id]])
             guard let body = try? WireJSON.encode(submission),
               let answer = try? TestStore.request(
@@ -47,9 +47,9 @@ import Testing
       "POST", StoreRoute.purchases.path, token: session.token, PurchaseSubmission(transactions: all))
     let results = try WireJSON.decode(PurchaseResults.self, from: answer.body).results
     #expect(results.count == all.count && results.allSatisfy { $0.shouldFinish && $0.items[0].entitlement == .active })
-    // Nothing that was acknowledged had to be booked again.
+    // Nothing that was acknowledged had to be recorded again.
     for id in answered.withLock({ $0 }) { #expect(results[id].outcome == .alreadyOwned, "\(id)") }
-    // Who else has the ledger open keeps SQLite from putting the log back by itself.
+    // A second process with the ledger open keeps SQLite from recreating the log.
     let other = try Ledger.openToRead(at: shop.ledger, clock: .system)
     #expect(try other.entitlements(of: AccountID(UUID())).isEmpty)
     server.process.send(SIGTERM)
@@ -63,9 +63,9 @@ import Testing
     #expect(try ledger.entitlements(of: account).count == all.count)
   }
 
-  /// Case 35 for messages: the server is killed while a store tells of refunds. What was acknowledged is there, what
-  /// was not comes again, and each counts once.
-  @Test func killedWhileMessagesAreBooked() throws {
+  /// Case 35 for messages: the server is killed while a store sends refunds. Acknowledged ones are recorded, others are
+  /// sent again, and each counts once.
+  @Test func killedWhileMessagesAreRecorded() throws {
     let shop = try ServerProcess.Shop()
     let session = try shop.openSession()
     let bought = try (0..<40).map { try evidence(shop, $0) }
@@ -118,7 +118,7 @@ import Testing
     #expect(entitlements.count == messages.count && entitlements.allSatisfy { $0.status == .revoked })
   }
 
-  /// `purchase-ledger import` books a store's export while people buy.
+  /// `purchase-ledger import` records a store's export during purchases.
   @Test func importWhilePurchasesArePosted() throws {
     let shop = try ServerProcess.Shop()
     let session = try shop.openSession()
@@ -149,8 +149,7 @@ import Testing
     }
   }
 
-  /// The key of links is changed as docs/store.md says: the new one before the old one, and the old one goes after a
-  /// while.
+  /// The key of links is changed as docs/store.md says: the new one before the old one, which is removed later.
   @Test func linkKeysRotate() throws {
     let shop = try ServerProcess.Shop()
     try shop.folder.write("new.key", bytes: (0..<32).map { _ in UInt8.random(in: 0...255) })
@@ -226,7 +225,7 @@ import Testing
     (["--nonsense"], 64, "nonsense"), (["--ledger", "catalogue"], 3, "catalogue: is a folder"),
     (["--trusted-proxies", "192.0.2.1, foo bar"], 2, "trustedProxies: \"foo bar\" is no address"),
   ])
-  func whatCannotBeUsedIsNamed(_ options: [String], _ status: Int, _ word: String) throws {
+  func unusableOptionsAreNamed(_ options: [String], _ status: Int, _ word: String) throws {
     let shop = try ServerProcess.Shop()
     let run = try Command(built: "mapstore").run(shop.arguments + options, in: shop.folder.path)
     #expect(run.status == Int32(status) && run.stderr.contains(word), "\(run)")

@@ -2,7 +2,7 @@ import Foundation
 import TestSupport
 import Testing
 
-/// What `mapstore serve` says of itself; `make bless` writes the golden file anew.
+/// The help text of `mapstore serve`; `make bless` rewrites the golden file.
 @Suite(.ownThread) struct StoreHelpTests {
   @Test func helpIsTheGoldenFile() throws {
     let run = try Command(built: "mapstore").run(["help", "serve"])

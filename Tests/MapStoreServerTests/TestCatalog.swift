@@ -4,7 +4,7 @@ import RegionCatalog
 import TestSupport
 import TileIndex
 
-/// A catalogue with regions whose files are random bytes: the server does not look into them.
+/// A catalogue with regions whose files are random bytes: the server does not read them.
 final class TestCatalog: Sendable {
   let path: String
   private let folder: TemporaryFolder
@@ -26,8 +26,8 @@ final class TestCatalog: Sendable {
   ///
   /// - Parameters:
   ///   - patchesFrom: the edition from which there are patches.
-  ///   - keepingBundles: takes the bundles as they lie there.
-  ///   - dropped: regions that are taken from the catalogue.
+  ///   - keepingBundles: keeps the existing bundles.
+  ///   - dropped: regions that are removed from the catalogue.
   func write(
     edition: String, patchesFrom: String? = nil, keepingBundles: Bool = false, without dropped: Set<String> = []
   ) throws {
@@ -47,14 +47,15 @@ final class TestCatalog: Sendable {
       return """
         {"id":"\(id)","productId":"\(Self.product(id))","title":"The \
         \(id.capitalized)","category":"\(index % 2 == 0 ? "park" : "state")",\
-        "bounds":\(bounds),"grid":"WebMercatorQuad","minzoom":0,"maxzoom":5,"format":"png",\(bundle),"tileCount":9,"tilesHash":"00",\
+        "bounds":\(bounds),"grid":"WebMercatorQuad","minzoom":0,"maxzoom":5,"format":"png",\(bundle),\
+        "tileCount":9,"tilesHash":"00",\
         "edition":"\(edition)","preview":{\(preview)},"priceTier":"tier-\(index)",\
         "packs":[{\(pack),"bounds":\(bounds),"zooms":[0,5],"roots":["0/0/0"],"tileCount":9,"isOverview":true}],\
         "patches":[\(patches ?? "")]}
         """
     }
     let text = "{\"version\":1,\"regions\":[\n\(regions.joined(separator: ",\n"))\n]}\n"
-    // As publishers do it: one step from the old to the new.
+    // Published atomically, as by `tilecut build`.
     try Data(text.utf8).write(to: URL(fileURLWithPath: "\(path)/catalogue.json"), options: .atomic)
   }
 

@@ -8,8 +8,8 @@ import TileIndex
 
 @testable import PurchaseLedger
 
-/// A shop over loopback: a real server over a fake catalogue and a real ledger, with a store's authority that lives as
-/// long as the test.
+/// A map store over loopback: a real server over a fake catalogue and a real ledger, with an ephemeral certificate
+/// authority.
 final class TestStore: Sendable {
   static let now: Int64 = 1_790_000_000_000
   static let bundleID = "org.example.maps"
@@ -30,7 +30,7 @@ final class TestStore: Sendable {
     (self.authority, self.server, self.time) = (authority, server, time)
   }
 
-  /// - Parameter change: of what the options are by default here: no limits that a test could meet by itself.
+  /// - Parameter change: changes the default options, which have no limits that a test could reach by accident.
   static func run<Value: Sendable>(
     products: String? = nil, alpsBytes: Int = 700_000, packageName: String? = bundleID, googleKey: [UInt8]? = nil,
     _ change: (inout StoreOptions) -> Void = { _ in },
@@ -113,7 +113,7 @@ final class TestStore: Sendable {
     Person(session: try ledger.openSession(lasting: 86_400_000), credentials: nil)
   }
 
-  /// Registers and signs in, as people do.
+  /// Registers and signs in with a password.
   func person(registering login: String) async throws -> Person {
     let credentials = Credentials(login: login, password: "a long password")
     let registered = try await send("POST", StoreRoute.register.path, credentials)

@@ -21,7 +21,10 @@ import Testing
       let unaided = min(lru.sessions[index].score.loads, distance.sessions[index].score.loads)
       #expect(
         Double(line.score.loads) <= 1.5 * Double(unaided),
-        "\(line.session), \(tiles) tiles, \(source), harsh \(isHarsh): \(line.score.loads) loads, \(unaided) without prefetch"
+        """
+        \(line.session), \(tiles) tiles, \(source), harsh \(isHarsh): \(line.score.loads) loads, \(unaided) without \
+        prefetch
+        """
       )
     }
     return (lru.total, metered.total)
@@ -42,7 +45,10 @@ import Testing
     for turn in 0..<30 {
       let time = Double(turn) * 2 + 1
       lines.append(
-        #"{"op": "pan", "t": \#(time), "dur": 0.2, "dx": \#(turn % 2 == 0 ? 0.3 : -0.3), "dy": 0, "fling": 1, "fdx": \#(turn % 2 == 0 ? 2 : -2), "fdy": 0, "frun": 0.1}"#
+        #"""
+        {"op": "pan", "t": \#(time), "dur": 0.2, "dx": \#(turn % 2 == 0 ? 0.3 : -0.3), "dy": 0, "fling": 1, \#
+        "fdx": \#(turn % 2 == 0 ? 2 : -2), "fdy": 0, "frun": 0.1}
+        """#
       )
     }
     let session = try SessionReader.read(Array(lines.joined(separator: "\n").utf8), name: "flicks", file: "flicks")

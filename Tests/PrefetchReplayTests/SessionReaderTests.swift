@@ -10,7 +10,10 @@ import Testing
   @Test func everyGestureKindIsRead() throws {
     let session = try read(
       #"{"meta": {"src": "syn", "seed": 1}}"#, #"{"op": "start", "t": 0, "z": 13, "x": 0.5, "y": 0.4}"#,
-      #"{"op": "pan", "t": 1, "dur": 0.3, "dx": -0.1, "dy": 0.2, "fling": 1, "fdur": 2, "fdx": -0.6, "fdy": 0.1, "frun": 0.7}"#,
+      #"""
+      {"op": "pan", "t": 1, "dur": 0.3, "dx": -0.1, "dy": 0.2, "fling": 1, "fdur": 2, "fdx": -0.6, "fdy": 0.1, \#
+      "frun": 0.7}
+      """#,
       #"{"op": "zoom", "t": 3, "dur": 0.25, "z": 14, "x": 0.5, "y": 0.4, "kind": "dbl"}"#,
       #"{"op": "jump", "t": 5, "dur": 0, "z": 12, "x": 0.51, "y": 0.41}"#,
       #"{"op": "follow", "t": 6, "z": 16, "pts": [[0, 0.5, 0.4], [13.5, 0.5001, 0.4]]}"#, "")

@@ -57,7 +57,10 @@ import Testing
     let report = ReplayReport(sessions: [.init(session: "a \"b\"", score: ReplayScore())])
     #expect(
       report.json == #"""
-        {"sessions":[{"session":"a \"b\"","requests":0,"hitRate":0,"blankTileFrames":0,"hardBlanks":0,"stallMs":0,"precision":null,"loads":0,"absent":0}],"total":{"session":"total","requests":0,"hitRate":0,"blankTileFrames":0,"hardBlanks":0,"stallMs":0,"precision":null,"loads":0,"absent":0}}
+        {"sessions":[{"session":"a \"b\"","requests":0,"hitRate":0,"blankTileFrames":0,"hardBlanks":0,\#
+        "stallMs":0,"precision":null,"loads":0,"absent":0}],\#
+        "total":{"session":"total","requests":0,"hitRate":0,"blankTileFrames":0,"hardBlanks":0,\#
+        "stallMs":0,"precision":null,"loads":0,"absent":0}}
         """#)
   }
 }

@@ -1,8 +1,9 @@
 import Crypto
 import Foundation
-import PurchaseLedger
 import TestSupport
 import Testing
+
+@testable import PurchaseLedger
 
 @Suite(.ownThread) struct CanonicalEncodingTests {
   /// The expected bytes come from an independent implementation of docs/ledger.md. The format is hashed, so it must
@@ -23,6 +24,17 @@ import Testing
     keyed.u16(EventType.transaction.rawValue)
     keyed.raw(encoder.bytes)
     #expect(hex(SHA256.hash(data: keyed.bytes)).prefix(32) == "a4b5318f869f153d028a737913c0cceb")
+  }
+
+  @Test func uuidParsingMatchesFoundation() {
+    let text = "7E3fb20b-4CDB-47cc-936d-99d65f608138"
+    #expect(UUID(printed: text) == UUID(uuidString: text))
+    for wrong in [
+      "", "7e3fb20b4cdb47cc936d99d65f608138", "7e3fb20b-4cdb-47cc-936d-99d65f60813g", text + "0",
+      "-" + text.dropFirst(),
+    ] {
+      #expect(UUID(printed: wrong) == nil)
+    }
   }
 
   private func hex(_ bytes: some Sequence<UInt8>) -> String {

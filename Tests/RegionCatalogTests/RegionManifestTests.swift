@@ -108,11 +108,17 @@ import TileIndex
       #"regions[0].category is none of the document's categories: "prak"; did you mean "park"?"#
     ),
     (
-      #"{"categories": {"p": {"zooms": "all"}}, "regions": [{"id": "a", "title": "A", "category": "p", "sources": ["x"]}]}"#,
+      #"""
+      {"categories": {"p": {"zooms": "all"}}, "regions": [{"id": "a", "title": "A", "category": "p", \#
+      "sources": ["x"]}]}
+      """#,
       "categories.p.zooms is not an array of 2 numbers"
     ),
     (
-      #"{"categories": {"p": {"zooms": 3}, "p": {"zooms": 4}}, "regions": [{"id": "a", "title": "A", "category": "p", "sources": ["x"]}]}"#,
+      #"""
+      {"categories": {"p": {"zooms": 3}, "p": {"zooms": 4}}, "regions": [{"id": "a", "title": "A", "category": "p", \#
+      "sources": ["x"]}]}
+      """#,
       "categories.p stands there twice; leave one of them out"
     ),
     (

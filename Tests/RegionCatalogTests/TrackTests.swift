@@ -1,3 +1,4 @@
+import Foundation
 import TestSupport
 import Testing
 import TileIndex
@@ -42,6 +43,16 @@ import TileIndex
     #expect(try track(text) == [[SIMD2(7.25, 46.5)]])
   }
 
+  @Test(arguments: [String.Encoding.utf8, .utf16LittleEndian, .utf16BigEndian], [true, false])
+  func gpxMayBeUTF16(_ encoding: String.Encoding, hasByteOrderMark: Bool) throws {
+    let name = encoding == .utf8 ? "UTF-8" : "UTF-16"
+    let text = "<?xml version='1.0' encoding='\(name)'?><gpx><wpt lat='46.5' lon='7.25'><name>Ä</name></wpt></gpx>"
+    let bytes = try #require(((hasByteOrderMark ? "\u{feff}" : "") + text).data(using: encoding))
+    let folder = try TemporaryFolder()
+    try bytes.write(to: URL(fileURLWithPath: folder.file("track.gpx")))
+    #expect(try Track(path: folder.file("track.gpx")).lines == [[SIMD2(7.25, 46.5)]])
+  }
+
   @Test(arguments: [
     ("<gpx><wpt lat=\"1\" lon=\"2\"></gpx>", "not well-formed XML: line 1"),
     ("<gpx>\n<wpt lat=1 lon=2/></gpx>", "not well-formed XML: line 2"),
@@ -50,7 +61,7 @@ import TileIndex
       "<!DOCTYPE gpx [<!ENTITY e SYSTEM \"file:///etc/hostname\">]><gpx><name>&e;</name></gpx>", "declares an entity"
     ),
     ("<!-- <gpx> --><kml><wpt lat='1' lon='2'/></kml>", "no GPX"),
-    ("<gpx><!-- <wpt lat='1' lon='2'/> --></gpx>", "holds no point"),
+    ("<gpx><!-- <wpt lat='1' lon='2'/> --></gpx>", "has no points"),
   ]) func malformedAndHostileGPXIsRefused(text: String, expected: String) {
     #expect { try track(text) } throws: { "\($0)".contains(expected) && "\($0)".contains("; ") }
   }
@@ -68,7 +79,7 @@ import TileIndex
 
   @Test(arguments: [
     ("", "neither GPX nor GeoJSON"), ("hello", "neither GPX nor GeoJSON"), ("<kml></kml>", "no GPX"),
-    ("<gpx></gpx>", "holds no point"), ("<gpx><trkpt lat=\"91\" lon=\"0\"/></gpx>", "without a position"),
+    ("<gpx></gpx>", "has no points"), ("<gpx><trkpt lat=\"91\" lon=\"0\"/></gpx>", "without a position"),
     ("<gpx><trkpt lon=\"0\"/></gpx>", "without a position"), ("{", "is not valid JSON"), ("{}", "type"),
     (#"{"type": "LineString", "coordinates": [[1, 2], ["x", 3]]}"#, "coordinates[1]"),
   ])

@@ -93,8 +93,20 @@ import Testing
     #expect(try FolderLock(path) != nil)
   }
 
-  @Test func aMissingFolderIsAnError() {
+  @Test func aFolderIsLockedWithoutAFile() async throws {
+    let folder = try TemporaryFolder()
+    var first = try await FolderLock(folder: folder.path)
+    async let second = FolderLock(folder: folder.path)
+    try await Task.sleep(for: .milliseconds(50))
+    #expect(first != nil)
+    first = nil
+    #expect(try await second != nil)
+    #expect(folder.names.isEmpty)
+  }
+
+  @Test func aMissingFolderIsAnError() async {
     #expect(throws: FileSystem.SystemError.self) { try FolderLock("/nonexistent/lock") }
+    await #expect(throws: FileSystem.SystemError.self) { try await FolderLock(folder: "/nonexistent") }
   }
 }
 
@@ -104,11 +116,35 @@ import Testing
     let packed = try #require(Gzip.compress(bytes))
     #expect(packed.count < bytes.count && packed.withUnsafeBytes(Gunzip.packing) == .gzip)
     #expect(try packed.withUnsafeBytes { try Gunzip.bytes($0, byteCountMax: bytes.count) } == bytes)
-    #expect(throws: Gunzip.Failure.tooLarge) {
+    #expect(throws: Gunzip.Failure.tooLarge(byteCountMax: bytes.count - 1)) {
       try packed.withUnsafeBytes { try Gunzip.bytes($0, byteCountMax: bytes.count - 1) }
     }
-    #expect(throws: Gunzip.Failure.damaged) {
+    #expect(throws: Gunzip.Failure.damaged("the data end early")) {
       try packed.dropLast(9).withUnsafeBytes { try Gunzip.bytes($0, byteCountMax: bytes.count) }
+    }
+  }
+
+  @Test func allMembersAreRead() throws {
+    let members = try #require(Gzip.compress([1, 2])) + #require(Gzip.compress([3]))
+    #expect(try members.withUnsafeBytes { try Gunzip.bytes($0, byteCountMax: 3) } == [1, 2, 3])
+    #expect(try members.withUnsafeBytes { try Gunzip.check($0, byteCountMax: 3) } == 3)
+  }
+
+  /// `python3 -c 'import zlib; print(zlib.compress(b"abc").hex())'`
+  @Test func zlibStreamsAreReadOnRequest() throws {
+    let packed = try #require(Hexadecimal.bytes("789c4b4c4a0600024d0127"))
+    #expect(packed.withUnsafeBytes(Gunzip.packing) == .deflate)
+    #expect(
+      try packed.withUnsafeBytes { try Gunzip.bytes($0, byteCountMax: 3, packing: .deflate) } == Array("abc".utf8))
+    #expect(throws: Gunzip.Failure.self) { try packed.withUnsafeBytes { try Gunzip.bytes($0, byteCountMax: 3) } }
+  }
+
+  @Test func dataBehindTheStreamAreRefused() throws {
+    let gzip = try #require(Gzip.compress([1])) + [0, 0]
+    #expect(throws: Gunzip.Failure.self) { try gzip.withUnsafeBytes { try Gunzip.bytes($0, byteCountMax: 1) } }
+    let zlib = try #require(Hexadecimal.bytes("789c4b4c4a0600024d012700"))
+    #expect(throws: Gunzip.Failure.damaged("other data follow")) {
+      try zlib.withUnsafeBytes { try Gunzip.bytes($0, byteCountMax: 3, packing: .deflate) }
     }
   }
 }

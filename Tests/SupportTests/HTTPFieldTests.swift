@@ -23,6 +23,19 @@ import Testing
   }
 
   @Test(arguments: [
+    (nil, ByteRange.whole), ("bytes=0-0", .part(0..<1)), ("bytes=10-", .unsatisfiable), ("bytes=9-", .part(9..<10)),
+    ("bytes=-0", .unsatisfiable), ("bytes=-99", .part(0..<10)), ("bytes=5-4", .whole), ("bytes=0-1,3-4", .whole),
+    ("items=0-1", .whole), ("bytes=", .whole), ("bytes=-", .whole), ("bytes=+1-2", .whole), ("bytes=1-2x", .whole),
+  ])
+  func requestedRangesAreRead(_ field: String?, _ range: ByteRange) {
+    #expect(ByteRange(field, byteCount: 10) == range)
+  }
+
+  @Test func aRangeIsRequested() {
+    #expect(ByteRange.field(0..<1) == "bytes=0-0" && ByteRange.field(5..<10) == "bytes=5-9")
+  }
+
+  @Test(arguments: [
     ("bytes 0-9/100", 0..<10, 100 as Int?), ("bytes 5-5/6", 5..<6, 6), ("Bytes 7-8/*", 7..<9, nil),
   ])
   func contentRangesAreRead(text: String, range: Range<Int>, total: Int?) throws {

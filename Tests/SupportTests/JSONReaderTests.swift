@@ -56,7 +56,7 @@ import Testing
   ])
   func repeatedNamesAreRefusedUnlessTheCallerKeepsThem(_ text: String, _ name: String) throws {
     let error = #expect(throws: JSONReader.Failure.self) { try JSONReader.read(text.utf8) }
-    #expect(error?.message == "\"\(name)\" is there twice")
+    #expect(error?.message == "\"\(name)\" occurs twice")
     #expect(throws: JSONValue.SyntaxError.self) { try JSONValue(parsing: Array(text.utf8)) }
     #expect(try JSONReader.read(text.utf8, duplicates: .kept).repeatedName == name)
     #expect(try JSONReader.read(text.utf8, duplicates: .lastWins).repeatedName == nil)

@@ -29,7 +29,7 @@ import Testing
 
   @Test func anErrorNamesTheRepeatedNameAtTheEndOfTheText() {
     let error = #expect(throws: JSONValue.SyntaxError.self) { try parse("{\"a\":1,\n\"a\":2}") }
-    #expect(error?.description == "line 2: \"a\" is there twice")
+    #expect(error?.description == "line 2: \"a\" occurs twice")
   }
 
   @Test func halfSurrogatePairsAreReplaced() throws {

@@ -219,7 +219,7 @@ import Testing
     withExtendedLifetime(select) {}
   }
 
-  @Test func aSecondWriterIsRefusedWhenItsPatienceEnds() throws {
+  @Test func aSecondWriterFailsAfterItsTimeout() throws {
     let other = try SQLiteConnection(creating: path)
     other.setBusyTimeout(milliseconds: 10)
     try connection.transaction(.immediate) {

@@ -107,8 +107,10 @@ enum Images {
   static let grey256 = [UInt8](
     Data(
       base64Encoded:
-        "iVBORw0KGgoAAAANSUhEUgAAAQAAAAEAAQAAAAB0CZXLAAAAH0lEQVR42u3BAQ0AAADCoPdPbQ43oAAAAAAAAAAAvg0hAAABYOSdlwAAAABJRU5ErkJggg=="
-    )!)
+        """
+        iVBORw0KGgoAAAANSUhEUgAAAQAAAAEAAQAAAAB0CZXLAAAAH0lEQVR42u3BAQ0AAADCoPdPbQ43oAAAAAAAAAAAvg0hAAABYOSdlwAA\
+        AABJRU5ErkJggg==
+        """)!)
 
   /// The black image with a comment after its end, so that images differ.
   static func grey256(_ comment: String) -> [UInt8] { grey256 + Array(comment.utf8) }

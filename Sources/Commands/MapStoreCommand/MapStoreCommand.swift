@@ -6,7 +6,7 @@ import MapStoreServer
 import PurchaseLedger
 import TileIndex
 
-/// `mapstore`: the shop, and a client of it.
+/// `mapstore`: the map store's service, and a client of it.
 @main
 struct MapStoreCommand: AsyncParsableCommand {
   static let configuration = CommandConfiguration(
@@ -14,8 +14,8 @@ struct MapStoreCommand: AsyncParsableCommand {
     abstract: "Sells the regions of a catalogue: accounts, purchases, downloads.",
     discussion: """
       Exit codes: 0 done, or ended by a signal after all requests were answered; 2 an option, the configuration file \
-      or a file that it names cannot be used; \
-      3 the ledger cannot be opened; 64 wrong usage; 69 the address cannot be listened on; 70 internal error.
+      or a file that it names cannot be used; 3 the ledger cannot be opened; 64 wrong usage; 69 the address cannot be \
+      listened on; 70 internal error.
       """,
     version: "0.1.0",
     subcommands: [ServeCommand.self, ClientCommand.self])

@@ -10,17 +10,15 @@ import Support
 struct PurchaseLedgerCommand: AsyncParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "purchase-ledger",
-    abstract: "Verifies what app stores say, remembers who owns what, and reconciles the two.",
+    abstract: "Verifies app stores' evidence, records who owns what, and reconciles the ledger with the stores.",
     discussion: """
-      Every option that names the shop can also be given in the configuration file (--config, JSON) or in the \
-      environment: PURCHASE_LEDGER_BUNDLE_ID for \
-      --bundle-id. Flags win over the environment, the environment over the file.
+      Every option about the app can also be given in the configuration file (--config, JSON) or in the environment: \
+      PURCHASE_LEDGER_BUNDLE_ID for --bundle-id. Flags win over the environment, the environment over the file.
 
-      Exit codes: 0 done, valid, or the books agree; 1 evidence was refused or quarantined, differences remain, or \
-      verify found damage; \
-      2 an option is missing or an input cannot be read; 3 the ledger cannot be opened or written; 4 a store's API \
-      failed for good; \
-      64 wrong usage; 70 internal error; 129, 130 or 143 interrupted, what was committed is kept.
+      Exit codes: 0 done, valid, or store and ledger agree; 1 evidence was refused or quarantined, differences remain, \
+      or verify found damage; 2 an option is missing or an input cannot be read; 3 the ledger cannot be opened or \
+      written; 4 a store's API failed permanently; 64 wrong usage; 70 internal error; 129, 130 or 143 interrupted, \
+      what was committed is kept.
       """,
     version: "0.1.0",
     subcommands: [

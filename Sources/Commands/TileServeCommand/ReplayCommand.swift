@@ -7,16 +7,14 @@ public import PrefetchReplay
 struct ReplayCommand: ParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "tileserve replay",
-    abstract: "Replays sessions of people looking at maps, and counts the tiles that they would have seen missing.",
+    abstract: "Replays recorded map sessions, and counts the tiles that were missing on the screen.",
     discussion: """
       TRACE is a file of one session or a folder of them (.jsonl; docs/prefetch.md describes the format). Without \
-      --bundle tiles only cost memory and time: \
-      256 KiB each, or 65 KiB with --tier palette, and 2.5 ms on each of two loaders, or 82 ms on each of six \
-      connections with --source network. Time is virtual.
+      --bundle tiles only cost memory and time: 256 KiB each, or 65 KiB with --tier palette, and 2.5 ms on each of two \
+      loaders, or 82 ms on each of six connections with --source network. Time is virtual.
 
       blank: frames (60 a second) times tiles missing on the screen. hard: those of them with nothing coarser or finer \
-      to draw instead. \
-      The table ends with the means of other policies on the same sessions.
+      to draw instead. The table ends with the means of other policies on the same sessions.
 
       With --bundle tiles are really read and decoded, in virtual time, or with --real-time by as many threads as the \
       source has loaders, by the clock. Tiles that the bundle does not have are counted separately, as absent.
@@ -32,7 +30,8 @@ struct ReplayCommand: ParsableCommand {
   var synthetic: SyntheticArgument?
 
   @Option(
-    help: ArgumentHelp("Read and decode the tiles of a bundle, in whose middle each session is put.", valueName: "file")
+    help: ArgumentHelp(
+      "Read and decode the tiles of a bundle, in whose middle each session is placed.", valueName: "file")
   )
   var bundle: String?
 
@@ -42,7 +41,7 @@ struct ReplayCommand: ParsableCommand {
   )
   var realTime = false
 
-  @Option(help: ArgumentHelp("With --real-time: the map moves so many times faster than in life.", valueName: "times"))
+  @Option(help: ArgumentHelp("With --real-time: the map moves so many times faster than recorded.", valueName: "times"))
   var speed: Double?
 
   @Flag(help: "Say how many of the bundle's tiles have at most 256 colours, and replay nothing.")
@@ -50,7 +49,10 @@ struct ReplayCommand: ParsableCommand {
 
   @Flag(
     help:
-      "Eviction alone: nothing is loaded ahead, tiles come at once, and the budget is for tiles off the screen. Prints hits for each way to evict."
+      """
+      Eviction alone: no prefetching, tiles load at once, and the budget is for tiles off the screen. Prints the hits \
+      of each eviction policy.
+      """
   )
   var evictionAlone = false
 
@@ -64,16 +66,16 @@ struct ReplayCommand: ParsableCommand {
   var tier = ReplaySettings.Tier.rgba
 
   @Option(
-    help: "lru, distance (no prefetch); zoomring (the reference); default; oracle, belady (they know the future).")
+    help: "lru, distance (no prefetch); zoomring (the reference); default; oracle, belady (with future knowledge).")
   var policy = ReplayPolicy.default
 
   @Option(help: "Where virtual tiles come from: local or network.")
   var source = ReplaySource.local
 
-  @Flag(help: "Drags go evenly and twice as fast; zooms happen at once, unannounced.")
+  @Flag(help: "Drags are even and twice as fast; zooms happen at once, unannounced.")
   var harsh = false
 
-  @Flag(help: "The source costs money: at most 1.5 times as many tiles are loaded as would be without prefetch.")
+  @Flag(help: "The source charges per tile: at most 1.5 times as many tiles are loaded as without prefetch.")
   var metered = false
 
   @Flag(help: "Print JSON: sessions and total, whose counts are sums.")

@@ -16,14 +16,13 @@ struct TileServeCommand: ParsableCommand {
     abstract: "Serves tile bundles (MBTiles, PMTiles, folders of tiles) over HTTP, offline.",
     discussion: """
       Every option can also be given in the configuration file, under its name without the dashes, or in the \
-      environment: TILESERVE_PORT for --port. \
-      Flags win over the environment, the environment over the file.
+      environment: TILESERVE_PORT for --port. Flags win over the environment, the environment over the file.
 
-      tileserve replay --help: replays sessions of people looking at maps, to choose a cache's budget.
+      tileserve replay --help: replays recorded map sessions, to choose a cache's budget.
 
       Exit codes: 0 ended by a signal after all requests were answered; 64 wrong usage; 66 a path is not there, or \
-      certificate and key cannot be used; \
-      69 the address cannot be listened on; 70 internal error; 78 the configuration file is wrong.
+      certificate and key cannot be used; 69 the address cannot be listened on; 70 internal error; 78 the \
+      configuration file is wrong.
       """,
     version: TileServer.version)
 
@@ -48,8 +47,8 @@ struct TileServeCommand: ParsableCommand {
   /// Makes glibc's allocator return free memory to the system. Must be called before other threads start.
   ///
   /// glibc gives each thread an arena, which keeps the thread's maximum: 16 rendering workers hold 60 MB that they do
-  /// not use. Two arenas, and pixel buffers in mappings of their own, were measured at 87 MB where the defaults take 120
-  /// (64 MB of cache, docs/performance.md).
+  /// not use. Two arenas, and pixel buffers in mappings of their own, take 87 MB where the defaults take 120 (64 MB of
+  /// cache, docs/performance.md).
   private static func limitAllocator() { csystem_limit_allocator(2, 131_072) }
 
   func serve(_ signals: SignalWatch) async throws {

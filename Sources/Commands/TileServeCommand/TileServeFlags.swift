@@ -21,22 +21,28 @@ struct TileServeFlags: ParsableArguments {
   @Option(help: ArgumentHelp("Listen on a Unix socket instead.", valueName: "file"))
   var unixSocket: String?
 
-  @Option(help: "Memory for tiles that were drawn or asked for last. (default: 64MB)")
+  @Option(help: "Memory for recently used tiles. (default: 64MB)")
   var cache: BytesArgument?
 
   @Option(
     help: ArgumentHelp(
-      "Fetch or draw tiles before they are asked for: auto, where that takes time (drawn tiles, slow disks, other servers whose description allows it), on, or off. (default: auto)",
+      """
+      Prefetch tiles: auto, where loading takes time (drawn tiles, slow disks, other servers whose description allows \
+      it), on, or off. (default: auto)
+      """,
       valueName: "when"))
   var prefetch: TileServerOptions.Prefetch?
 
   @Option(
     help: ArgumentHelp(
-      "Answer repeated requests for stored tiles past the HTTP parser, or off: the same bytes by the plain path. (default: on)",
+      """
+      Answer repeated requests for stored tiles without the HTTP parser: on, or off for the same bytes by the plain \
+      path. (default: on)
+      """,
       valueName: "switch"))
   var fastPath: Switch?
 
-  @Option(help: ArgumentHelp("What stands before every path, such as /maps.", valueName: "path"))
+  @Option(help: ArgumentHelp("The prefix of every path, such as /maps.", valueName: "path"))
   var basePath: String?
 
   @Option(help: ArgumentHelp("Where clients reach the server, whatever proxies say.", valueName: "url"))
@@ -44,7 +50,10 @@ struct TileServeFlags: ParsableArguments {
 
   @Option(
     help: ArgumentHelp(
-      "For tiles that are not there: 404, 204, blank, or overzoom, which enlarges the nearest ancestor. (default: 404; 204 for vector tiles)",
+      """
+      For missing tiles: 404, 204, blank, or overzoom, which enlarges the nearest ancestor. (default: 404; 204 for \
+      vector tiles)
+      """,
       valueName: "policy"))
   var missing: MissingTilePolicy?
 
@@ -53,17 +62,18 @@ struct TileServeFlags: ParsableArguments {
   var cacheControl: String?
 
   @Option(
-    help: ArgumentHelp("Origins whose pages may read: *, off, or a list with commas. (default: *)", valueName: "origin")
+    help: ArgumentHelp(
+      "Origins whose pages may read: *, off, or several separated by commas. (default: *)", valueName: "origin")
   )
   var cors: String?
 
   @Option(
-    help: ArgumentHelp("Names that requests may be for, with commas. (default: all)", valueName: "hosts"))
+    help: ArgumentHelp("Host names that requests may use, separated by commas. (default: all)", valueName: "hosts"))
   var allowedHosts: String?
 
   @Option(
     help: ArgumentHelp(
-      "Addresses of proxies, beside this machine's, whose X-Forwarded fields are believed, with commas.",
+      "Addresses of proxies whose X-Forwarded fields are trusted, besides this machine's, separated by commas.",
       valueName: "addresses"))
   var trustedProxies: String?
 
@@ -73,16 +83,16 @@ struct TileServeFlags: ParsableArguments {
   @Option(help: "trace, debug, info, notice, warning, error or critical. (default: info)")
   var logLevel: String?
 
-  @Option(help: ArgumentHelp("Certificate, a PEM file; then HTTPS is spoken.", valueName: "file"))
+  @Option(help: ArgumentHelp("Certificate, a PEM file; enables HTTPS.", valueName: "file"))
   var tlsCert: String?
 
   @Option(help: ArgumentHelp("The certificate's key, a PEM file.", valueName: "file"))
   var tlsKey: String?
 
-  @Option(help: "Threads that speak HTTP. (default: one a core)")
+  @Option(help: "Threads for HTTP. (default: one a core)")
   var threads: Int?
 
-  @Option(help: "Connections at a time. (default: 16384)")
+  @Option(help: "The most simultaneous connections. (default: 16384)")
   var connections: Int?
 
   @Option(
@@ -92,7 +102,8 @@ struct TileServeFlags: ParsableArguments {
 
   @Option(
     help: ArgumentHelp(
-      "Folders, with commas, where the viewer's libraries lie, before the usual ones.", valueName: "folders"))
+      "Folders with the viewer's libraries, separated by commas, searched before the usual ones.", valueName: "folders")
+  )
   var web: String?
 
   /// The flags that were given, by the names of the configuration.

@@ -51,7 +51,8 @@ struct InstallJob: Sendable {
 
   static func failure(_ error: FileSystem.SystemError, _ folder: String) -> MapStoreError {
     error.isDiskFull
-      ? MapStoreError(.noSpace, folder, "the disk is full", remedy: "free space, then go on: what was loaded stays")
+      ? MapStoreError(
+        .noSpace, folder, "the disk is full", remedy: "free space, then continue: what was downloaded is kept")
       : MapStoreError(
         .storage, folder, "cannot be read or written: \(error)", remedy: "check the disk and the permissions")
   }
@@ -67,8 +68,8 @@ struct InstallJob: Sendable {
       let installed = try state.installed(part)
       guard let whole = part.pack.map({ InstallPlan.pack(region, file: $0) }) ?? InstallPlan.whole(region) else {
         throw MapStoreError(
-          .unknown, part.description, "the shop has no such pack in its edition \(region.edition)",
-          remedy: "ask again which packs are needed")
+          .unknown, part.description, "the server has no such pack in its edition \(region.edition)",
+          remedy: "look up the packs again")
       }
       try checkPlace()
       try state.note(product: region.productId, of: part.region)
@@ -85,7 +86,7 @@ struct InstallJob: Sendable {
         drop(download)
         continue
       } catch let error as PatchFailed {
-        report(download, .retrying, 0, "the patch does not fit: \(error.why); the whole is loaded instead")
+        report(download, .retrying, 0, "the patch cannot be used: \(error.why); the whole bundle is downloaded instead")
         drop(download)
         allowsPatch = false
         continue
@@ -93,7 +94,7 @@ struct InstallJob: Sendable {
       return try await putInPlace(download)
     }
     throw MapStoreError(
-      .damaged, part.description, "the server's file was another one at every attempt", remedy: "try again later")
+      .damaged, part.description, "the server's file changed at every attempt", remedy: "try again later")
   }
 
   // MARK: Steps 1 and 2
@@ -128,8 +129,8 @@ struct InstallJob: Sendable {
     guard let other = others.first(where: { $0 != part && $0.fileName.lowercased() == part.fileName.lowercased() })
     else { return }
     throw MapStoreError(
-      .damaged, part.description, "would take the place of \(other), which has the same file name",
-      remedy: "remove that first; the shop has to rename one of them")
+      .damaged, part.description, "would replace \(other), which has the same file name",
+      remedy: "remove that first; the publisher has to rename one of them")
   }
 
   private func dropDownload() throws {
@@ -180,7 +181,7 @@ struct InstallJob: Sendable {
       try await Blocking.run {
         try BundlePatch.apply(patch, to: base, output: output, replacing: true)
         guard try FileDigest.sha256(output) == wanted.resultSHA256 else {
-          throw PatchFailed(why: "it does not lead to the new edition byte for byte")
+          throw PatchFailed(why: "its result is not the new edition byte for byte")
         }
       }
     } catch let error as BundleError where error.code == .writeFailed {

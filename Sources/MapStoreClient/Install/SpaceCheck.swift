@@ -16,7 +16,10 @@ struct SpaceCheck {
       let shortage = needed + promised - free
       var error = MapStoreError(
         .noSpace, wanted.part.description,
-        "needs \(needed - options.reserveBytes) bytes more on the disk, and \(free) are free, of which \(promised + options.reserveBytes) are spoken for",
+        """
+        needs \(needed - options.reserveBytes) bytes more on the disk; \(free) are free, of which \
+        \(promised + options.reserveBytes) are reserved
+        """,
         remedy: "free \(shortage) bytes")
       error.suggestions = try suggestions(toFree: shortage, except: wanted.part.region)
       throw error
@@ -51,7 +54,7 @@ struct SpaceCheck {
     let total = installed + coming.reduce(0) { $0 + $1.wanted.resultBytes } + wanted.resultBytes
     guard total > quota else { return }
     var error = MapStoreError(
-      .overQuota, wanted.part.description, "would make the folder \(total) bytes large, and \(quota) are allowed",
+      .overQuota, wanted.part.description, "would make the folder \(total) bytes large; \(quota) are allowed",
       remedy: "remove regions of \(total - quota) bytes, or allow more")
     error.suggestions = try suggestions(toFree: total - quota, except: wanted.part.region)
     throw error

@@ -33,7 +33,7 @@ public actor OfflineRegionManager {
       try FileSystem.makeFolders(files.work)
       guard let lock = try FolderLock(files.lock) else {
         throw MapStoreError(
-          .busy, folder, "another process has this folder", remedy: "wait until it is done, or end it")
+          .busy, folder, "another process uses this folder", remedy: "wait until it is done, or end it")
       }
       self.lock = lock
       state = try RegionDatabase(path: files.state)
@@ -79,7 +79,7 @@ public actor OfflineRegionManager {
     } catch {
       if work.isOver, running[part] === work { running[part] = nil }
       if error is CancellationError, try pausing.contains(part) || state.download(part)?.state == .paused {
-        throw MapStoreError(.paused, part.description, "was paused", remedy: "install it again to go on")
+        throw MapStoreError(.paused, part.description, "was paused", remedy: "install it again to continue")
       }
       throw error
     }

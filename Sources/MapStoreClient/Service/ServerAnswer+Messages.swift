@@ -236,6 +236,6 @@ extension Problem: ServerAnswer {
     try AnswerRule.code(type.rawValue, "type")
     try AnswerRule.text(title, "title")
     try AnswerRule.text(detail, "detail")
-    guard (400...599).contains(status) else { throw AnswerFault("status", "is no failure's") }
+    guard (400...599).contains(status) else { throw AnswerFault("status", "is not the status of a failure") }
   }
 }

@@ -30,13 +30,13 @@ enum AnswerRule {
   /// Ids and editions: they become file names.
   static func name(_ text: String?, _ place: String) throws {
     guard let text, !RegionManifest.isName(text) else { return }
-    throw AnswerFault(place, "is no name that a file may have")
+    throw AnswerFault(place, "is not a valid file name")
   }
 
   /// The name of a file of the catalogue.
   static func file(_ text: String, _ place: String) throws {
     guard RegionManifest.isName(text, bytesMax: 200) else {
-      throw AnswerFault(place, "is no name that a file may have")
+      throw AnswerFault(place, "is not a valid file name")
     }
   }
 
@@ -64,11 +64,11 @@ enum AnswerRule {
   /// The size of a file, up to 16 TiB: no file system has larger files, and sums of many do not overflow.
   static func size(_ bytes: Int?, _ place: String) throws {
     guard let bytes, !(1...1 << 44).contains(bytes) else { return }
-    throw AnswerFault(place, "is no size of a file")
+    throw AnswerFault(place, "is not a valid file size")
   }
 
   static func count(_ number: Int, _ place: String) throws {
-    guard (0...1 << 44).contains(number) else { throw AnswerFault(place, "is no number of things") }
+    guard (0...1 << 44).contains(number) else { throw AnswerFault(place, "is not a valid count") }
   }
 
   static func sha256(_ text: String, _ place: String) throws {
@@ -123,7 +123,7 @@ enum AnswerRule {
     let host = isWhole ? text.split(separator: "/", omittingEmptySubsequences: false)[2] : "-"
     guard isWhole || text.hasPrefix("/"), !host.isEmpty, !host.contains("@"), text.utf8.count <= 8_192,
       text.utf8.allSatisfy({ (0x21...0x7e).contains($0) && $0 != UInt8(ascii: "#") })
-    else { throw AnswerFault(place, "is no address that may be loaded from") }
+    else { throw AnswerFault(place, "is not an address that downloads may use") }
   }
 
   static func base64URL(_ text: String, _ place: String) throws {
@@ -137,7 +137,7 @@ enum AnswerRule {
     var seen: Set<String> = []
     for (index, part) in (parts ?? []).enumerated() {
       try within("\(place)[\(index)]", part)
-      if let key = key(part), !seen.insert(key).inserted { throw AnswerFault("\(place)[\(index)]", "is there twice") }
+      if let key = key(part), !seen.insert(key).inserted { throw AnswerFault("\(place)[\(index)]", "occurs twice") }
     }
   }
 

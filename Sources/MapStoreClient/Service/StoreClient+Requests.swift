@@ -61,7 +61,7 @@ extension StoreClient {
       try fits(answer)
       return answer
     } catch {
-      throw damaged(path, "the answer is none that is understood: \(error)")
+      throw damaged(path, "the answer cannot be understood: \(error)")
     }
   }
 
@@ -98,7 +98,7 @@ extension StoreClient {
         if (200..<300).contains(answer.status) { return answer.body }
         // Nil for the pages of proxies.
         let problem = try? WireJSON.decode(Problem.self, from: answer.body)
-        do { try problem?.check() } catch { throw damaged(path, "the server's reason is none: \(error)") }
+        do { try problem?.check() } catch { throw damaged(path, "the server's problem details are invalid: \(error)") }
         // For public routes too: without a session they answer differently, and its end would go unnoticed.
         if answer.status == 401, route.takesSession, token != nil {
           // Another request may have renewed the session meanwhile.
@@ -114,14 +114,14 @@ extension StoreClient {
           throw Self.failure(answer.status, problem, address + path)
         }
         complaint = "the server answered \(answer.status)\(problem.map { ": \($0)" } ?? "")"
-        remedy = "try again later: it is there, and cannot answer now"
+        remedy = "try again later: the server is overloaded or failing"
         asked = answer.retryAfter
       } catch let error as MapStoreError {
         throw error
       } catch is NIOTooManyBytesError {
         throw damaged(path, "the answer is larger than \(Self.answerBytesMax) bytes")
       } catch let error as HTTPParserError where error != .invalidEOFState {
-        throw damaged(path, "the answer is no HTTP")
+        throw damaged(path, "the answer is not HTTP")
       } catch {
         try Task.checkCancellation()
         complaint = Self.text(error)
@@ -129,9 +129,9 @@ extension StoreClient {
         guard repeats || !isSent else {
           throw MapStoreError(
             .unreachable, address, complaint,
-            remedy: "it may have been done all the same: sign in, and try again only if that fails")
+            remedy: "the request may have been carried out: sign in, and try again only if that fails")
         }
-        remedy = isSent ? "try again: nothing is done twice" : "check the network and the address, then try again"
+        remedy = isSent ? "try again: repeating it is safe" : "check the network and the address, then try again"
       }
       if let asked, asked > retry.retryAfterMax {
         throw MapStoreError(.unreachable, address, complaint, remedy: "try again in \(Int(asked)) s")
@@ -172,7 +172,7 @@ extension StoreClient {
   }
 
   static func signedOut(_ address: String) -> MapStoreError {
-    MapStoreError(.signedOut, address, "there is no session, or it is over", remedy: "sign in again")
+    MapStoreError(.signedOut, address, "there is no session, or it has expired", remedy: "sign in again")
   }
 
   private static func failure(_ status: Int, _ problem: Problem?, _ place: String) -> MapStoreError {
@@ -180,7 +180,7 @@ extension StoreClient {
     return switch (status, problem?.type) {
     case (_, .wrongCredentials?): MapStoreError(.signedOut, place, text, remedy: "check login and password")
     case (_, .notOwned?): MapStoreError(.notOwned, place, text, remedy: "buy it, or restore purchases")
-    case (_, .editionGone?): MapStoreError(.editionGone, place, text, remedy: "ask again what there is")
+    case (_, .editionGone?): MapStoreError(.editionGone, place, text, remedy: "look up the current edition")
     case (404, _): MapStoreError(.unknown, place, text, remedy: "check the name against the catalogue")
     default: MapStoreError(.refused, place, text)
     }
@@ -199,20 +199,20 @@ extension StoreClient {
     if let error = error as? HTTPClientError {
       return switch error {
       case .readTimeout: "the server has stopped sending"
-      case .connectTimeout: "there was no answer to the attempt to connect"
+      case .connectTimeout: "the attempt to connect timed out"
       case .remoteConnectionClosed: "the connection was cut off"
-      case .invalidURL: "this is no address"
+      case .invalidURL: "this is not an address"
       default: "\(error.shortDescription)"
       }
     }
     if let error = error as? NIOConnectionError {
-      let reason = error.connectionErrors.first.map { text($0.error) } ?? "no such host is known"
+      let reason = error.connectionErrors.first.map { text($0.error) } ?? "the host is unknown"
       return "no connection to \(error.host):\(error.port): \(reason)"
     }
     // The system's text, without the name of the call.
     if let error = error as? IOError { return "\(FileSystem.SystemError(number: error.errnoCode))" }
     if let reason = tlsReason(error) { return "no secure connection: \(reason)" }
-    return error is HTTPParserError ? "the answer ended within its head" : "\(error)"
+    return error is HTTPParserError ? "the answer ended in its header" : "\(error)"
   }
 
   /// BoringSSL's reason in words; nil for errors of other layers. Its own text has paths of the machine that built it.

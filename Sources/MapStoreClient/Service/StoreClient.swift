@@ -85,7 +85,7 @@ public final class StoreClient: Sendable {
 
   public func region(_ id: String) async throws -> RegionDetails {
     try await send(.region, path: StoreRoute.region.path(id)) { answer in
-      guard answer.region.id == id else { throw AnswerFault("region.id", "is another region's than was asked for") }
+      guard answer.region.id == id else { throw AnswerFault("region.id", "is not of the requested region") }
     }
   }
 
@@ -112,7 +112,7 @@ public final class StoreClient: Sendable {
       for (name, given, wanted) in [
         ("regionId", answer.regionId, request.regionId), ("edition", answer.edition, request.edition),
         ("file", answer.file, request.file),
-      ] where wanted != nil && given != wanted { throw AnswerFault(name, "is another than was asked for") }
+      ] where wanted != nil && given != wanted { throw AnswerFault(name, "is not the requested one") }
     }
   }
 

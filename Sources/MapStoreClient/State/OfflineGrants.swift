@@ -59,7 +59,7 @@ public struct OfflineGrants: Sendable {
     if let old = try self.document(), old.accountId == document.accountId {
       if document.issuedAt < old.issuedAt {
         throw MapStoreError(
-          .grant, "grants", "are older than those that are here", remedy: "ask the server for them again")
+          .grant, "grants", "are older than the stored ones", remedy: "fetch them again")
       }
       if document.issuedAt == old.issuedAt, newKeys == nil { return }
     }
@@ -144,12 +144,12 @@ struct GrantVerifier: Sendable {
   /// - Throws: ``MapStoreError`` `.grant` if the document does not verify.
   func document(_ signed: SignedGrants) throws -> GrantDocument {
     func refused(_ why: String) -> MapStoreError {
-      MapStoreError(.grant, "grants", why, remedy: "ask the server for them again")
+      MapStoreError(.grant, "grants", why, remedy: "fetch them again")
     }
-    guard let key = keys[signed.keyId] else { throw refused("are signed with a key that is not trusted here") }
+    guard let key = keys[signed.keyId] else { throw refused("are signed with a key that is not trusted") }
     guard let payload = Base64URL.decode(signed.payload), let signature = Base64URL.decode(signed.signature),
       key.isValidSignature(signature, for: SignedGrants.signedBytes(of: payload))
-    else { throw refused("are not as the server signed them") }
+    else { throw refused("have an invalid signature") }
     let document: GrantDocument
     do {
       document = try WireJSON.decode(GrantDocument.self, from: payload)
@@ -158,7 +158,7 @@ struct GrantVerifier: Sendable {
       throw refused("cannot be understood: \(error)")
     }
     guard document.version == GrantDocument.versionNow else {
-      throw refused("are of version \(document.version), and only \(GrantDocument.versionNow) is known here")
+      throw refused("are of version \(document.version), and only \(GrantDocument.versionNow) is supported")
     }
     return document
   }

@@ -74,11 +74,11 @@ final class RegionDatabase: Sendable {
   private static func failure(_ error: SQLiteError, _ path: String) -> MapStoreError {
     if error.isDiskFull { return MapStoreError(.noSpace, path, "the disk is full", remedy: "free space") }
     if error.isBusy {
-      return MapStoreError(.busy, path, "another process has it", remedy: "try again when that is done")
+      return MapStoreError(.busy, path, "another process uses it", remedy: "try again when that is done")
     }
     return MapStoreError(
       .storage, path, "the folder's state cannot be read or written: \(error)",
-      remedy: "check the disk; without this file the folder is empty, and what is owned can be loaded again")
+      remedy: "check the disk; without this file the folder counts as empty, and owned regions can be downloaded again")
   }
 }
 
@@ -123,7 +123,7 @@ enum RegionDatabaseSchema {
 
   static let tables = """
     CREATE TABLE setting (name TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID;
-    -- What lies in the folder. removing: its file is about to go, or gone.
+    -- The installed files. removing: the file is being deleted, or is deleted.
     CREATE TABLE installed (
       region TEXT NOT NULL, pack TEXT NOT NULL, edition TEXT NOT NULL, bytes INTEGER NOT NULL, sha256 TEXT NOT NULL,
       tiles_hash TEXT, installed_at INTEGER NOT NULL, used_at INTEGER NOT NULL, removing INTEGER NOT NULL DEFAULT 0,
@@ -138,7 +138,7 @@ enum RegionDatabaseSchema {
     CREATE TABLE piece (
       download INTEGER NOT NULL REFERENCES download (id) ON DELETE CASCADE, first INTEGER NOT NULL,
       end INTEGER NOT NULL, sha256 TEXT NOT NULL, PRIMARY KEY (download, first)) WITHOUT ROWID;
-    -- The library as the server told it last, a message a row.
+    -- The library as of the server's last answer, one message a row.
     CREATE TABLE library (position INTEGER PRIMARY KEY, region TEXT NOT NULL UNIQUE, message TEXT NOT NULL);
     """ + products
 

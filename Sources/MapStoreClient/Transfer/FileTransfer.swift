@@ -44,11 +44,11 @@ struct FileTransfer: Sendable {
       try state.forget(try state.pieces(of: download), of: download)
       guard !isLast else { break }
       asksForRanges = false
-      context.report(.retrying, 0, "what came is not the file that the catalogue describes")
+      context.report(.retrying, 0, "the received file is not the one that the catalogue describes")
     }
     throw MapStoreError(
       .damaged, wanted.part.description, "the server's file is not the one that its catalogue describes, twice",
-      remedy: "try again later; the shop has to repair it")
+      remedy: "try again later; the publisher has to repair it")
   }
 
   private func receiveAll(into file: PartFile, asksForRanges: inout Bool) async throws {
@@ -87,7 +87,7 @@ struct FileTransfer: Sendable {
         case .linkOver(let status):
           ticket = nil
           renewals += 1
-          complaint = "the server answered \(status) to its own address"
+          complaint = "the server answered \(status) to its own download URL"
           guard renewals <= 2 else { throw linkRefused(complaint) }
           continue
         case .wrongAnswer(let text):
@@ -119,7 +119,8 @@ struct FileTransfer: Sendable {
   private func checkWait(_ asked: Double?, _ complaint: String) throws {
     guard let asked, asked > options.retry.retryAfterMax else { return }
     throw MapStoreError(
-      .unreachable, wanted.part.description, complaint, remedy: "go on in \(Int(asked)) s: what was loaded stays")
+      .unreachable, wanted.part.description, complaint,
+      remedy: "continue in \(Int(asked)) s: what was downloaded is kept")
   }
 
   /// - Parameter isLie: the last answer was complete, but did not fit the request.
@@ -129,8 +130,8 @@ struct FileTransfer: Sendable {
     guard failures < options.retry.attemptsMax else {
       throw MapStoreError(
         isLie ? .damaged : .unreachable, name,
-        "gave up after \(failures) attempts that brought nothing: \(complaint)",
-        remedy: "go on later: what was loaded stays")
+        "gave up after \(failures) attempts without progress: \(complaint)",
+        remedy: "continue later: what was downloaded is kept")
     }
     context.report(.retrying, done, complaint)
     try await Task.sleep(for: .seconds(options.retry.delay(failures, asked: asked)))

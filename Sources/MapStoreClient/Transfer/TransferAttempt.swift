@@ -46,7 +46,7 @@ struct TransferAttempt {
     do {
       response = try await transfer.client.http.execute(request, deadline: .distantFuture)
     } catch let error as HTTPParserError where error != .invalidEOFState {
-      throw TransferFault.wrongAnswer("the answer is no HTTP")
+      throw TransferFault.wrongAnswer("the answer is not HTTP")
     } catch {
       try Task.checkCancellation()
       throw TransferFault.interrupted(StoreClient.text(error), retryAfter: nil)
@@ -71,7 +71,7 @@ struct TransferAttempt {
     default: throw TransferFault.refused(status: status)
     }
     if let encoding = headers.first(name: "Content-Encoding"), encoding.lowercased() != "identity" {
-      throw TransferFault.wrongAnswer("the answer is encoded, which was not asked for")
+      throw TransferFault.wrongAnswer("the answer has a content coding that was not requested")
     }
     try checkTag(headers.first(name: "ETag"))
     let length = headers.first(name: "Content-Length").flatMap { Int($0) }
@@ -84,10 +84,10 @@ struct TransferAttempt {
     }
     if let total = answer.total, total != transfer.wanted.bytes { throw TransferFault.changed }
     guard answer.range.upperBound <= transfer.wanted.bytes, length ?? answer.range.count == answer.range.count else {
-      throw TransferFault.wrongAnswer("the answer's length and place do not fit the file: \(field)")
+      throw TransferFault.wrongAnswer("the answer's length and range do not match the file: \(field)")
     }
     guard !missing.intersection(answer.range).isEmpty else {
-      throw TransferFault.wrongAnswer("the answer is another part than was asked for: \(field)")
+      throw TransferFault.wrongAnswer("the answer is not the requested range: \(field)")
     }
     return answer.range.lowerBound
   }
@@ -158,7 +158,7 @@ struct TransferAttempt {
   private func diskFailure(_ error: FileSystem.SystemError) -> MapStoreError {
     error.isDiskFull
       ? MapStoreError(
-        .noSpace, transfer.path, "the disk is full", remedy: "free space, then go on: what was loaded stays")
+        .noSpace, transfer.path, "the disk is full", remedy: "free space, then continue: what was downloaded is kept")
       : MapStoreError(.storage, transfer.path, "cannot be written: \(error)", remedy: "check the disk")
   }
 }

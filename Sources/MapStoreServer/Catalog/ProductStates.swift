@@ -30,7 +30,7 @@ struct ProductStates: Sendable, Hashable {
     guard let file = RegularFile(path) else { throw unreadable("cannot be read", "check the name and permissions") }
     guard file.byteCount <= Self.bytesMax else {
       throw unreadable(
-        "has \(file.byteCount) bytes, and at most \(Self.bytesMax) are read", "name only the products of this shop")
+        "has \(file.byteCount) bytes, and at most \(Self.bytesMax) are read", "name only the products of this store")
     }
     let bytes: [UInt8]
     do {

@@ -193,7 +193,7 @@ struct StoreMiddleware: RouterMiddleware {
       }
     case let error as StoreError:
       service.logger.error("\(error)")
-      return Rejection(.unavailable("the shop cannot write"), retryAfter: 5)
+      return Rejection(.unavailable("the store cannot write"), retryAfter: 5)
     default: break
     }
     service.logger.error("internal error: \(error)")

@@ -94,11 +94,12 @@ final class LedgerDatabase: Sendable {
   static func open(at path: String, migrate: (SQLiteConnection) throws -> Void) throws -> LedgerDatabase {
     try reporting(path) {
       // Checked before the file is opened, which would switch any database to a write-ahead log.
-      _ = try checkHeader(path)
+      try checkHeader(path)
       let writer = try connect(path)
+      _ = try version(of: writer, at: path)
       let mode = try writer.prepare("PRAGMA journal_mode = WAL").first { $0.text(0) }
       guard mode == "wal" else {
-        throw SQLiteError(code: SQLITE_ERROR, message: "could not activate WAL Mode at path: \(path)")
+        throw SQLiteError(code: SQLITE_ERROR, message: "could not switch to a write-ahead log: \(path)")
       }
       try writer.execute("PRAGMA synchronous = FULL; PRAGMA wal_autocheckpoint = \(checkpointPages)")
       try setCache(writer, isBulk: false)
@@ -111,9 +112,10 @@ final class LedgerDatabase: Sendable {
   /// migrated first.
   static func openToRead(at path: String) throws -> LedgerDatabase? {
     try reporting(path) {
-      guard try checkHeader(path) == LedgerSchema.version else { return nil }
+      try checkHeader(path)
       // This connection never writes: what tries to is refused as on read-only media.
       let writer = try connect(path, isReadOnly: true)
+      guard try version(of: writer, at: path) == LedgerSchema.version else { return nil }
       return LedgerDatabase(path, writer: writer, isReadOnly: true)
     }
   }
@@ -195,12 +197,20 @@ final class LedgerDatabase: Sendable {
 
   // MARK: Errors
 
-  /// Checks the application id (byte 68) and the version (byte 60) in the file's header.
-  ///
-  /// - Returns: The version.
-  private static func checkHeader(_ path: String) throws -> Int32 {
+  /// The version of an open file. The header may still have an older one: a migration is in the log until it is
+  /// checkpointed.
+  private static func version(of db: SQLiteConnection, at path: String) throws -> Int64 {
+    let version = try LedgerSchema.version(of: db)
+    guard version <= LedgerSchema.version else {
+      throw LedgerError(.notALedger, at: path, "was written by a newer version; open it with that one")
+    }
+    return version
+  }
+
+  /// Checks that a file exists and is a ledger, by the application id (byte 68) in its header.
+  private static func checkHeader(_ path: String) throws {
     guard FileManager.default.fileExists(atPath: path) else {
-      throw LedgerError(.noLedger, at: path, "there is no ledger; make one with `purchase-ledger init`")
+      throw LedgerError(.noLedger, at: path, "there is no ledger; create one with `purchase-ledger init`")
     }
     try refuseFolder(path)
     guard let file = FileHandle(forReadingAtPath: path) else {
@@ -208,16 +218,9 @@ final class LedgerDatabase: Sendable {
     }
     defer { try? file.close() }
     let header = [UInt8](try file.read(upToCount: 100) ?? Data())
-    func integer(at offset: Int) -> Int32 {
-      header[offset..<offset + 4].reduce(0) { $0 << 8 | Int32($1) }
-    }
     guard header.count == 100, header.starts(with: Array("SQLite format 3".utf8)),
-      integer(at: 68) == LedgerSchema.applicationID
+      header[68..<72].reduce(0, { $0 << 8 | Int32($1) }) == LedgerSchema.applicationID
     else { throw LedgerError(.notALedger, at: path, "is not a ledger; name the file that `purchase-ledger init` made") }
-    guard integer(at: 60) <= LedgerSchema.version else {
-      throw LedgerError(.notALedger, at: path, "was written by a newer version; open it with that one")
-    }
-    return integer(at: 60)
   }
 
   /// Converts errors of SQLite to a `LedgerError` that names the file and the remedy.
@@ -226,9 +229,9 @@ final class LedgerDatabase: Sendable {
       let remedy =
         switch error.primary {
         case SQLITE_BUSY, SQLITE_LOCKED: "another process is writing; try again when it is done"
-        case SQLITE_FULL: "the disk is full; make room and run it again"
+        case SQLITE_FULL: "the disk is full; free space and run it again"
         case SQLITE_NOTADB: "is not a ledger; name the file that `purchase-ledger init` made"
-        case SQLITE_CORRUPT: "the file is damaged; restore it from a copy"
+        case SQLITE_CORRUPT: "the file is damaged; restore a backup"
         case SQLITE_READONLY, SQLITE_CANTOPEN, SQLITE_PERM: "check the permissions of the file and its folder"
         default: "the database failed"
         }

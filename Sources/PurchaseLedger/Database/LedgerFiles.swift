@@ -123,7 +123,7 @@ final class NewLedgerFile {
     do { try FileSystem.rename(path, replacing: name) } catch { throw failure }
     guard (try? FileSystem.synchronise(folder)) != nil else {
       throw LedgerError(
-        .database, at: target, "was made, but the system cannot say that it stays; check the disk and open it")
+        .database, at: target, "was created, but its folder cannot be synced to the disk; check the disk, then open it")
     }
   }
 
@@ -155,13 +155,14 @@ final class NewLedgerFile {
       if type == .typeDirectory { throw LedgerError.isFolder(target) }
       // An empty file may have been made to reserve the name; any other file is kept.
       guard type == .typeRegular, attributes[.size] as? Int == 0 || replaces else {
-        throw LedgerError(.configuration, at: target, "there is a file already; \(remedy)")
+        throw LedgerError(.configuration, at: target, "the file exists already; \(remedy)")
       }
     }
     // SQLite would apply a leftover log to the new ledger.
     for log in Self.logs.map({ name + $0 }) {
       guard let size = try? files.attributesOfItem(atPath: log)[.size] as? Int, size > 0 else { continue }
-      throw LedgerError(.configuration, at: target, "\(log) has changes to a ledger that is gone; move it away")
+      throw LedgerError(
+        .configuration, at: target, "\(log) contains changes to a ledger that no longer exists; move it away")
     }
   }
 
@@ -169,7 +170,7 @@ final class NewLedgerFile {
   private var failure: LedgerError {
     LedgerError(
       .database, at: target,
-      "no file can be made there (\(String(cString: strerror(errno)))); check the folder and its permissions")
+      "cannot be created (\(String(cString: strerror(errno)))); check the folder and its permissions")
   }
 }
 

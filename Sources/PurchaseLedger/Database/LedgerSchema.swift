@@ -5,7 +5,12 @@ import Support
 enum LedgerSchema {
   /// "MPLD" in the file's header.
   static let applicationID: Int32 = 0x4D50_4C44
-  static let version: Int32 = 3
+  static let version: Int64 = 3
+
+  /// The version of an open file.
+  static func version(of db: SQLiteConnection) throws -> Int64 {
+    try db.prepare("PRAGMA user_version").first { $0.int64(0) } ?? 0
+  }
 
   /// Creates the tables of a new ledger.
   static func create(_ db: SQLiteConnection) throws {

@@ -1,6 +1,6 @@
 import Foundation
 
-/// Generates a year of a shop that sells 170 map regions: the evidence that arrived, and the stores' own lists.
+/// Generates a year of purchases of 170 map regions: the evidence that arrived, and the stores' own lists.
 ///
 /// Buyers restore purchases under new transactions, get refunds whose notification is lost or arrives first, share with
 /// their families, and present others' evidence. Signatures and keys differ from run to run; everything else follows

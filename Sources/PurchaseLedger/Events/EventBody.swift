@@ -91,7 +91,9 @@ extension StoreTransaction {
   ///
   /// - Precondition: The environment has a code; evidence of others is quarantined.
   package func encodeBody(into encoder: inout CanonicalEncoder) {
-    guard let environment = environment.code else { preconditionFailure("environment \(environment) is never booked") }
+    guard let environment = environment.code else {
+      preconditionFailure("environment \(environment) is never recorded")
+    }
     encoder.u8(store.code)
     encoder.u8(environment)
     encoder.text(transactionID)

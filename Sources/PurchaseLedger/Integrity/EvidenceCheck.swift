@@ -28,7 +28,7 @@ struct EvidenceCheck {
       hasher.update(bufferPointer: select.bytes(3))
       report.evidence += 1
       let sha256 = select.blob(1)
-      if Array(hasher.finalize()) != sha256 { report.find(location, "its bytes are not those of its digest") }
+      if Array(hasher.finalize()) != sha256 { report.find(location, "its bytes do not match its digest") }
       if let prefix = select.optionalInt64(5) { prefixes.insert(prefix) }
       check(EvidenceStore.Outcome(rawValue: select.int64(4)), isNamed: select.int64(6) != 0, sha256, location, &report)
     }
@@ -51,10 +51,10 @@ struct EvidenceCheck {
     func left(_ kind: String) -> Bool { leftQuarantine[kind]?.contains(sha256.hexadecimal) ?? false }
     switch outcome {
     case .accepted where !isNamed && !left(EvidenceRecorder.released):
-      report.find(location, "counts as booked, and no event names it: somebody put it there")
+      report.find(location, "counts as recorded, but no event names it: it was inserted by another program")
     case .dismissed where !left(EvidenceRecorder.dismissed):
-      report.find(location, "counts as dismissed, and no event says so")
-    case nil: report.find(location, "has an outcome that there is not")
+      report.find(location, "counts as dismissed, but no event records that")
+    case nil: report.find(location, "has an unknown outcome")
     default: break
     }
   }
@@ -75,7 +75,7 @@ struct UnchainedRowsCheck {
     }
     // Evidence keeps the outcome `pulled` if `reconcile --apply` records a part of it.
     try count(
-      "evidence not booked",
+      "evidence not recorded",
       """
       SELECT count(*) FROM evidence WHERE outcome IN (2, 4) AND sha256 NOT IN
         (SELECT evidence FROM event WHERE type IN \(EventType.list(EventType.vouching)) AND evidence IS NOT NULL)
@@ -87,7 +87,7 @@ struct UnchainedRowsCheck {
         WHERE account NOT IN (SELECT number FROM account WHERE erased_seq IS NULL)
         """)
       for account in try strangers.all({ $0.int64(0) }) {
-        report.find("\(table) of account \(account)", "is of an account that is erased or was never opened")
+        report.find("\(table) of account \(account)", "belongs to an account that is erased or was never opened")
       }
     }
     try checkSnapshot(&report)
@@ -112,7 +112,7 @@ struct UnchainedRowsCheck {
         continue
       }
       if facts.row.key != key || facts.row.digest != select.blob(3) || facts.row.token != select.uuid(4) {
-        report.find(location, "is not what its facts say; pull it again")
+        report.find(location, "does not match its facts; pull it again")
       }
       for entry in facts.entries {
         evidence.bind(1, entry.evidence)

@@ -14,7 +14,7 @@ struct FileCheck {
     let tables = try checkSchema(&report)
     try checkPages(&report)
     for row in try db.prepare("PRAGMA foreign_key_check").all({ "\($0.text(0)) \($0.int64(1))" }) {
-      report.find(row, "names a row that is not there")
+      report.find(row, "refers to a row that does not exist")
     }
     return tables
   }
@@ -39,7 +39,9 @@ struct FileCheck {
     while try select.step() {
       report.find(
         key.isEmpty ? table : "\(table) \(select.text(0))",
-        "\(select.text(1).dropFirst(2)) not of the column's type; `rebuild` makes projections anew, else restore a backup"
+        """
+        \(select.text(1).dropFirst(2)) not of the column's type; `rebuild` recreates projections, else restore a backup
+        """
       )
     }
   }
@@ -61,7 +63,7 @@ struct FileCheck {
     for place in places {
       let lines = messages[place] ?? []
       let more = lines.count > 1 ? ", and \(lines.count - 1) more" : ""
-      report.find(place, "is damaged (\(lines[0])\(more)); `rebuild` makes indexes anew, else restore a backup")
+      report.find(place, "is damaged (\(lines[0])\(more)); `rebuild` recreates indexes, else restore a backup")
     }
   }
 
@@ -96,7 +98,7 @@ struct FileCheck {
       report.find(
         name,
         expected[name] == nil
-          ? "is nothing that a ledger has: somebody put it into the file" : "is not defined as a ledger has it")
+          ? "is not part of a ledger: it was added by another program" : "is not defined as in a ledger")
     }
     for name in expected.keys.sorted() where ours[name] == nil {
       report.find(name, "is missing; restore a backup")

@@ -102,15 +102,15 @@ private struct EventCheck {
     let location = "event \(row.int64(0))"
     let last = chain.seq
     let (isNext, isChained) = chain.advance(over: row)
-    if !isNext { report.find(location, "follows event \(last): those between are missing") }
-    if !isChained { report.find(location, "its hash does not follow from it and the one before") }
+    if !isNext { report.find(location, "follows event \(last): the events in between are missing") }
+    if !isChained { report.find(location, "its hash does not match its content and the previous hash") }
     if chain.hash == head { hasHead = true }
     guard let event = try? LedgerEvent(row, in: path) else {
       report.find(location, "its body cannot be read")
       return nil
     }
     if event.content.key(body: row.blob(6)).bytes != row.blob(4) {
-      report.find(location, "its key is of another body")
+      report.find(location, "its key does not match its body")
     }
     note(event, &report)
     return event
@@ -132,9 +132,9 @@ private struct EventCheck {
 
   func finish(_ report: inout VerifyReport) {
     for seq in refused.values.joined().sorted() {
-      report.find("event \(seq)", "states what no store signed, while the policy unsigned-evidence refused that")
+      report.find("event \(seq)", "states an unsigned fact, which the policy unsigned-evidence refused at that time")
     }
-    if !hasHead { report.find("head", "is not in the chain: its end was cut off, or the history rewritten") }
+    if !hasHead { report.find("head", "is not in the chain, which was truncated or rewritten") }
     report.events = Int(chain.seq)
     report.head = chain.hash
   }

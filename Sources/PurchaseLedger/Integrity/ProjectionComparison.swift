@@ -46,19 +46,19 @@ struct ProjectionComparison {
         // The comparison stops there, because the rest of a damaged index may be in another order.
         let row = location(order < 0 ? ours : folded)
         return report.find(
-          "index \(index.name)", "answers \(row) otherwise than the events say; `rebuild` makes it anew")
+          "index \(index.name)", "differs from the events at \(row); `rebuild` recreates it")
       }
       if order < 0 {
         report.find(location(ours), "does not follow from the events; `rebuild` removes it")
       } else if order > 0 {
-        report.find(location(folded), "is missing; `rebuild` brings it back")
+        report.find(location(folded), "is missing; `rebuild` restores it")
       } else {
         let different = others.indices.filter {
           ours.compare(folded, columns: keyCount + Int32($0)..<keyCount + Int32($0) + 1) != 0
         }
         if !different.isEmpty {
           let names = different.map { others[$0] }.joined(separator: ", ")
-          report.find(location(ours), "\(names) not as the events say; `rebuild` sets it right")
+          report.find(location(ours), "\(names) differs from the events; `rebuild` corrects it")
         }
       }
       if order <= 0 { hasOurs = try ours.step() }

@@ -131,7 +131,7 @@ private struct SignatureCheck: Sendable {
     if let refusal = verdict.refusal {
       report.find("evidence \(verdict.id)", "does not verify: \(refusal)")
     } else if verdict.isPartlyBooked {
-      report.find("evidence \(verdict.id)", "counts as booked, and states what no event does")
+      report.find("evidence \(verdict.id)", "counts as recorded, but states a fact that no event states")
     }
   }
 
@@ -140,9 +140,9 @@ private struct SignatureCheck: Sendable {
     // Missing evidence and evidence that does not verify have been reported.
     guard let verdict, verdict.refusal == nil else { return }
     if statement.isSigned, verdict.kind?.isSigned != true {
-      report.find(statement.location, "says that the store signed it, and its evidence has no signature")
+      report.find(statement.location, "claims the store's signature, but its evidence has none")
     } else if let key = statement.key, !verdict.keys.contains(key) {
-      report.find(statement.location, "is not what its evidence says")
+      report.find(statement.location, "does not match its evidence")
     }
   }
 

@@ -45,7 +45,7 @@ extension EvidenceRecorder {
     if queued < content.lookups.count {
       guard queued > 0 else {
         return booking.refused(
-          VerificationError(.queueFull, "too many questions to the store wait already; pull, then present it again"))
+          VerificationError(.queueFull, "the queue of queries to the store is full; run pull, then submit it again"))
       }
       booking.notes = booking.notes.map { $0 == "look-up" ? "look-up-partly" : $0 }
     }
@@ -106,7 +106,7 @@ extension EvidenceRecorder {
     }
     guard isAnswer || piece.facts.contains(where: { $0.transaction.trust == .unsigned }) else { return nil }
     if piece.submission.channel == .operatorImport && policy.unsignedEvidence == .import { return nil }
-    return VerificationError(.unsigned, "carries no signature of the store; only an operator's import may bring it")
+    return VerificationError(.unsigned, "is not signed by the store; only an operator's import accepts it")
   }
 
   private func unknownEnvironment(in content: VerifiedEvidence) -> VerificationError? {
@@ -205,16 +205,16 @@ extension Booking {
 
   private static func explanation(of note: String) -> String {
     switch note {
-    case "sandbox": "booked as a test purchase, which grants nothing here"
-    case "production": "booked as a real purchase, which grants nothing in a ledger of the sandbox"
+    case "sandbox": "recorded as a test purchase, which grants nothing here"
+    case "production": "recorded as a real purchase, which grants nothing in a ledger of the sandbox"
     case "pending": "not paid yet; nothing is granted"
-    case "partial-refund": "a part of the price went back; see the policy partial-refund"
-    case "no-transactions": "verified, and says of no transaction"
-    case "unknown-type": "a message of a type that this version does not know; kept"
-    case "look-up": "unsigned; the store has to be asked, and the next pull does"
+    case "partial-refund": "a part of the price was refunded; see the policy partial-refund"
+    case "no-transactions": "verified; names no transaction"
+    case "unknown-type": "a message of a type that this version does not know; stored"
+    case "look-up": "unsigned; the next pull queries the store"
     case "look-up-partly":
-      "unsigned; only a part of what the store has to be asked waits for the next pull: it is too much"
-    case "product-does-not-grant": "a consumable or subscription: booked to the account, grants nothing"
+      "unsigned; the next pull queries the store for a part of its transactions only: there are too many"
+    case "product-does-not-grant": "a consumable or subscription: recorded for the account, grants nothing"
     case "partly-claimed": "some of its transactions belong to another account"
     default: note
     }

@@ -99,7 +99,7 @@ final class EvidenceRecorder {
       if let known, name == "environment" {
         throw LedgerError(
           .configuration, at: "policy environment",
-          "the ledger is one of \(known.0) and stays it; use another file for \(value)")
+          "is \(known.0) and cannot be changed; use another ledger for \(value)")
       }
       try append(.policy(name: name, value: value, after: known?.1 ?? 0))
     }

@@ -147,7 +147,7 @@ extension Ledger {
     var info = statvfs()
     // About the size of two commits. Some file systems report no size.
     if statvfs(path, &info) == 0, info.f_blocks > 0, UInt64(info.f_bavail) * UInt64(info.f_frsize) < 1 << 20 {
-      throw LedgerError(.database, at: path, "the disk is full; make room")
+      throw LedgerError(.database, at: path, "the disk is full; free space")
     }
     guard commits.failure != nil else { return }
     try commits.probe()

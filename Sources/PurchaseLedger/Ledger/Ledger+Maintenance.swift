@@ -52,11 +52,11 @@ extension Ledger {
       guard chain.advance(over: select) == (true, true) else {
         throw LedgerError(
           .damaged, at: "\(path): event \(select.int64(0))",
-          "does not follow from the one before, and no copy was made; run `purchase-ledger verify`")
+          "does not follow from the previous event, so no copy was made; run `purchase-ledger verify`")
       }
     }
     guard chain.seq == head.seq, chain.hash == head.hash else {
-      throw LedgerError(.database, at: path, "the copy ends in another event than the ledger; check the disk")
+      throw LedgerError(.database, at: path, "the copy ends with another event than the ledger; check the disk")
     }
   }
 }
@@ -150,10 +150,11 @@ extension Ledger {
   package func dismissEvidence(_ prefix: String, because: String) throws -> Quarantined {
     let matches = try quarantined().filter { $0.sha256.hexadecimal.hasPrefix(prefix.lowercased()) }
     guard let piece = matches.first, !prefix.isEmpty else {
-      throw LedgerError(.input, at: prefix, "no evidence in quarantine begins so; `dismiss --list` shows what is there")
+      throw LedgerError(.input, at: prefix, "no hash of quarantined evidence begins so; `dismiss --list` shows them")
     }
     guard matches.count == 1 else {
-      throw LedgerError(.input, at: prefix, "\(matches.count) pieces in quarantine begin so; give more digits")
+      throw LedgerError(
+        .input, at: prefix, "\(matches.count) hashes of quarantined evidence begin so; give more digits")
     }
     try write { recorder in
       try recorder.evidence.dismiss(piece.sha256)

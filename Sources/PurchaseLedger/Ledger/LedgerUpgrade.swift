@@ -7,9 +7,9 @@ enum LedgerUpgrade {
   /// - Parameter path: The ledger's file, for messages.
   static func migrate(_ db: SQLiteConnection, path: String) throws {
     // Looked at without a lock first: a file of this version is not written.
-    while try version(of: db) < LedgerSchema.version {
+    while try LedgerSchema.version(of: db) < LedgerSchema.version {
       try db.transaction(.immediate) {
-        switch try version(of: db) {
+        switch try LedgerSchema.version(of: db) {
         case ..<2: try fromFirstVersion(db)
         case 2: try fromSecondVersion(db, path: path)
         default: break
@@ -19,10 +19,6 @@ enum LedgerUpgrade {
     if try hasMigrationTable(db) {
       try db.transaction(.immediate) { try db.execute("DROP TABLE IF EXISTS \(migrationTable)") }
     }
-  }
-
-  private static func version(of db: SQLiteConnection) throws -> Int64 {
-    try db.prepare("PRAGMA user_version").first { $0.int64(0) } ?? 0
   }
 
   /// A table that lists migrations, in files that were written before the version in the file's header took its place.

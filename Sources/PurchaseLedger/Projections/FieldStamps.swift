@@ -1,6 +1,6 @@
 /// When and how reliably a field's value was stated: of two values the one with the greater stamp wins.
 struct FieldStamp: Sendable, Equatable, Comparable {
-  /// An inexact value, which every exact one outranks regardless of its date.
+  /// An inexact value. Every exact one wins over it, whatever its date.
   var isWeak = false
   var date: Int64
   var trust: Trust

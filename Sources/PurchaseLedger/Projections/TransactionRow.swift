@@ -34,7 +34,7 @@ struct TransactionRow: Sendable, Equatable {
   /// - Parameter revision: An operator's decision for the fact.
   /// - Precondition: The fact's environment has a code.
   init(_ fact: StoreTransaction, revision: Revision? = nil) {
-    guard let key = RowKey(fact.key) else { preconditionFailure("environment \(fact.environment) is never booked") }
+    guard let key = RowKey(fact.key) else { preconditionFailure("environment \(fact.environment) is never recorded") }
     self.key = key
     originalID = fact.originalTransactionID
     productID = fact.productID ?? ""

@@ -50,9 +50,9 @@ public struct ReconcileLine: Sendable, Hashable {
   public var remedy: String {
     switch self.class {
     case .matched: "nothing"
-    case .storeOnly: isApplied ? "booked" : "book it: run reconcile --apply"
+    case .storeOnly: isApplied ? "recorded" : "record it: run reconcile --apply"
     case .stateDiffers: stateRemedy
-    case .ownOnly: "ask the store for it by its id; absence alone revokes nothing"
+    case .ownOnly: "query the store for it by its id; absence alone revokes nothing"
     case .accountConflict: "decide whose it is; import the store's evidence to follow the store"
     case .quarantined: "import it again once the reason is gone, or dismiss it"
     }
@@ -61,10 +61,10 @@ public struct ReconcileLine: Sendable, Hashable {
   private var stateRemedy: String {
     if isUnstated { return "nothing: the store's copy does not state it, and contradicts nothing" }
     let kept =
-      "ours was said later or more surely: nothing to book; compare with a fresh export, reconcile --store FILE"
+      "the ledger's is newer or more reliable: nothing to record; compare with a fresh export, reconcile --store FILE"
     if isKept { return kept }
     guard isApplied else { return "take over the store's state: run reconcile --apply" }
-    return isSettled ? "booked" : "booked in part; \(kept)"
+    return isSettled ? "recorded" : "recorded in part; \(kept)"
   }
 }
 
@@ -150,8 +150,11 @@ extension ReconcileLine {
     return object
   }
 
-  static let csvHeader =
-    "class,store,environment,transactionId,productId,theirs,ours,owner,claimant,applied,quarantine,remedy,fields,theirPrice,ourPrice\n"
+  static let csvHeader = """
+    class,store,environment,transactionId,productId,theirs,ours,owner,claimant,applied,quarantine,remedy,fields,\
+    theirPrice,ourPrice
+
+    """
 
   var csv: String {
     let fields: [String?] = [
@@ -187,7 +190,7 @@ extension FieldDifference {
     let verdict =
       switch newer {
       case .store: "the store's is newer"
-      case .ours: "ours is newer"
+      case .ours: "the ledger's is newer"
       case .neither: "both of the same date"
       }
     return "\(field): store \(said(theirs, theirDate)), ours \(said(ours, ourDate)); \(verdict)"

@@ -102,11 +102,11 @@ public struct ReconcileWriter: ~Copyable {
 extension ReconcileClass {
   fileprivate var heading: String {
     switch self {
-    case .matched: "In both books"
-    case .storeOnly: "These are in the store's book only"
-    case .ownOnly: "These are in our book only"
-    case .stateDiffers: "These are in both books, in different states"
-    case .accountConflict: "For these the store names another account than our owner"
+    case .matched: "In both"
+    case .storeOnly: "These are in the store's records only"
+    case .ownOnly: "These are in the ledger only"
+    case .stateDiffers: "These are in both, in different states"
+    case .accountConflict: "For these the store names another account than the ledger's owner"
     case .quarantined: "This evidence is in quarantine"
     }
   }
@@ -118,36 +118,37 @@ extension ReconcileReport {
     if let windowLostSince {
       text += """
         window-lost: Google's voided list was last read \(ReconcileLine.day(windowLostSince)), more than 30 days ago; \
-        ask for every purchase: run pull --store google
+        query every purchase: run pull --store google
 
         """
     }
     if scopes.isEmpty {
       return text + "Nothing was pulled yet, so nothing was compared: run pull, or reconcile --store FILE\n"
     }
-    let stale = staleSnapshots > 0 ? " (\(staleSnapshots) newer in our book)" : ""
+    let stale = staleSnapshots > 0 ? " (\(staleSnapshots) newer in the ledger)" : ""
     var parts = ["\(self[.matched]) matched\(stale)"]
     for kind in ReconcileClass.allCases where kind != .matched && self[kind] > 0 {
       parts.append("\(self[kind]) \(kind.name)")
     }
     text += parts.joined(separator: ", ") + "\n"
-    if applied > 0 { text += "\(applied) booked\n" }
+    if applied > 0 { text += "\(applied) recorded\n" }
     if notPulled > 0 {
-      text += "\(notPulled) of ours \(notPulled == 1 ? "is" : "are") not in what was asked of the store; "
-      text += "pull --all asks for everything\n"
+      text += "\(notPulled) in the ledger \(notPulled == 1 ? "was" : "were") not covered by the pull; "
+      text += "pull --all queries everything\n"
     }
     if kept > 0 {
-      text += "\(kept) of those in both books \(kept == 1 ? "keeps" : "keep") what ours says, which is later or surer\n"
+      text += "\(kept) of those in both \(kept == 1 ? "keeps" : "keep") the ledger's values, "
+      text += "which are newer or more reliable\n"
     }
     if unstated > 0 {
-      text += "\(unstated) of those in both books \(unstated == 1 ? "says" : "say") in ours what the store's copy does "
-      text += "not state; nothing to settle\n"
+      text += "\(unstated) of those in both \(unstated == 1 ? "has" : "have") values "
+      text += "that the store's copy does not state; nothing to do\n"
     }
     if unread > 0 {
       text += "\(unread) \(unread == 1 ? "piece" : "pieces") of the store's export could not be read, "
-      text += "so the books cannot be said to agree: correct the export and run it again\n"
+      text += "so agreement is unknown: correct the export and run it again\n"
     }
-    if isAgreed { return text + "The books agree.\n" }
+    if isAgreed { return text + "Store and ledger agree.\n" }
     if remaining == 0 { return text + "No difference was found in what could be compared.\n" }
     return text + (remaining == 1 ? "1 difference remains.\n" : "\(remaining) differences remain.\n")
   }

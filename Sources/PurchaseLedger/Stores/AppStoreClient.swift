@@ -193,7 +193,7 @@ extension AppStoreClient {
   private func noProgress(_ request: StoreRequests.Request, _ what: String) -> LedgerError {
     requests.failure(
       request,
-      "says there is more, but gives the same or an empty \(what); stopped, pages before are stored: run it again later"
+      "says that there is more, but returns the same or an empty \(what); earlier pages are stored: run it again later"
     )
   }
 

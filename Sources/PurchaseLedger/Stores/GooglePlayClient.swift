@@ -122,7 +122,7 @@ extension GooglePlayClient {
       if answer == .null {
         guard !hasRestarted else {
           throw requests.failure(
-            request, "refuses its own page token again and again; pages before are stored: run it again later")
+            request, "rejects its own page token repeatedly; earlier pages are stored: run it again later")
         }
         hasRestarted = true
         // The page token has expired: the window is read again from its start. Storing a page twice does no harm.
@@ -139,7 +139,7 @@ extension GooglePlayClient {
       if next.isEmpty { return report }
       guard moves else {
         throw requests.failure(
-          request, "gives the same page token again; stopped, pages before are stored: run it again later")
+          request, "returns the same page token again; earlier pages are stored: run it again later")
       }
     }
   }

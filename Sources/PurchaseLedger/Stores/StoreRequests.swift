@@ -48,7 +48,7 @@ struct StoreRequests: Sendable {
         let value = try? JSONReader.read(body, duplicates: .kept)
         if (200..<300).contains(status) || others.contains(status) {
           if let answer = try accept(status, value) { return answer }
-          complaint = "an answer that is cut off or empty"
+          complaint = "a truncated or empty answer"
         } else {
           complaint = Self.complaint(status, value)
           guard isRetryable(status, value) else {
@@ -59,7 +59,7 @@ struct StoreRequests: Sendable {
             RetryAfter.seconds($0, now: clock.now(), mayBeTime: true)
           }) {
             guard asked <= retry.retryAfterMax else {
-              throw failure(request, "\(complaint): wants no requests for \(Int(asked)) s; run it again then")
+              throw failure(request, "\(complaint): accepts no requests for \(Int(asked)) s; run it again then")
             }
             wait = max(wait, asked)
           }
@@ -77,7 +77,7 @@ struct StoreRequests: Sendable {
     }
     throw failure(
       request,
-      "gave up after \(retry.attemptsMax) attempts, the last: \(complaint); run it again, it goes on where it was")
+      "gave up after \(retry.attemptsMax) attempts, the last: \(complaint); run it again, it continues there")
   }
 
   private func exchange(
@@ -132,17 +132,16 @@ struct StoreRequests: Sendable {
   private static func complaint(_ error: any Error) -> String {
     if isOfTLS(error) {
       return """
-        no secure connection (TLS): the store's certificate is not one this system trusts for that address, or nobody \
-        speaks TLS there; check the \
-        base URL, the system's clock and root certificates, and whether a proxy stands between
+        no secure connection (TLS): the store's certificate is not trusted for that address, or the server does not \
+        use TLS; check the base URL, the system's clock and root certificates, and proxies
         """
     }
     switch error {
-    case is NIOSSLError: return "the connection was closed while it was being secured (TLS)"
+    case is NIOSSLError: return "the connection was closed during the TLS handshake"
     case let error as NIOConnectionError:
       let reason = error.connectionErrors.lazy.compactMap { ($0.error as? IOError)?.errnoCode }.first
       return reason.map { "no connection: " + String(cString: strerror($0)).lowercased() }
-        ?? "no connection: the name of the host is not known"
+        ?? "no connection: the host is unknown"
     case let error as HTTPClientError: return "no answer: \(error.shortDescription.lowercased())"
     case is NIOTooManyBytesError: return "an answer longer than \(answerBytesMax) bytes"
     case let error as IOError:

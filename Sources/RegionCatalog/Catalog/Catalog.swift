@@ -170,10 +170,10 @@ extension Catalog {
     do {
       let document = try JSONValue(parsing: bytes)
       guard case .number(let version)? = document["version"] else {
-        throw refused("is no catalogue: it has no version")
+        throw refused("is not a catalogue: it has no version")
       }
       guard version == String(Self.versionNow) else {
-        throw refused("is of version \(version), and only \(Self.versionNow) is known here")
+        throw refused("is of version \(version), and only \(Self.versionNow) is supported")
       }
       self = try document.decoded(as: Catalog.self)
     } catch let error as JSONValue.SyntaxError {

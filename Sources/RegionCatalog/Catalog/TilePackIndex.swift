@@ -64,7 +64,7 @@ public struct TilePackIndex: Sendable {
   }
 }
 
-/// An area or position that a map is wanted of.
+/// The area, position or track to find files for.
 public enum MapGround: Hashable, Sendable {
   /// Degrees.
   case point(longitude: Double, latitude: Double)
@@ -73,7 +73,7 @@ public enum MapGround: Hashable, Sendable {
   case track(Track)
 }
 
-/// A file with tiles of some ground.
+/// A file with the tiles of an area.
 public struct CoveringFile: Hashable, Sendable, Codable {
   public enum Kind: String, Hashable, Sendable, Codable {
     /// A whole region, which is not split.
@@ -94,8 +94,8 @@ public struct CoveringFile: Hashable, Sendable, Codable {
 }
 
 extension Catalog.Region {
-  /// The files that a device needs for some ground: tile packs, overviews first, or the whole bundle of a region that
-  /// is not split. None outside the region's bounds, even where its overview's tiles extend further.
+  /// The files that a device needs for an area: tile packs, overviews first, or the whole bundle of a region that is
+  /// not split. None outside the region's bounds, even where its overview's tiles extend further.
   ///
   /// - Complexity: that of building a ``TilePackIndex``; use one directly for many queries about one region.
   public func files(covering ground: MapGround) -> [CoveringFile] {

@@ -43,7 +43,8 @@ extension Track {
     } catch {
       throw TrackError(path: path, isUnreadable: true, "cannot be read: \(error)", remedy: "check the name")
     }
-    let first = bytes.first { ![0x20, 0x09, 0x0a, 0x0d, 0xef, 0xbb, 0xbf].contains($0) }
+    // White space, the byte order mark of UTF-8 and UTF-16, and the zero bytes of UTF-16.
+    let first = bytes.first { ![0x20, 0x09, 0x0a, 0x0d, 0xef, 0xbb, 0xbf, 0xfe, 0xff, 0x00].contains($0) }
     switch first {
     case UInt8(ascii: "{"): self = try GeoJSONTrack.read(bytes, path: path)
     case UInt8(ascii: "<"): self = try GPXTrack.read(bytes, path: path)
@@ -51,7 +52,7 @@ extension Track {
       throw TrackError(path: path, "is neither GPX nor GeoJSON", remedy: "export the track as one of them")
     }
     guard lines.contains(where: { !$0.isEmpty }) else {
-      throw TrackError(path: path, "holds no point", remedy: "export the track with its points")
+      throw TrackError(path: path, "has no points", remedy: "export the track with its points")
     }
   }
 }

@@ -73,6 +73,25 @@ package enum FileSystem {
     return String(cString: resolved)
   }
 
+  /// A whole file, also one of a size that is not known beforehand: a pipe, or a file of `/proc`.
+  ///
+  /// - Throws: the system's error; `EFBIG` for a larger file.
+  package static func bytes(of path: String, countMax: Int) throws(SystemError) -> [UInt8] {
+    let descriptor = open(path, O_RDONLY | O_CLOEXEC)
+    guard descriptor >= 0 else { throw SystemError(number: errno) }
+    defer { close(descriptor) }
+    var bytes: [UInt8] = []
+    var chunk = [UInt8](repeating: 0, count: 65_536)
+    while true {
+      let count = chunk.withUnsafeMutableBytes { read(descriptor, $0.baseAddress, $0.count) }
+      if count < 0, errno == EINTR { continue }
+      guard count >= 0 else { throw SystemError(number: errno) }
+      guard bytes.count + count <= countMax else { throw SystemError(number: EFBIG) }
+      if count == 0 { return bytes }
+      bytes.append(contentsOf: chunk[..<count])
+    }
+  }
+
   /// Creates an empty file; fails with `isExisting` when there is a file.
   package static func createExclusively(_ path: String, mode: mode_t = 0o666) throws {
     let descriptor = open(path, O_CREAT | O_EXCL | O_RDWR | O_CLOEXEC, mode)

@@ -10,28 +10,53 @@
 package final class FolderLock: Sendable {
   private let descriptor: Int32
 
-  /// - Parameter path: a file in the folder; created if missing, and never removed.
+  /// Locks a folder by a file in it. Blocks the calling thread while it waits.
+  ///
+  /// - Parameter path: the file; created if missing, and never removed.
   /// - Returns: nil when another process, or another object of this one, has held the lock for two seconds.
   /// - Throws: `FileSystem.SystemError`.
-  package init?(_ path: String) throws {
-    descriptor = open(path, O_CREAT | O_RDWR | O_CLOEXEC, 0o644)
-    guard descriptor >= 0 else { throw FileSystem.SystemError(number: errno) }
+  package convenience init?(_ path: String) throws {
+    try self.init(opening: path, O_CREAT | O_RDWR)
     // A process that is being killed, or a child between fork and exec, still holds the lock for a moment.
-    for attempt in 1... {
-      if flock(descriptor, LOCK_EX | LOCK_NB) == 0 { return }
-      let number = errno
-      if number == EWOULDBLOCK, attempt < 100 {
-        usleep(20_000)
-        continue
-      }
-      if number == EINTR { continue }
-      close(descriptor)
-      if number == EWOULDBLOCK { return nil }
-      throw FileSystem.SystemError(number: number)
+    for _ in 0..<Self.attempts(inSeconds: 2) {
+      if try take() { return }
+      usleep(UInt32(Self.pauseMilliseconds) * 1000)
     }
+    return nil
+  }
+
+  /// Locks a folder itself, which leaves no file in it.
+  ///
+  /// - Returns: nil when another process, or another object of this one, has held the lock for five seconds.
+  /// - Throws: `FileSystem.SystemError`; `CancellationError`.
+  package convenience init?(folder: String) async throws {
+    try self.init(opening: folder, O_RDONLY)
+    for _ in 0..<Self.attempts(inSeconds: 5) {
+      if try take() { return }
+      try await Task.sleep(for: .milliseconds(Self.pauseMilliseconds))
+    }
+    return nil
+  }
+
+  private static let pauseMilliseconds = 20
+  private static func attempts(inSeconds seconds: Int) -> Int { seconds * 1000 / pauseMilliseconds }
+
+  private init(opening path: String, _ flags: Int32) throws {
+    descriptor = open(path, flags | O_CLOEXEC, 0o644)
+    guard descriptor >= 0 else { throw FileSystem.SystemError(number: errno) }
+  }
+
+  /// False when somebody else holds the lock.
+  private func take() throws -> Bool {
+    while flock(descriptor, LOCK_EX | LOCK_NB) != 0 {
+      if errno == EWOULDBLOCK { return false }
+      guard errno == EINTR else { throw FileSystem.SystemError(number: errno) }
+    }
+    return true
   }
 
   deinit {
+    guard descriptor >= 0 else { return }
     // Closing alone would leave the lock with copies of the descriptor in children that other threads are just forking,
     // until they exec.
     flock(descriptor, LOCK_UN)

@@ -37,6 +37,39 @@ package enum EntityTagList {
   }
 }
 
+/// What a `Range` field asks of a file (RFC 9110, section 14.2).
+package enum ByteRange: Equatable, Sendable {
+  /// Also for several ranges, other units and unreadable fields, as the specification allows.
+  case whole
+  case part(Range<Int>)
+  /// 416.
+  case unsatisfiable
+
+  package init(_ field: String?, byteCount: Int) {
+    self = .whole
+    guard let field, field.lowercased().hasPrefix("bytes=") else { return }
+    let ends = field.dropFirst(6).split(separator: "-", maxSplits: 1, omittingEmptySubsequences: false)
+    guard ends.count == 2, !field.contains(",") else { return }
+    // A number that is too large for Int lies beyond any file.
+    func number(_ text: Substring) -> Int? { text.isDecimal ? Int(text) ?? Int.max : nil }
+    switch (ends[0].isEmpty, ends[1].isEmpty) {
+    case (false, true):
+      guard let first = number(ends[0]) else { return }
+      self = first < byteCount ? .part(first..<byteCount) : .unsatisfiable
+    case (false, false):
+      guard let first = number(ends[0]), let last = number(ends[1]), first <= last else { return }
+      self = first < byteCount ? .part(first..<min(last, byteCount - 1) + 1) : .unsatisfiable
+    case (true, false):
+      guard let count = number(ends[1]) else { return }
+      self = count > 0 && byteCount > 0 ? .part(max(0, byteCount - count)..<byteCount) : .unsatisfiable
+    case (true, true): return
+    }
+  }
+
+  /// The field that requests a range.
+  package static func field(_ range: Range<Int>) -> String { "bytes=\(range.lowerBound)-\(range.upperBound - 1)" }
+}
+
 /// The `Content-Range` field of a partial answer (RFC 9110, section 14.4).
 package struct ContentRange: Hashable, Sendable {
   package let range: Range<Int>
@@ -66,8 +99,7 @@ package struct ContentRange: Hashable, Sendable {
   package static func unsatisfiable(of total: Int) -> String { "bytes */\(total)" }
 
   private static func number(_ text: Substring) -> Int? {
-    guard !text.isEmpty, text.utf8.allSatisfy({ $0 >= 0x30 && $0 <= 0x39 }), let number = Int(text), number < 1 << 60
-    else { return nil }
+    guard text.isDecimal, let number = Int(text), number < 1 << 60 else { return nil }
     return number
   }
 }
@@ -83,11 +115,16 @@ package enum RetryAfter {
   ///
   /// - Parameter mayBeTime: whether a number may be milliseconds since 1970, as Apple's servers send it.
   package static func seconds(_ text: String, now: Int64, mayBeTime: Bool = false) -> Double? {
-    if !text.isEmpty, text.utf8.allSatisfy({ (0x30...0x39).contains($0) }) {
+    if text.isDecimal {
       let number = Double(text) ?? .infinity
       let seconds = mayBeTime && number > millisecondsMin ? max(0, (number - Double(now)) / 1000) : number
       return min(seconds, secondsMax)
     }
     return HTTPDate.milliseconds(text).map { min(max(0, (Double($0) - Double(now)) / 1000), secondsMax) }
   }
+}
+
+extension StringProtocol {
+  /// Whether the text is one or more of the digits 0 to 9, without a sign.
+  fileprivate var isDecimal: Bool { !isEmpty && utf8.allSatisfy { (0x30...0x39).contains($0) } }
 }

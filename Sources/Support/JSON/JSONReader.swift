@@ -102,7 +102,7 @@ package struct JSONReader {
     guard let index = JSONValue.firstRepeated(in: members) else { return }
     if case .refused = rules.duplicates {
       // At the object's last byte: the end of the text would mean that something is missing.
-      throw Failure(byte: position - 1, message: "\"\(members[index].name.prefix(80))\" is there twice")
+      throw Failure(byte: position - 1, message: "\"\(members[index].name.prefix(80))\" occurs twice")
     }
     var names: Set<String> = []
     members = members.reversed().filter { names.insert($0.name).inserted }.reversed()

@@ -105,7 +105,10 @@ extension TileID {
     guard column >= 0, column < matrix.matrixWidth else {
       throw GridError(
         .columnOutOfRange,
-        "column \(column) is outside \(Self.text(0...(matrix.matrixWidth - 1))) of \(matrixSet.identifier) at zoom \(zoom)"
+        """
+        column \(column) is outside \(Self.text(0...(matrix.matrixWidth - 1))) of \(matrixSet.identifier) \
+        at zoom \(zoom)
+        """
       )
     }
     guard row >= 0, row < matrix.matrixHeight else {

@@ -3,12 +3,15 @@ import Support
 
 /// Opens an SQLite file for reading, without ever writing to it or beside it.
 ///
-/// | beside the file | how | why |
-/// |---|---|---|
-/// | nothing, or empty | `immutable=1` | no locks: twice the reads a second, and read-only media |
-/// | `-wal` and `-shm` | `readonly_shm=1` | a program may be writing: its locks are respected; if it is dead, SQLite reads the log into its own memory |
-/// | `-wal` alone | VFS `unix-none`, exclusive | no program has it open; the index of the log, which would be a new `-shm` file, stays in memory |
-/// | `-journal` | `mode=ro` | SQLite decides whether it matters; an interrupted transaction cannot be rolled back without writing |
+/// The way depends on the files beside it:
+/// - None, or empty ones: `immutable=1`. There are no locks, which doubles the reads a second and allows read-only
+///   media.
+/// - `-wal` and `-shm`: `readonly_shm=1`. A program may be writing, and its locks are respected; if it is dead, SQLite
+///   reads the log into its own memory.
+/// - `-wal` alone: VFS `unix-none`, exclusive. No program has the file open. The index of the log, which would be a new
+///   `-shm` file, stays in memory.
+/// - `-journal`: `mode=ro`. SQLite decides whether the journal matters; an interrupted transaction cannot be rolled
+///   back without writing.
 enum BundleAccess {
   /// - Parameter path: the file as the caller named it.
   /// - Throws: ``BundleError`` with `.notFound`, or `.malformed` for what cannot be a bundle.

@@ -135,6 +135,8 @@ extension PMTilesArchive {
     } catch let error as Gunzip.Failure {
       switch error {
       case .damaged: throw damaged("its \(what) cannot be unpacked", path)
+      case .noMemory:
+        throw BundleError(.readFailed, path: path, "there is no memory to unpack its \(what)", remedy: "try again")
       case .tooLarge: throw damaged("its \(what) has more than \(byteCountMax) bytes when unpacked", path)
       }
     }

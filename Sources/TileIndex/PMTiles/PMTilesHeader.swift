@@ -1,8 +1,10 @@
 /// The first 127 bytes of a PMTiles archive (PMTiles v3, section 3).
 ///
 /// ```
-///   0 "PMTiles"  7 version   8 root directory   24 metadata   40 leaf directories   56 tile data   (each offset, length)
-///  72 addressed tiles  80 entries  88 contents   96 clustered  97 internal compression  98 tile compression  99 tile type
+///   0 "PMTiles"  7 version
+///   8 root directory  24 metadata  40 leaf directories  56 tile data   (each offset, length)
+///  72 addressed tiles  80 entries  88 contents
+///  96 clustered  97 internal compression  98 tile compression  99 tile type
 /// 100 min zoom  101 max zoom   102 west south east north  118 center zoom  119 center longitude, latitude
 /// ```
 struct PMTilesHeader {

@@ -49,7 +49,10 @@ struct PatchApplication {
     }
     guard found.tiles == info.base.tiles else {
       throw wrong(
-        "is not the bundle that \(patch.path) is for, or was changed: its tiles have the hash \(found.tiles), not \(info.base.tiles)",
+        """
+        is not the bundle that \(patch.path) is for, or was changed: its tiles have the hash \(found.tiles), not \
+        \(info.base.tiles)
+        """,
         "apply it to \"\(info.base.title)\", or take the new bundle as a whole")
     }
     throw wrong(

@@ -21,14 +21,20 @@ struct PatchMaker {
     guard self.old.matrixSet == self.new.matrixSet else {
       throw BundleError(
         .mismatch, path: new,
-        "its grid is \(self.new.matrixSet.identifier), that of \(old) is \(self.old.matrixSet.identifier), so they have no tile in common",
+        """
+        its grid is \(self.new.matrixSet.identifier), that of \(old) is \(self.old.matrixSet.identifier), so they have \
+        no tile in common
+        """,
         remedy: "deliver the whole bundle")
     }
     let formats = (try self.old.tileFormat(), try self.new.tileFormat())
     guard formats.0 == formats.1 || formats.0 == nil else {
       throw BundleError(
         .mismatch, path: new,
-        "its tiles are \(formats.1?.rawValue ?? "unknown"), those of \(old) are \(formats.0?.rawValue ?? "unknown"), so a patch would hold every tile",
+        """
+        its tiles are \(formats.1?.rawValue ?? "unknown"), those of \(old) are \(formats.0?.rawValue ?? "unknown"), so \
+        a patch would hold every tile
+        """,
         remedy: "deliver the whole bundle")
     }
     guard let format = formats.1 else {

@@ -158,11 +158,10 @@ extension TileCache {
 
   /// Responds to a change of the memory pressure level, which is `PressureLevel.normal` for a new cache.
   ///
-  /// | level | |
-  /// |---|---|
-  /// | normal | the whole budget |
-  /// | warning | half of it; tiles loaded ahead and not wanted yet go first, then those far from every screen |
-  /// | critical | a quarter, and of what is there only the tiles on screens and the coarse zooms stay |
+  /// - Normal: the whole budget.
+  /// - Warning: half of it. Prefetched tiles that were not used yet are evicted first, then those far from every
+  ///   screen.
+  /// - Critical: a quarter, reduced at once to the tiles on screens and the coarse zooms.
   ///
   /// - Parameter keeping: the tiles to draw when nothing else is there, which are evicted last: zooms 0 to 2 unless
   ///   given.

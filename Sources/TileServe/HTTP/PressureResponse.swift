@@ -5,11 +5,11 @@ import TilePrefetch
 
 /// The server's response to memory pressure.
 ///
-/// | level | prefetching | caches |
-/// |---|---|---|
-/// | normal | as set | the whole budget |
-/// | warning | none | half of it; prefetched tiles that were not requested are evicted first, then those far from every screen, the coarse zooms last |
-/// | critical | none | a quarter, reduced at once to tiles on screens and coarse zooms; no stored responses, no buffers, no idle readers |
+/// - Normal: prefetching as set; caches have the whole budget.
+/// - Warning: no prefetching; caches have half of the budget. Prefetched tiles that were not requested are evicted
+///   first, then those far from every screen, the coarse zooms last.
+/// - Critical: no prefetching; caches have a quarter, reduced at once to tiles on screens and coarse zooms. No stored
+///   responses, no buffers, no idle readers.
 ///
 /// After every step up the allocator returns free memory to the system, which it does not do by itself.
 final class PressureResponse: Sendable {

@@ -45,7 +45,9 @@ struct ServerSetup: Sendable {
       .childChannelOption(.allowRemoteHalfClosure, value: false)
     do {
       if let path = options.unixSocket {
-        let turn = await SocketFolderLock(besides: path)
+        // Between finding an abandoned socket and replacing it no other server may do the same. Without the lock, for
+        // example on a file system that has none, the server starts nevertheless.
+        let turn = try? await FolderLock(folder: SocketFile.folder(of: path))
         try await Self.removeAbandoned(path, group)
         // Under a temporary name at first: when it ends NIO removes the file at the path that it was bound to, even if
         // that belongs to another process by then.

@@ -40,27 +40,13 @@ struct SocketFile: Sendable {
     return "\(folder).\(getpid())"
   }
 
+  /// The folder of a file.
+  static func folder(of path: String) -> String {
+    path.lastIndex(of: "/").map { $0 == path.startIndex ? "/" : String(path[..<$0]) } ?? "."
+  }
+
   /// True for the error of a connection to a socket that nobody listens on any more.
   static func isAbandoned(errno number: Int32) -> Bool { number == ECONNREFUSED }
   /// True for the error of a connection to a file that is not there.
   static func isMissing(errno number: Int32) -> Bool { number == ENOENT }
-}
-
-/// A lock on a folder while a server starts to listen there: between finding an abandoned socket and replacing it no
-/// other server may do the same. Leaves no file behind, and ends with the process.
-final class SocketFolderLock: Sendable {
-  private let descriptor: Int32
-
-  /// - Parameter path: a file in the folder. If the folder cannot be locked within five seconds, the server goes on
-  ///   without the lock.
-  init(besides path: String) async {
-    let folder = path.lastIndex(of: "/").map { $0 == path.startIndex ? "/" : String(path[..<$0]) } ?? "."
-    descriptor = open(folder, O_RDONLY | O_CLOEXEC)
-    guard descriptor >= 0 else { return }
-    for _ in 0..<250 where flock(descriptor, LOCK_EX | LOCK_NB) != 0 && errno == EWOULDBLOCK {
-      try? await Task.sleep(for: .milliseconds(20))
-    }
-  }
-
-  deinit { if descriptor >= 0 { close(descriptor) } }
 }

@@ -64,7 +64,10 @@ public final class TileServer: Sendable {
     guard descriptorCount >= descriptorCountMin else {
       throw ServeError(
         .cannotListen,
-        "only \(descriptorCount) files may be open at a time, and a server with \(loopCount) threads needs \(descriptorCountMin); allow more (ulimit -n)"
+        """
+        only \(descriptorCount) files may be open at a time, and a server with \(loopCount) threads needs \
+        \(descriptorCountMin); allow more (ulimit -n)
+        """
       )
     }
     let options = options.limited(toDescriptors: descriptorCount)

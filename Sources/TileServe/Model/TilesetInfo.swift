@@ -70,7 +70,10 @@ extension TilesetInfo {
     guard let format = sample?.format ?? metadata.format else {
       throw ServeError(
         .unavailable,
-        "\(Folder.name(bundle.path)): its tiles are neither PNG, JPEG, WebP nor gzipped vector tiles, and it does not say what they are"
+        """
+        \(Folder.name(bundle.path)): its tiles are neither PNG, JPEG, WebP nor gzipped vector tiles, and it does not \
+        say what they are
+        """
       )
     }
     let corners = (

@@ -190,7 +190,7 @@ public final class Tileset: TileSource {
     try upstream.withLock { upstream in
       if let upstream { return upstream }
       do {
-        let bytes = try FileBytes.read(path, countMax: 1 << 20)
+        let bytes = try FileSystem.bytes(of: path, countMax: 1 << 20)
         let new = try Upstream(UpstreamSettings(bytes, path: path)) { [work, lane] refresh in
           work.submit(lane, urgency: .later, refresh)
         }

@@ -26,14 +26,20 @@ struct LayerStack: Sendable {
       if info.matrixSet != first.matrixSet {
         throw ServeError(
           .badRequest,
-          "\(first.id) has the grid \(first.matrixSet), \(info.id) the grid \(info.matrixSet): only layers of one grid can be drawn over each other"
+          """
+          \(first.id) has the grid \(first.matrixSet), \(info.id) the grid \(info.matrixSet): only layers of one grid \
+          can be drawn over each other
+          """
         )
       }
       if info.flatImage != first.flatImage {
         let flat = info.flatImage == nil ? first : info
         throw ServeError(
           .badRequest,
-          "\(flat.id) is a flat image, which lies nowhere on Earth and so not below or above the other layers: ask for it alone"
+          """
+          \(flat.id) is a flat image, which lies nowhere on Earth and so not below or above the other layers: ask for \
+          it alone
+          """
         )
       }
     }
@@ -64,7 +70,10 @@ struct LayerStack: Sendable {
     {
       throw ServeError(
         .badRequest,
-        "the grid \(matrixSet) of \(id) steps by \(matrixSet.ratio(below: tile.zoom)) below zoom \(tile.zoom), so there is no @2x: ask for the tile without it"
+        """
+        the grid \(matrixSet) of \(id) steps by \(matrixSet.ratio(below: tile.zoom)) below zoom \(tile.zoom), so there \
+        is no @2x: ask for the tile without it
+        """
       )
     }
   }

@@ -75,11 +75,7 @@ enum Folder {
   }
 
   /// The absolute path without symbolic links; the path itself when it cannot be resolved.
-  static func realPath(_ path: String) -> String {
-    guard let resolved = realpath(path, nil) else { return path }
-    defer { free(resolved) }
-    return String(cString: resolved)
-  }
+  static func realPath(_ path: String) -> String { (try? FileSystem.realPath(path)) ?? path }
 
   /// The names in a folder without `.` and `..`, sorted by their bytes.
   static func names(_ path: String) throws(FileSystem.SystemError) -> [String] {
@@ -93,37 +89,6 @@ enum Folder {
       if name != ".", name != ".." { names.append(name) }
     }
     return names.sorted { $0.utf8.lexicographicallyPrecedes($1.utf8) }
-  }
-}
-
-enum FileBytes {
-  /// A whole file.
-  ///
-  /// - Throws: the system's error; `EFBIG` for a larger file.
-  static func read(_ path: String, countMax: Int) throws(FileSystem.SystemError) -> [UInt8] {
-    let descriptor = open(path, O_RDONLY | O_CLOEXEC)
-    guard descriptor >= 0 else { throw FileSystem.SystemError(number: errno) }
-    defer { close(descriptor) }
-    var bytes: [UInt8] = []
-    var chunk = [UInt8](repeating: 0, count: 65_536)
-    while true {
-      let count = chunk.withUnsafeMutableBytes { readOnce(descriptor, $0) }
-      if count < 0, errno == EINTR { continue }
-      guard count >= 0 else { throw FileSystem.SystemError(number: errno) }
-      guard bytes.count + count <= countMax else { throw FileSystem.SystemError(number: EFBIG) }
-      if count == 0 { return bytes }
-      bytes.append(contentsOf: chunk[..<count])
-    }
-  }
-
-  private static func readOnce(_ descriptor: Int32, _ buffer: UnsafeMutableRawBufferPointer) -> Int {
-    #if canImport(Darwin)
-      Darwin.read(descriptor, buffer.baseAddress, buffer.count)
-    #elseif canImport(Musl)
-      Musl.read(descriptor, buffer.baseAddress, buffer.count)
-    #else
-      Glibc.read(descriptor, buffer.baseAddress, buffer.count)
-    #endif
   }
 }
 

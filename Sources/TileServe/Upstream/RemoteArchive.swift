@@ -122,7 +122,7 @@ final class RemoteFile: Sendable {
   init(_ client: UpstreamClient, _ address: HTTPAddress) throws(UpstreamFailure) {
     (self.client, self.address) = (client, address)
     let answer = try client.get(
-      address, [("Range", "bytes=0-\(Self.headBytes - 1)")], bytesMax: Self.headBytes, answers: [206])
+      address, [("Range", ByteRange.field(0..<Self.headBytes))], bytesMax: Self.headBytes, answers: [206])
     guard let total = Self.total(answer.field("content-range"), from: 0),
       answer.body.count == min(total, Self.headBytes)
     else { throw Self.wrong(client) }
@@ -145,7 +145,7 @@ final class RemoteFile: Sendable {
     if range.isEmpty { return [] }
     if range.upperBound <= head.count { return Array(head[range]) }
     if let known = parts.withLock({ $0.value(for: range) }) { return known }
-    var fields = [("Range", "bytes=\(range.lowerBound)-\(range.upperBound - 1)")]
+    var fields = [("Range", ByteRange.field(range))]
     if !entityTag.isEmpty { fields.append(("If-Match", entityTag)) }
     let answer = try client.get(address, fields, bytesMax: range.count, answers: [206, 412, 416])
     guard answer.status == 206, entityTag.isEmpty || answer.field("etag") == entityTag else { throw Replaced() }

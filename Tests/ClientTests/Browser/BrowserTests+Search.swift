@@ -13,7 +13,8 @@ extension BrowserTests {
       places: [
         Place(name: "Longs Peak", kind: "peak", longitude: -105.6, latitude: 40.25, importance: 0.5),
         Place(
-          name: "Long <img src=x onerror=alert(1)>", kind: "<b>trap</b>", longitude: 10, latitude: 50, importance: 0.25),
+          name: "Long <img src=x onerror=alert(1)>", kind: "<b>trap</b>", longitude: 10, latitude: 50,
+          importance: 0.25),
         Place(name: "Längenfeld", kind: "village", longitude: 10.97, latitude: 47.07, importance: 0.1),
       ])
     let server = try RunningServer([folder.path])
@@ -40,7 +41,10 @@ extension BrowserTests {
     // Down to the second, and there.
     func press(_ key: String) throws {
       try map.page.evaluateVoid(
-        "document.activeElement.dispatchEvent(new KeyboardEvent('keydown', { key: '\(key)', bubbles: true, cancelable: true }))"
+        """
+        document.activeElement.dispatchEvent(new KeyboardEvent('keydown', { key: '\(key)', bubbles: true, cancelable: \
+        true }))
+        """
       )
     }
     let first = try map.page.evaluate("document.querySelector('#found [aria-selected=true]').id", as: String.self)

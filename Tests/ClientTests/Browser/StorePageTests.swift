@@ -98,7 +98,10 @@ struct StorePageTests {
     usleep(400_000)
     #expect(try page.evaluate("document.querySelector('.chosen').dataset.region", as: String.self) == "utah")
     let share = try page.evaluate(
-      "Math.max(...[...document.querySelectorAll('#map path.leaflet-interactive')].map((p) => p.getBoundingClientRect().height)) / document.getElementById('map').clientHeight",
+      """
+      Math.max(...[...document.querySelectorAll('#map path.leaflet-interactive')].map((p) => \
+      p.getBoundingClientRect().height)) / document.getElementById('map').clientHeight
+      """,
       as: Double.self)
     #expect(share > 0.4, "\(share)")
     try Screenshots.take(page, "store-\(look)-region")

@@ -210,7 +210,10 @@ import TileImage
     try catalog.folder.write("world.pgw", "1.40625\n0\n0\n-1.40625\n-179.296875\n89.296875\n")
     try catalog.folder.write("world.prj", "EPSG:4326")
     let boundary =
-      #"{"type": "MultiPolygon", "coordinates": [[[[170, -5], [180, -25], [180, -5], [170, -5]]], [[[-180, -25], [-170, -5], [-180, -5], [-180, -25]]]]}"#
+      #"""
+      {"type": "MultiPolygon", "coordinates": [[[[170, -5], [180, -25], [180, -5], [170, -5]]], [[[-180, -25], [-170, \#
+      -5], [-180, -5], [-180, -25]]]]}
+      """#
     try catalog.write(
       [
         BuiltCatalog.region("a", #", "bounds": [170, -25, -170, -5]"#),
@@ -303,7 +306,10 @@ import TileImage
     #expect(
       Set(warnings) == [
         "tilecut: warning: \(old)/a-0.mbtiles: no patch leads from it: its metadata says that it is edition 1",
-        "tilecut: warning: \(old)/a-2.mbtiles: no patch leads from it: its metadata does not say which region and edition it is",
+        """
+        tilecut: warning: \(old)/a-2.mbtiles: no patch leads from it: its metadata does not say which region and \
+        edition it is
+        """,
         "tilecut: warning: \(old)/a-b-0.mbtiles: no patch leads from it: its metadata says that it is edition 1",
       ], "\(run)")
   }

@@ -69,14 +69,21 @@ struct BuiltCatalog {
         ),
         Self.region(
           "levels",
-          #", "sources": ["placed.png", "noise.png"], "zooms": [0, 2], "grid": {"id": "L", "tileEdges": [24, 8, 2], "tileSizes": [96]}, "packBytes": 400000"#
+          #"""
+          , "sources": ["placed.png", "noise.png"], "zooms": [0, 2], "grid": {"id": "L", "tileEdges": [24, 8, 2], \#
+          "tileSizes": [96]}, "packBytes": 400000
+          """#
         ),
         Self.region("jpeg", #", "format": "jpeg", "bounds": [12, 42, 18, 48]\#(last)"#),
       ].joined(separator: ","),
       defaults: #""edition": "\#(edition)", "sources": ["placed.png"], "zooms": [0, 3], "preview": {"width": 64}"#)
     try folder.write(
       "places.geojson",
-      #"{"type": "FeatureCollection", "features": [{"type": "Feature", "properties": {"name": "Here"}, "geometry": {"type": "Point", "coordinates": [15, 45]}}, {"type": "Feature", "properties": {"name": "Far"}, "geometry": {"type": "Point", "coordinates": [150, 45]}}]}"#
+      #"""
+      {"type": "FeatureCollection", "features": [{"type": "Feature", "properties": {"name": "Here"}, \#
+      "geometry": {"type": "Point", "coordinates": [15, 45]}}, {"type": "Feature", "properties": {"name": "Far"}, \#
+      "geometry": {"type": "Point", "coordinates": [150, 45]}}]}
+      """#
     )
   }
 

@@ -128,7 +128,7 @@ import Testing
     #expect((try? shop.folder.bytes("ledger.sqlite-wal"))?.isEmpty ?? true)
   }
 
-  /// The file's name may be the person's, too.
+  /// The file's name may contain a person's name too.
   @Test func erasedLoginIsNowhereInTheLedgersFiles() throws {
     let shop = try LedgerShop(buyers: 1)
     try shop.makeLedger()

@@ -3,7 +3,7 @@ import PurchaseLedger
 import TestSupport
 import Testing
 
-/// A small generated shop in a folder, with its configuration, and `purchase-ledger` on it.
+/// A small generated ledger in a folder, with its configuration, and `purchase-ledger` on it.
 struct LedgerShop {
   let folder: TemporaryFolder
   let shop: ShopGenerator

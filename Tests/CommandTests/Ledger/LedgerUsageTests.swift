@@ -14,7 +14,7 @@ import Testing
     }
   }
 
-  /// Logins that look like another account's, and passwords that are shorter than they look.
+  /// Logins that look like another account's, and passwords with fewer characters than bytes.
   @Test(arguments: [("ada\u{202e}gro", "long enough"), ("ada\u{1b}", "long enough"), ("ada", "пароль1")])
   func unusableLoginsAndPasswordsAreRefused(login: String, password: String) throws {
     let folder = try TemporaryFolder()
@@ -103,7 +103,7 @@ import Testing
       let children = try (0..<4).map { _ in try command.start(["init", "--ledger", folder.file("l")]) }
       let runs = children.map { $0.wait() }
       #expect(runs.filter { $0.status == 0 && $0.stdout.contains("a new ledger") }.count == 1, "\(runs)")
-      #expect(runs.filter { $0.status == 2 && $0.stderr.contains("there is a file already") }.count == 3, "\(runs)")
+      #expect(runs.filter { $0.status == 2 && $0.stderr.contains("the file exists already") }.count == 3, "\(runs)")
       #expect(folder.names == ["l"])
       #expect(try command.run(["verify", "--ledger", folder.file("l")]).status == 0)
     }
@@ -189,7 +189,7 @@ import Testing
   @Test func quarantinedEvidenceIsListedAndDismissed() throws {
     let shop = try LedgerShop(buyers: 1)
     try shop.makeLedger()
-    // Apple's server was not available: the evidence may be right all the same.
+    // Apple's server was not available, which says nothing about the evidence.
     let answers = try shop.folder.write("answers.jsonl", "{\"status\":21005}\n{\"status\":21009}\n")
     #expect(try shop.run("import", answers).status == 1)
     let lines = try shop.run("dismiss", "--list").stdoutLines.map(String.init)
@@ -204,7 +204,7 @@ import Testing
     #expect(try shop.run("dismiss", hash, "--because", "x").status == 2)
     #expect(try shop.run("export").stdout.contains("evidence.dismissed"))
     #expect(try shop.run("rebuild").status == 0 && shop.run("verify").status == 0)
-    // Presented again it is verified again, and refused again.
+    // Submitted again, it is verified and refused again.
     let again = try shop.run("import", answers, "--report", "json")
     #expect(again.stdout.contains("quarantined"), "\(again)")
   }
@@ -226,7 +226,7 @@ import Testing
     #expect(pull.status == 2 && pull.stderr.contains("apple.privateKey"), "\(pull)")
   }
 
-  /// Without them everything would be refused, and the next pull would begin after it.
+  /// Without them everything would be refused, and the next pull would start after it.
   @Test func pullNeedsTheOptionsThatVerifyItsAnswers() throws {
     let shop = try LedgerShop(buyers: 1)
     try shop.makeLedger()

@@ -139,8 +139,10 @@ import TileIndex
   private static let blackSquare = [UInt8](
     Data(
       base64Encoded:
-        "iVBORw0KGgoAAAANSUhEUgAAAQAAAAEAAQAAAAB0CZXLAAAAH0lEQVR42u3BAQ0AAADCoPdPbQ43oAAAAAAAAAAAvg0hAAABYOSdlwAAAABJRU5ErkJggg=="
-    )!)
+        """
+        iVBORw0KGgoAAAANSUhEUgAAAQAAAAEAAQAAAAB0CZXLAAAAH0lEQVR42u3BAQ0AAADCoPdPbQ43oAAAAAAAAAAAvg0hAAABYOSdlwAA\
+        AABJRU5ErkJggg==
+        """)!)
 
   /// The golden file's text: command, head without what changes from run to run, body.
   private static func conversation(_ arguments: [String], head: String, body: [UInt8], _ port: Int) throws -> String {

@@ -105,7 +105,10 @@ import Testing
     func lines() throws -> [Substring] { try String(contentsOfFile: log, encoding: .utf8).split(separator: "\n") }
     #expect(try eventually { try lines().count == 3 })
     let format =
-      #/127\.0\.0\.1 - - \[\d\d/[A-Z][a-z]{2}/\d{4}:\d\d:\d\d:\d\d \+0000\] "GET ([^"]*) HTTP/1\.1" (\d+) (\d+) "([^"]*)" "([^"]*)" [0-9.e-]+/#
+      #/
+      127\.0\.0\.1\ -\ -\ \[\d\d/[A-Z][a-z]{2}/\d{4}:\d\d:\d\d:\d\d\ \+0000\]
+      \ "GET\ ([^"]*)\ HTTP/1\.1"\ (\d+)\ (\d+)\ "([^"]*)"\ "([^"]*)"\ [0-9.e-]+
+      /#
     let found = try lines()
     #expect(found[0] == "what was there")
     let first = try #require(found[1].wholeMatch(of: format), "\(found[1])").output

@@ -32,7 +32,7 @@ import Testing
     }
     // At most six readers of the one bundle, and the connection of this test.
     #expect(eventually(seconds: 30) { count() <= before + 12 }, "\(before) before, \(count()) after")
-    // Some clients get a second to read the last answer.
+    // Clients get a second to read the last response.
     #expect(try eventually { try server.get("/metrics").text.contains("\ntileserve_connections 1\n") })
   }
 

@@ -110,7 +110,7 @@ import TileIndex
         try eventually { try before - metric(server, "process_resident_anonymous_bytes") > kept / 2 },
         "\(before) before, \(kept) kept")
       #expect(try server.get("/noise/5/1/1.png").status == 200)
-      // With room again, the cache fills again.
+      // Without the pressure the cache fills again.
       #expect(group.write("-1", "memory.limit_in_bytes"))
       #expect(try eventually(seconds: 60) { try metric(server, "tileserve_memory_pressure") == 0 })
       #expect(try metric(server, "tileserve_cache_budget_bytes") == budget)

@@ -72,7 +72,10 @@ import TileIndex
     (true, #"{"tilesets": {"a b": {"missing": "blank", "cache-control": "no-store"}, "c": {}}}"#),
     (
       true,
-      #"{"public-url": "https://maps.example.org/tiles", "cors": "off", "prefetch": "on", "fast-path": "off", "log-level": "debug"}"#
+      #"""
+      {"public-url": "https://maps.example.org/tiles", "cors": "off", "prefetch": "on", "fast-path": "off", \#
+      "log-level": "debug"}
+      """#
     ),
     (false, "[]"), (false, #"{"prot": 80}"#), (false, #"{"port": "80"}"#), (false, #"{"port": 65536}"#),
     (false, #"{"port": 1.5}"#), (false, #"{"threads": 0}"#), (false, #"{"drain-delay": -1}"#), (false, #"{"host": 7}"#),

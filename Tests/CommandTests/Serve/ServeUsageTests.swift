@@ -79,7 +79,10 @@ import Testing
     try folder.writeBundle("sub.d/hill shade.mbtiles", zooms: 0...0)
     let file = try folder.write(
       "serve.json",
-      #"{"tilesets": {"relief": {"missing": "204"}, "sub.d--hill shade": {"missing": "blank", "cache-control": "no-store"}}}"#
+      #"""
+      {"tilesets": {"relief": {"missing": "204"}, "sub.d--hill shade": {"missing": "blank", \#
+      "cache-control": "no-store"}}}
+      """#
     )
     let server = try RunningServer([folder.path, "--config", file])
     #expect(try server.get("/relief/1/0/0.png").status == 204)

@@ -7,8 +7,8 @@ import Support
 import TestSupport
 import TileIndex
 
-/// A shop and its customers as processes over loopback: `mapstore serve`, `mapstore client`, `purchase-ledger`, and
-/// between client and server a proxy that cuts connections.
+/// A map store and its customers as processes over loopback: `mapstore serve`, `mapstore client`, `purchase-ledger`,
+/// and between client and server a proxy that cuts connections.
 final class StoreStory {
   static let bundleID = "org.example.maps"
 
@@ -67,7 +67,7 @@ final class StoreStory {
       .split(separator: "\n")
   }
 
-  var fakeStoreSalesPath: String { fakeStoreKeys + ".book.jsonl" }
+  var fakeStoreSalesPath: String { fakeStoreKeys + ".sales.jsonl" }
 
   struct Unexpected: Error, CustomStringConvertible { let description: String }
 
@@ -129,7 +129,7 @@ final class StoreStory {
     guard run.status == 0 else { throw Unexpected(description: "\(run)") }
   }
 
-  /// Somebody signs up and buys from the app store; the shop does not know of it yet.
+  /// Registers an account and buys from the app store; the map store does not know of it yet.
   func signUp(_ device: String, _ login: String, buying products: [String]) throws {
     try signUp(device, login)
     let token = try appAccountToken(device)
@@ -269,9 +269,10 @@ final class StoreStory {
     return try folder.write("store.jsonl", bytes: Array(lines.joined(separator: [0x0a])))
   }
 
-  // MARK: What is there
+  // MARK: Installed regions
 
-  /// The regions whose bundle in a device's folder equals the shop's byte for byte; nil when there is another file.
+  /// The regions whose bundle in a device's folder equals the catalogue's byte for byte; nil when there is another
+  /// file.
   func installed(_ device: String) throws -> Set<String>? {
     var regions: Set<String> = []
     for region in shop.catalogue.regions {

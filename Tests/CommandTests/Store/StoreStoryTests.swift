@@ -129,7 +129,10 @@ import TileIndex
     #expect(story.killsWithinFiles > 0, "seed \(seed): no file was under way when a client was killed")
     if isLong {
       print(
-        "story: \(ids.count) regions, \(story.sold.count) purchases, \(story.clientKills) kills of clients, \(story.serverKills) of servers, \(story.network.cuts) cuts"
+        """
+        story: \(ids.count) regions, \(story.sold.count) purchases, \(story.clientKills) kills of clients, \
+        \(story.serverKills) of servers, \(story.network.cuts) cuts
+        """
       )
     }
   }

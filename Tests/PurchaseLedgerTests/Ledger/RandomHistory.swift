@@ -189,7 +189,10 @@ struct RandomHistory {
 /// The projections as text. Event numbers are replaced by their ranks, because they depend on the evidence in between.
 func rankedProjections(_ db: SQLiteConnection) throws -> [String: [String]] {
   let numbers = try db.prepare(
-    "SELECT seq FROM claim UNION SELECT opened_seq FROM account UNION SELECT erased_seq FROM account WHERE erased_seq > 0"
+    """
+    SELECT seq FROM claim UNION SELECT opened_seq FROM account
+    UNION SELECT erased_seq FROM account WHERE erased_seq > 0
+    """
   ).all { $0.int64(0) }
   var tables: [String: [String]] = [:]
   for (table, key) in LedgerSchema.projections where table != "policy" {

@@ -125,4 +125,47 @@ extension TestLedger {
     #expect(report[.matched] == 1 && lines.map(\.transaction?.id) == ["q"])
     #expect(try test.count("PRAGMA user_version", in: ledger) == 3)
   }
+
+  /// A copy of a ledger's file and log, as a crash leaves them.
+  private func copy(of path: String, in folder: TemporaryFolder) throws -> String {
+    let copy = folder.file("copy.sqlite")
+    for suffix in ["", "-wal"] { try FileManager.default.copyItem(atPath: path + suffix, toPath: copy + suffix) }
+    return copy
+  }
+
+  private func versionInHeader(_ path: String) throws -> UInt8 {
+    try Data(contentsOf: URL(fileURLWithPath: path))[63]
+  }
+
+  @Test func aMigrationThatIsOnlyInTheLogIsSeen() throws {
+    let test = try TestLedger()
+    try test.book(.sample("1"))
+    let before = try test.projections()
+    test.ledger.database.close()
+    try TestLedger.ageToSecondVersion(test.path)
+    let folder = try TemporaryFolder()
+    let migrated = try Ledger.open(at: test.path, policy: nil, clock: .fixed(TestLedger.now))
+    let copy = try copy(of: test.path, in: folder)
+    migrated.close()
+    #expect(try versionInHeader(copy) == 2)
+
+    let ledger = try Ledger.openToRead(at: copy, clock: .fixed(TestLedger.now))
+    #expect(try TestLedger.projections(ledger) == before)
+    // It needs no migration, so it is not opened to write.
+    #expect(throws: LedgerError.self) { try ledger.commits.probe() }
+  }
+
+  @Test func aNewerVersionThatIsOnlyInTheLogIsRefused() throws {
+    let test = try TestLedger()
+    let folder = try TemporaryFolder()
+    try test.ledger.write { try $0.db.execute("PRAGMA user_version = 99") }
+    let copy = try copy(of: test.path, in: folder)
+    #expect(try versionInHeader(copy) == 3)
+    for open in [
+      { try Ledger.openToRead(at: copy, clock: .system) }, { try Ledger.open(at: copy, policy: nil, clock: .system) },
+    ] {
+      let error = #expect(throws: LedgerError.self) { try open() }
+      #expect(error?.code == .notALedger && error?.message.contains("newer version") == true)
+    }
+  }
 }

@@ -174,7 +174,7 @@ import Testing
     let piece = TestLedger.piece([.sample("3")], nil, nil, true, .operatorImport, [3])
     try Snapshot(of: test.ledger).store(SnapshotPage(evidence: [([3], try piece.1.get())], cursor: nil))
     func notBooked() throws -> Int? {
-      try test.ledger.verify().outside.first { $0.table == "evidence not booked" }?.rows
+      try test.ledger.verify().outside.first { $0.table == "evidence not recorded" }?.rows
     }
     #expect(try notBooked() == 1)
     #expect(try Reconciler(ledger: test.ledger).run(apply: true).applied == 1)

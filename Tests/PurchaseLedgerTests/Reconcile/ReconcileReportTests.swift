@@ -33,19 +33,19 @@ import Testing
   @Test func theTextListsBothSidesOfADifference() throws {
     #expect(
       try written(.text) == """
-        These are in the store's book only (1):
+        These are in the store's records only (1):
 
         2023-11-13 (apple 4) a,b
             store: purchased for 10.99 USD, signed 2023-11-13
             -> book it: run reconcile --apply
 
-        These are in our book only (1):
+        These are in the ledger only (1):
 
         2023-11-13 (apple 3) region.alps
             ours:  purchased for 10.99 USD, signed 2023-11-13
-            -> ask the store for it by its id; absence alone revokes nothing
+            -> query the store for it by its id; absence alone revokes nothing
 
-        These are in both books, in different states (1):
+        These are in both, in different states (1):
 
         2023-11-14 (apple 2) region.alps
             store: revoked for 10.99 USD, signed 2023-11-14, revoked 2023-11-14 for reason 0

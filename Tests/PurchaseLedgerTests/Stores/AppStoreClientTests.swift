@@ -221,7 +221,10 @@ import Testing
       let text = String(decoding: note, as: UTF8.self)
       let more = request.query("paginationToken") == nil
       return .json(
-        "{\"notificationHistory\": [{\"signedPayload\": \"\(text)\"}], \"hasMore\": \(more), \"paginationToken\": \"p\(more ? 1 : 2)\"}"
+        """
+        {"notificationHistory": [{"signedPayload": "\(text)"}], "hasMore": \(more), \
+        "paginationToken": "p\(more ? 1 : 2)"}
+        """
       )
     }
     let answer: @Sendable (StoreServer.Request, Int) -> StoreServer.Reply = { request, _ in body(request) }

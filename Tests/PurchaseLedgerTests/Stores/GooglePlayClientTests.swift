@@ -31,7 +31,10 @@ import Testing
 
   private static func voided(_ ids: [String], next: String?) -> StoreServer.Reply {
     let entries = ids.map {
-      "{\"orderId\": \"\($0)\", \"purchaseToken\": \"t\($0)\", \"purchaseTimeMillis\": \"1780000000000\", \"voidedTimeMillis\": \"1789000000000\"}"
+      """
+      {"orderId": "\($0)", "purchaseToken": "t\($0)", "purchaseTimeMillis": "1780000000000", \
+      "voidedTimeMillis": "1789000000000"}
+      """
     }
     let page = next.map { ", \"tokenPagination\": {\"nextPageToken\": \"\($0)\"}" } ?? ""
     return .json("{\"voidedPurchases\": [\(entries.joined(separator: ","))]\(page)}")

@@ -100,7 +100,7 @@ import Testing
     let dry = try run(folder, "reconcile")
     #expect(dry.status == 1 && dry.stdout.contains("store's book only (4)"), "\(dry)")
     let applied = try run(folder, "reconcile", "--apply")
-    #expect(applied.status == 0 && applied.stdout.contains("4 booked"), "\(applied)")
+    #expect(applied.status == 0 && applied.stdout.contains("4 recorded"), "\(applied)")
     // A second pull continues from the cursor.
     #expect(try run(folder, "pull", "--store", "apple", "--transaction", "1").status == 0)
     #expect(server.requests.last { $0.path.contains("/v2/history/") }?.query("revision") == "r2")

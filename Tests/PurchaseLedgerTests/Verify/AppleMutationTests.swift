@@ -67,8 +67,11 @@ import Testing
     var seeds = answers.map(\.bytes)
     seeds.append(
       Array(
-        #"{"status":0,"environment":"Sandbox","receipt":{"bundle_id":"a","request_date_ms":"1704067200000","in_app":[{"transaction_id":"1","product_id":"p","purchase_date":"2020-07-14 19:36:40 Etc/GMT"}]}}"#
-          .utf8))
+        #"""
+        {"status":0,"environment":"Sandbox","receipt":{"bundle_id":"a","request_date_ms":"1704067200000",\#
+        "in_app":[{"transaction_id":"1","product_id":"p","purchase_date":"2020-07-14 19:36:40 Etc/GMT"}]}}
+        """#
+        .utf8))
     try await damage(seeds, with: EvidenceVerifier(identity: StoreIdentity()), acceptedMax: 1)
   }
 

@@ -148,7 +148,10 @@ import Testing
   @Test func case30_onlyMillisecondsAndUTCAreRead() async throws {
     let verifier = try EvidenceVerifier(identity: StoreIdentity())
     let forms = [
-      #"{"purchase_date_ms":"1594755400000","purchase_date":"garbage","purchase_date_pst":"2020-07-14 12:36:40 America/Los_Angeles"}"#,
+      #"""
+      {"purchase_date_ms":"1594755400000","purchase_date":"garbage",\#
+      "purchase_date_pst":"2020-07-14 12:36:40 America/Los_Angeles"}
+      """#,
       #"{"purchase_date_ms":1594755400000,"purchase_date":"2020-07-14 7:36:40 PM Etc/GMT"}"#,
       #"{"purchase_date":"2020-07-14 19:36:40 Etc/GMT","purchase_date_pst":"1999-01-01 00:00:00 America/Los_Angeles"}"#,
     ]

@@ -158,7 +158,10 @@ import Testing
 
   @Test func anUnknownNotificationIsRecorded() async throws {
     let found = try await verify(
-      "{\"message\": {\"messageId\": \"78\", \"data\": \"\(Data("{\"packageName\":\"org.example.maps\",\"newThing\":{}}".utf8).base64EncodedString())\"}}",
+      """
+      {"message": {"messageId": "78", \
+      "data": "\(Data(#"{"packageName":"org.example.maps","newThing":{}}"#.utf8).base64EncodedString())"}}
+      """,
       .googleNotification)
     #expect(found.notes == ["unknown-type"] && found.notification?.uuid == "78" && found.lookups.isEmpty)
   }

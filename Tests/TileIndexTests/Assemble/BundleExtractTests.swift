@@ -41,7 +41,8 @@ import TileIndex
       "area.geojson",
       #"""
       {"type": "FeatureCollection", "features": [{"type": "Feature", "properties": {}, "geometry":
-      {"type": "Polygon", "coordinates": [[[-60, 0], [0, -50], [60, 0], [0, 50], [-60, 0]], [[-5, 5], [5, 5], [5, -5], [-5, -5], [-5, 5]]]}}]}
+      {"type": "Polygon", "coordinates": [
+        [[-60, 0], [0, -50], [60, 0], [0, 50], [-60, 0]], [[-5, 5], [5, 5], [5, -5], [-5, -5], [-5, 5]]]}}]}
       """#)
     try BundleExtract(area: TileArea(polygonFile: polygon), zooms: 4...4).write(whole, to: folder.file("part.mbtiles"))
     let tiles = try BundleContents(folder.file("part.mbtiles")).tiles
@@ -82,7 +83,10 @@ import TileIndex
     (#"{"type": "Point", "coordinates": [1, 2]}"#, "no Polygon"),
     (#"{"type": "Polygon", "coordinates": [[[0, 0], [1, 1], [2, 2]]]}"#, "document.coordinates[0]"),
     (
-      #"{"type": "FeatureCollection", "features": [{"type": "Feature", "geometry": {"type": "Polygon", "coordinates": [[[0, 99], [1, 1], [2, 2], [0, 99]]]}}]}"#,
+      #"""
+      {"type": "FeatureCollection", "features": [{"type": "Feature", "geometry": {"type": "Polygon", \#
+      "coordinates": [[[0, 99], [1, 1], [2, 2], [0, 99]]]}}]}
+      """#,
       "features[0].geometry.coordinates[0][0]"
     ),
     ("{\n\"type\": }", "line 2"), ("", "line 1"),

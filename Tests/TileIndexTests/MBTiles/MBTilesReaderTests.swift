@@ -129,7 +129,10 @@ import TileIndex
   @Test func bundlesWithoutMetadataAreRead() throws {
     let reader = try MBTilesReader(
       path: try bundle(
-        "CREATE TABLE tiles (zoom_level, tile_column, tile_row, tile_data); INSERT INTO tiles VALUES (0, 0, 0, X'89504E');"
+        """
+        CREATE TABLE tiles (zoom_level, tile_column, tile_row, tile_data);
+        INSERT INTO tiles VALUES (0, 0, 0, X'89504E');
+        """
       ))
     #expect(reader.metadata.entries.isEmpty)
     #expect(try reader.tile(TileID(unchecked: 0, 0, 0)) == [0x89, 0x50, 0x4e])

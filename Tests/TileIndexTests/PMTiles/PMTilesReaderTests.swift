@@ -80,9 +80,10 @@ import Testing
     archive.tileCompression = 2
     archive.metadata = Array(
       #"""
-      {"name": "Gr\u00fcn \"1\"", "attribution": "© <a href=\"x\">X</a>", "format": "png", "minzoom": "9", "version": 2.10,
-       "type": "overlay", "vector_layers": [ {"id": "water", "fields": {"a": "Number"}} ], "tilestats": {"layerCount": 1},
-       "bounds": "1,2,3,4", "generator": "a test", "other": {"b": [true, null]}, "nothing": null}
+      {"name": "Gr\u00fcn \"1\"", "attribution": "© <a href=\"x\">X</a>", "format": "png", "minzoom": "9",
+       "version": 2.10, "type": "overlay", "vector_layers": [ {"id": "water", "fields": {"a": "Number"}} ],
+       "tilestats": {"layerCount": 1}, "bounds": "1,2,3,4", "generator": "a test", "other": {"b": [true, null]},
+       "nothing": null}
       """#.utf8)
     let metadata = try reader(archive).metadata
     #expect(metadata.name == "Grün \"1\"")

@@ -96,7 +96,9 @@ import TileIndex
     "<TileMap><!-- <Title>C</Title> --><Title lang='en'>A &amp; B</Title><TileSets profile=\"geodetic\"/></TileMap>",
     "<t:TileMap xmlns:t='urn:t'><t:Title>A &amp; B</t:Title><t:TileSets profile='geodetic'/></t:TileMap>",
     "<TileMap><Title>A<!-- --> &amp; B</Title><SRS>&#69;PSG:4326</SRS></TileMap>",
-    "<TileMap><Title>A &amp; B</Title><X note='>'/><TileSets note='profile=\"mercator\"' profile='geodetic'/></TileMap>",
+    """
+    <TileMap><Title>A &amp; B</Title><X note='>'/><TileSets note='profile="mercator"' profile='geodetic'/></TileMap>
+    """,
   ]) func tileMapResourcesAreParsedAsXML(text: String) throws {
     try put("0/1/0.png", blob(1))
     try put("tilemapresource.xml", text)
@@ -138,7 +140,10 @@ import TileIndex
     try putTiles()
     try put(
       "metadata.json",
-      #"{"name": "Maps", "minzoom": 0, "maxzoom": "2", "bounds": [-180, -85, 180.0, 85], "json": "{\"vector_layers\":[]}"}"#
+      #"""
+      {"name": "Maps", "minzoom": 0, "maxzoom": "2", "bounds": [-180, -85, 180.0, 85], \#
+      "json": "{\"vector_layers\":[]}"}
+      """#
     )
     let metadata = try TileFolderReader(path: folder.path).metadata
     #expect(metadata.name == "Maps" && metadata.minZoom == 0 && metadata.maxZoom == 2)

@@ -133,8 +133,10 @@ import TileIndex
       sql: "UPDATE images SET tile_data = X'0000000000' WHERE tile_id = 3", rule: "blob-format",
       message: "not PNG, JPEG, WebP or gzip", tile: "3/1/0"),
     Break(
-      sql:
-        "UPDATE images SET tile_data = \(ForeignBundle.hex(Images.webp("VP8L", width: 256, height: 256))) WHERE tile_id = 3",
+      sql: """
+        UPDATE images SET tile_data = \(ForeignBundle.hex(Images.webp("VP8L", width: 256, height: 256)))
+        WHERE tile_id = 3
+        """,
       rule: "blob-format", message: "the bytes are webp, the metadata say png", tile: "3/1/0"),
     Break(
       sql: "UPDATE images SET tile_data = substr(tile_data, 1, 33) WHERE tile_id = 4", rule: "decode",

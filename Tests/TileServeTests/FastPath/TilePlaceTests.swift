@@ -112,16 +112,21 @@ struct TilePlaceTests {
       try connection.execute("CREATE TABLE tiles (\(place), tile_data BLOB); CREATE UNIQUE INDEX i ON tiles (\(key))")
     case "columns before":
       try connection.execute(
-        "CREATE TABLE tiles (note TEXT DEFAULT 'a longer note than most', weight REAL DEFAULT 1.5, tile_data BLOB, \(place)); "
-          + "CREATE UNIQUE INDEX i ON tiles (\(key))")
+        """
+        CREATE TABLE tiles (
+          note TEXT DEFAULT 'a longer note than most', weight REAL DEFAULT 1.5, tile_data BLOB, \(place));
+        CREATE UNIQUE INDEX i ON tiles (\(key))
+        """)
     case "no rowids":
       try connection.execute("CREATE TABLE tiles (\(place), tile_data BLOB, PRIMARY KEY (\(key))) WITHOUT ROWID")
     default:
       let type = layout == "pair" ? "INTEGER PRIMARY KEY" : "TEXT UNIQUE"
       try connection.execute(
-        "CREATE TABLE map (\(place), tile_id); CREATE TABLE images (tile_id \(type), tile_data BLOB); "
-          + "CREATE UNIQUE INDEX i ON map (\(key)); CREATE VIEW tiles AS SELECT \(key), tile_data FROM map JOIN images USING (tile_id)"
-      )
+        """
+        CREATE TABLE map (\(place), tile_id); CREATE TABLE images (tile_id \(type), tile_data BLOB);
+        CREATE UNIQUE INDEX i ON map (\(key));
+        CREATE VIEW tiles AS SELECT \(key), tile_data FROM map JOIN images USING (tile_id)
+        """)
     }
     try connection.execute("BEGIN")
     var count = 0

@@ -50,7 +50,7 @@ import TileIndex
   }
 
   /// Metadata must not add tags or attributes to the pages.
-  @Test(arguments: [7, 8, 9] as [UInt64]) func pagesGetNoTagsFromBundles(seed: UInt64) throws {
+  @Test(arguments: [7, 8, 9] as [UInt64]) func metadataAddsNoMarkupToPages(seed: UInt64) throws {
     let libraries = WebLibraries(leaflet: "/l", maplibre: "/m")
     for text in Self.strings(seed: seed) {
       for format in [TileFormat.png, .pbf] {

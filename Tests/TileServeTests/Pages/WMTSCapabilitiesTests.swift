@@ -59,7 +59,9 @@ import TileIndex
     #expect(layer.all("ows:UpperCorner").first?.text == "-105 40.5")
     #expect(
       layer["ResourceURL"]?.attributes["template"]
-        == "https://maps.example.org/tiles/wmts/1.0.0/a%20b/default/{TileMatrixSet}/{TileMatrix}/{TileRow}/{TileCol}.png"
+        == """
+        https://maps.example.org/tiles/wmts/1.0.0/a%20b/default/{TileMatrixSet}/{TileMatrix}/{TileRow}/{TileCol}.png
+        """
     )
     let limits = layer.all("TileMatrixLimits").map { limit in
       ["TileMatrix", "MinTileRow", "MaxTileRow", "MinTileCol", "MaxTileCol"].map { limit[$0]?.text ?? "" }

@@ -24,7 +24,7 @@ import Testing
     "leaflet/leaflet.esm.js",
     "maplibre-gl/maplibre-gl.js/", "/etc/passwd", "style.css/", "leaflet//leaflet.js", "LEAFLET/leaflet.js",
   ])
-  func otherNamesLeadNowhere(name: String) {
+  func otherNamesAreNoAssets(name: String) {
     let libraries = WebLibraries(leaflet: "/usr/share/javascript/leaflet", maplibre: "/")
     #expect(libraries.asset(named: name) == nil)
     #expect(ViewerAssets.asset(named: name) == nil)

@@ -16,7 +16,10 @@ import TilePrefetch
   private func describe(_ origin: TileOrigin, _ more: String = "") throws -> TemporaryFolder {
     let folder = try TemporaryFolder()
     let text =
-      #"{"url": "\#(origin.url)/{z}/{x}/{y}.png", "format": "png", "maxzoom": 14, "prefetch": true, "rate": 1000\#(more)}"#
+      #"""
+      {"url": "\#(origin.url)/{z}/{x}/{y}.png", "format": "png", "maxzoom": 14, "prefetch": true, \#
+      "rate": 1000\#(more)}
+      """#
     try text.write(toFile: folder.file("far.upstream.json"), atomically: true, encoding: .utf8)
     return folder
   }

@@ -38,10 +38,12 @@ import TileIndex
 
   private func describe(_ origin: TileOrigin, fresh: Int) throws -> TemporaryFolder {
     let folder = try TemporaryFolder()
-    try
-      #"{"url": "\#(origin.url)/afar.pmtiles", "timeout": 5, "rate": 1000, "fresh": \#(fresh), "missing-fresh": \#(fresh)}"#
-      .write(
-        toFile: folder.file("afar.upstream.json"), atomically: true, encoding: .utf8)
+    try #"""
+    {"url": "\#(origin.url)/afar.pmtiles", "timeout": 5, "rate": 1000, "fresh": \#(fresh), \#
+    "missing-fresh": \#(fresh)}
+    """#
+    .write(
+      toFile: folder.file("afar.upstream.json"), atomically: true, encoding: .utf8)
     return folder
   }
 

@@ -53,7 +53,7 @@ import TileIndex
     (#"{"url": "https://a/{z}/{x}/{y}", "maxzoom": 3}"#, "format: is missing"),
     (#"{"url": "https://a/{z}/{x}/{y}", "format": "tiff", "maxzoom": 3}"#, "format: is none of"),
     (#"{"url": "https://a/{z}/{x}/{y}", "format": "png"}"#, "maxzoom: is missing"),
-    ("{\(least), \"minzoom\": 15}", "minzoom: is above"), ("{\(least), \"maxzoom\": 3}", "\"maxzoom\" is there twice"),
+    ("{\(least), \"minzoom\": 15}", "minzoom: is above"), ("{\(least), \"maxzoom\": 3}", "\"maxzoom\" occurs twice"),
     (#"{"url": "https://a/{z}/{x}/{y}", "format": "png", "maxzoom": 3.5}"#, "maxzoom: must be a whole"),
     ("{\(least), \"maxzom\": 3}", "maxzom: is not known"), ("{\(least), \"metered\": 1}", "metered: must be true"),
     ("{\(least), \"bounds\": [1, 2, 3]}", "bounds: must be"),

@@ -9,10 +9,10 @@ import TileIndex
 
 /// The flags of every client command.
 struct ClientFlags: ParsableArguments {
-  @Option(name: [.short, .long], help: "The folder of installed bundles; made if it is not there.")
+  @Option(name: [.short, .long], help: "The folder of installed bundles; created if missing.")
   var folder = "maps"
   @Option(
-    help: ArgumentHelp("The store, such as https://maps.example.com; remembered in the folder.", valueName: "url"))
+    help: ArgumentHelp("The map store, such as https://maps.example.com; stored in the folder.", valueName: "url"))
   var server: String?
   @Flag(help: "Print JSON.")
   var json = false
@@ -33,22 +33,23 @@ struct ClientFlags: ParsableArguments {
 
 /// The flags of commands that download.
 struct DownloadFlags: ParsableArguments {
-  @Option(help: ArgumentHelp("The most that installed bundles may take together.", valueName: "bytes"))
+  @Option(help: ArgumentHelp("The largest total size of installed bundles.", valueName: "bytes"))
   var quota: BytesArgument?
-  @Option(help: ArgumentHelp("What is to stay free on the disk.", valueName: "bytes"))
+  @Option(help: ArgumentHelp("The space to leave free on the disk.", valueName: "bytes"))
   var reserve = BytesArgument(bytes: 64_000_000)
-  @Option(help: ArgumentHelp("Files that are loaded at the same time.", valueName: "n"))
+  @Option(help: ArgumentHelp("The number of simultaneous downloads.", valueName: "n"))
   var downloads = 3
   @Option(
-    help: ArgumentHelp("How much a kill may cost: a piece that is put on the disk and noted.", valueName: "bytes"))
+    help: ArgumentHelp(
+      "Downloads are synced to the disk in pieces of this size; a kill loses less than one.", valueName: "bytes"))
   var piece = BytesArgument(bytes: 4 << 20)
-  @Option(help: ArgumentHelp("The most that each download takes of the network in a second.", valueName: "bytes"))
+  @Option(help: ArgumentHelp("The largest rate of each download, in bytes a second.", valueName: "bytes"))
   var rate: BytesArgument?
   @Option(help: "auto, bar, plain, json or none.")
   var progress: ProgressStyle = .auto
 
   func validate() throws {
-    if !(1...64).contains(downloads) { throw ValidationError("--downloads goes from 1 to 64") }
+    if !(1...64).contains(downloads) { throw ValidationError("--downloads must be 1 to 64") }
     if let rate, rate.bytes < 16_384 { throw ValidationError("--rate must be at least 16384") }
     if piece.bytes < 4096 { throw ValidationError("--piece must be at least 4096") }
   }
@@ -73,7 +74,7 @@ struct ClientDevice: Sendable {
   init(_ flags: ClientFlags, options: OfflineRegionOptions) throws {
     let remembered = try ClientMemory.read(flags.folder)
     guard let server = flags.server ?? remembered?.server else {
-      printError("mapstore: \(flags.folder) belongs to no store yet; name one with --server")
+      printError("mapstore: \(flags.folder) has no map store yet; name one with --server")
       throw ExitCode(.unusableOption)
     }
     // Session and keys belong to one store.
@@ -122,7 +123,7 @@ struct ClientDevice: Sendable {
       return try await task.value
     } catch {
       guard let signal = SignalWatch.process.received else { throw error }
-      printError("mapstore: interrupted; what was loaded stays, and sync goes on with it")
+      printError("mapstore: interrupted; what was downloaded is kept, and sync continues it")
       throw ExitCode(.signal(signal))
     }
   }

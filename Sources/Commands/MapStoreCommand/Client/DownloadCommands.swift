@@ -8,7 +8,7 @@ import TileIndex
 /// `mapstore client get`
 struct GetCommand: AsyncParsableCommand {
   static let configuration = CommandConfiguration(
-    commandName: "get", abstract: "Installs regions, brings them up to date, or goes on with that.")
+    commandName: "get", abstract: "Installs or updates regions, and continues interrupted downloads.")
   @OptionGroup var flags: ClientFlags
   @OptionGroup var download: DownloadFlags
   @Argument(help: ArgumentHelp("The regions.", valueName: "region"))
@@ -53,13 +53,13 @@ struct GetCommand: AsyncParsableCommand {
       if case .failure(let error) = result { failures.append(error) }
     }
     if let signal = SignalWatch.process.received {
-      printError("mapstore: interrupted; what was loaded stays, and sync goes on with it")
+      printError("mapstore: interrupted; what was downloaded is kept, and sync continues it")
       throw ExitCode(.signal(signal))
     }
     for error in failures {
       guard let error = error as? MapStoreError, !error.suggestions.isEmpty else { continue }
       let list = error.suggestions.map { "\($0.region) (\(RegionTable.size($0.bytes)))" }.joined(separator: ", ")
-      printError("mapstore: not used for the longest time: \(list)")
+      printError("mapstore: least recently used: \(list)")
     }
     for error in failures.dropFirst() { printError("mapstore: \(error)") }
     if let first = failures.first { throw first }
@@ -129,7 +129,7 @@ struct AroundCommand: AsyncParsableCommand {
     printer.finish()
     if isJSON { printJSON(files) }
     if files.isEmpty {
-      printError("mapstore: \(region) has nothing there")
+      printError("mapstore: \(region) does not cover that area")
       throw ExitCode(.leftUndone)
     }
   }

@@ -41,10 +41,10 @@ struct FakeStore {
     } catch {
       throw FakeStoreFileError(
         description:
-          "\(keyFile): is none of a fake store's keys; make one under a new name: mapstore client store-key NEW-FILE",
+          "\(keyFile): is not a fake store's key file; make one under a new name: mapstore client store-key NEW-FILE",
         isUnreadable: false)
     }
-    records = FakeStoreRecords(path: "\(keyFile).book.jsonl")
+    records = FakeStoreRecords(path: "\(keyFile).sales.jsonl")
   }
 
   /// A signed transaction for a purchase. As in real stores a non-consumable product is paid once: an account that owns
@@ -68,7 +68,7 @@ struct FakeStore {
 
   /// Refunds an account's last purchase of a product.
   ///
-  /// - Returns: the notification that the store sends to the shop; nil when there was no such purchase.
+  /// - Returns: the notification that the fake store sends to the map store; nil when there was no such purchase.
   func refund(_ product: String, of token: String) throws -> [UInt8]? {
     guard let line = try records.last(product, of: token) else { return nil }
     let sold = line.sale

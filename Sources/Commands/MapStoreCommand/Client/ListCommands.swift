@@ -5,7 +5,7 @@ import MapStoreClient
 /// `mapstore client library`
 struct LibraryCommand: AsyncParsableCommand {
   static let configuration = CommandConfiguration(
-    commandName: "library", abstract: "Asks the store for the status of all regions, and lists them.")
+    commandName: "library", abstract: "Fetches the status of all regions from the map store, and lists them.")
   @OptionGroup var flags: ClientFlags
 
   func run() async throws {
@@ -19,7 +19,7 @@ struct LibraryCommand: AsyncParsableCommand {
 struct ListCommand: AsyncParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "list",
-    abstract: "Lists regions as far as is known here, without network, and whether they may be opened.")
+    abstract: "Lists regions without network, as of the last sync, and whether they may be opened.")
   @OptionGroup var flags: ClientFlags
 
   func run() async throws {
@@ -39,9 +39,9 @@ struct ListCommand: AsyncParsableCommand {
   private static func text(_ usability: Usability) -> String? {
     switch usability {
     case .usable: nil
-    case .expired: "its grant is over; run mapstore client sync"
+    case .expired: "its grant has expired; run mapstore client sync"
     case .notOwned: "is not owned by this account"
-    case .unknown: "no grant is here; run mapstore client sync"
+    case .unknown: "there is no grant; run mapstore client sync"
     case .clockSetBack(let milliseconds):
       "the clock was set back by \(milliseconds / 3_600_000) hours; set it, or run mapstore client sync"
     }
@@ -70,7 +70,7 @@ struct CheckCommand: AsyncParsableCommand {
       printJSON(damaged)
     } else {
       printLine(
-        damaged.isEmpty ? "all as they were published" : "damaged and removed: \(damaged.joined(separator: ", "))")
+        damaged.isEmpty ? "all intact" : "damaged and removed: \(damaged.joined(separator: ", "))")
     }
     if !damaged.isEmpty { throw ExitCode(.leftUndone) }
   }
@@ -99,7 +99,7 @@ struct RemoveCommand: AsyncParsableCommand {
 /// `mapstore client pause`
 struct PauseCommand: AsyncParsableCommand {
   static let configuration = CommandConfiguration(
-    commandName: "pause", abstract: "Has sync leave an interrupted download alone until get is asked for it.")
+    commandName: "pause", abstract: "Pauses a download: sync skips it until get is run for it.")
   @OptionGroup var flags: ClientFlags
   @Argument(help: ArgumentHelp("The regions.", valueName: "region"))
   var regions: [String]
@@ -119,7 +119,7 @@ private enum HereCheck {
     let here = Set(try device.manager.regions().filter(hasSome).map(\.id))
     guard let missing = regions.first(where: { !here.contains($0) }) else { return }
     throw MapStoreError(
-      .unknown, missing, "nothing of it is in \(device.folder), or on its way there",
+      .unknown, missing, "is neither installed nor downloading in \(device.folder)",
       remedy: "mapstore client list shows what is")
   }
 }

@@ -11,15 +11,14 @@ struct BuyCommand: AsyncParsableCommand {
     commandName: "buy",
     abstract: "Buys regions from a fake app store, for tests and demonstrations.",
     discussion: """
-      The fake app store signs with an ephemeral authority (mapstore client store-key); only a server that was given \
-      its root (--root-certificate) believes it. \
-      As in a real one, a purchase stays outstanding until the server has booked it: one that is interrupted is handed \
-      in by sync, or before anything else is bought.
+      The fake app store signs with an ephemeral certificate authority (mapstore client store-key); only servers \
+      configured with its root (--root-certificate) accept it. As in a real store, a purchase stays unfinished until \
+      the map store has recorded it: an interrupted one is submitted by sync, or before the next purchase.
       """)
   @OptionGroup var flags: ClientFlags
   @Option(help: ArgumentHelp("The fake store's keys.", valueName: "file"))
   var storeKey: String
-  @Option(help: "production or sandbox; most servers grant nothing for a sandbox's.")
+  @Option(help: "production or sandbox; most servers grant nothing for sandbox purchases.")
   var environment = "production"
   @Argument(help: ArgumentHelp("The regions.", valueName: "region"))
   var regions: [String]
@@ -75,16 +74,16 @@ struct BuyCommand: AsyncParsableCommand {
 struct SyncCommand: AsyncParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "sync",
-    abstract: "Hands in outstanding purchases, asks what is owned, and goes on with interrupted downloads.",
+    abstract: "Submits unfinished purchases, fetches the library, and continues interrupted downloads.",
     discussion: """
-      With --update what is installed is brought up to date, packs too; with --all everything else that is owned is \
-      installed as well. What is paused stays paused.
+      --update also updates installed regions and packs; --all also installs all other owned regions. Paused downloads \
+      stay paused.
       """)
   @OptionGroup var flags: ClientFlags
   @OptionGroup var download: DownloadFlags
-  @Flag(help: "Bring what is installed up to date, packs too.")
+  @Flag(help: "Update installed regions and packs.")
   var update = false
-  @Flag(help: "Install and update all that is owned.")
+  @Flag(help: "Install and update all owned regions.")
   var all = false
 
   private struct Output: Encodable {
@@ -150,9 +149,12 @@ struct SyncCommand: AsyncParsableCommand {
 struct StoreKeyCommand: ParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "store-key",
-    abstract: "Makes an ephemeral authority that signs purchases of a fake app store.",
+    abstract: "Creates an ephemeral certificate authority that signs purchases of a fake app store.",
     discussion:
-      "Writes FILE, which signs, and FILE.root.der, which mapstore serve --root-certificate is to believe. Never give that to a real shop's server."
+      """
+      Writes the signing keys to FILE and the root certificate to FILE.root.der, for mapstore serve \
+      --root-certificate. Never configure it on a real map store.
+      """
   )
   @Argument(help: ArgumentHelp("The file to write.", valueName: "file"))
   var file: String
@@ -169,11 +171,11 @@ struct StoreKeyCommand: ParsableCommand {
 struct RefundCommand: AsyncParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "refund",
-    abstract: "Has the fake app store give the money back for regions, for tests and demonstrations.",
+    abstract: "Refunds regions in the fake app store, for tests and demonstrations.",
     discussion: """
-      As a real one does, the store tells the shop's server with a signed notification (/v1/notifications/apple); \
-      whoever bought the region need not be there. What was sold, and \
-      given back, stands in the store's book, FILE.book.jsonl, which purchase-ledger reconcile --store reads.
+      Like a real store, the fake one sends a signed notification to the map store (/v1/notifications/apple); the \
+      buyer's device is not involved. FILE.sales.jsonl lists all sales and refunds, in the form that purchase-ledger \
+      reconcile --store reads.
       """)
   @OptionGroup var flags: ClientFlags
   @Option(help: ArgumentHelp("The fake store's keys.", valueName: "file"))
@@ -188,10 +190,10 @@ struct RefundCommand: AsyncParsableCommand {
     for id in regions {
       let product = try await device.client.region(id).region.productId
       guard let notification = try store.refund(product, of: account.appAccountToken) else {
-        throw ValidationError("the fake store has sold \(id) to nobody of this account")
+        throw ValidationError("the fake store has not sold \(id) to this account")
       }
       try await device.client.notify(apple: notification)
-      if !flags.json { printLine("\(id): the money was given back, and the shop was told") }
+      if !flags.json { printLine("\(id): refunded, and the map store was notified") }
     }
     try await device.manager.refreshLibrary(from: device.client)
     if flags.json { printJSON(try device.manager.regions()) }

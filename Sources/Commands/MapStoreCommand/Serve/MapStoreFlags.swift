@@ -16,7 +16,10 @@ struct MapStoreFlags: ParsableArguments {
 
   @Option(
     help: ArgumentHelp(
-      "Products and their states, a line \"product id,state\" each, or JSON; read again when it changes. (default: all is for sale)",
+      """
+      Products and their states, a line "product id,state" each, or JSON; read again when it changes. (default: all \
+      are for sale)
+      """,
       valueName: "file"))
   var products: String?
 
@@ -32,14 +35,20 @@ struct MapStoreFlags: ParsableArguments {
   @Option(
     parsing: .singleValue,
     help: ArgumentHelp(
-      "A secret of 32 bytes or more that signs download links; repeatable, the first signs, all are taken. (default: one that ends with the process)",
+      """
+      A secret of 32 bytes or more that signs download links; repeatable, the first signs, all are accepted. (default: \
+      a random one for this process)
+      """,
       valueName: "file"))
   var hmacKeyFile: [String] = []
 
   @Option(
     parsing: .singleValue,
     help: ArgumentHelp(
-      "An Ed25519 key that signs grants for devices; repeatable, the first signs. (default: one that ends with the process)",
+      """
+      An Ed25519 key that signs grants for devices; repeatable, the first signs. (default: a random one for this \
+      process)
+      """,
       valueName: "file"))
   var grantKeyFile: [String] = []
 
@@ -51,7 +60,7 @@ struct MapStoreFlags: ParsableArguments {
 
   @Option(
     help: ArgumentHelp(
-      "Addresses of proxies, with commas, whose X-Forwarded-For is believed.", valueName: "addresses"))
+      "Addresses of proxies whose X-Forwarded-For is trusted, separated by commas.", valueName: "addresses"))
   var trustedProxies: String?
 
   @Option(
@@ -65,18 +74,21 @@ struct MapStoreFlags: ParsableArguments {
   @Option(help: ArgumentHelp("The app's number at Apple.", valueName: "number"))
   var appAppleId: String?
 
-  @Flag(help: "Refuse Apple's notifications of version 1, which nobody signs.")
+  @Flag(help: "Refuse Apple's notifications of version 1, which are unsigned.")
   var refuseAppleV1 = false
 
   @Option(help: ArgumentHelp("The app's licensing key at Google, DER, PEM or base64.", valueName: "file"))
   var googlePublicKey: String?
 
-  @Option(help: "The app's package name at Google; without it Google's notifications are not taken.")
+  @Option(help: "The app's package name at Google; without it Google's notifications are refused.")
   var packageName: String?
 
   @Option(
     help: ArgumentHelp(
-      "Google's public keys (https://www.googleapis.com/oauth2/v3/certs), read again when they change: only pushes whose token they verify are taken. (default: all are)",
+      """
+      Google's public keys (https://www.googleapis.com/oauth2/v3/certs), read again when they change: only pushes with \
+      a valid token are accepted. (default: all are accepted)
+      """,
       valueName: "file"))
   var googlePushKeys: String?
 
@@ -89,13 +101,13 @@ struct MapStoreFlags: ParsableArguments {
 
   @Option(
     help: ArgumentHelp(
-      "How long SIGTERM waits for what has begun before it is cut off. (default: 10)", valueName: "seconds"))
+      "How long SIGTERM waits for running requests. (default: 10)", valueName: "seconds"))
   var drainTimeout: Int?
 
   @Option(help: "trace, debug, info, notice, warning, error or critical. (default: info)")
   var logLevel: String?
 
-  @Option(help: ArgumentHelp("A folder, with commas several, where Leaflet lies.", valueName: "folders"))
+  @Option(help: ArgumentHelp("Folders with Leaflet, separated by commas.", valueName: "folders"))
   var web: String?
 
   /// The flags that were given, by the names of the configuration.

@@ -14,7 +14,7 @@ struct MapStoreSettings {
   let logLevel: Logger.Level
 
   private static let schema = ConfigurationSchema(
-    environmentPrefix: "mapstore", manual: "docs/store.md lists what may stand in it",
+    environmentPrefix: "mapstore", manual: "docs/store.md lists its members",
     options: ConfigurationOption.texts(
       "host", "publicUrl", "accelPrefix", "trustedProxies", "bundleId", "appAppleId", "packageName", "logLevel", "web",
       "googlePushAudience", "googlePushAccount")
@@ -152,7 +152,7 @@ struct MapStoreSettings {
     }
     guard let der = DERText.decode([UInt8](data)) else {
       throw StoreError(
-        .unreadableInput, at: path, "is neither DER nor PEM", remedy: "give the file as the store handed it out")
+        .unreadableInput, at: path, "is neither DER nor PEM", remedy: "give the file as the store publishes it")
     }
     return der
   }

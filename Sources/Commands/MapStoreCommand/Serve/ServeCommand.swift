@@ -5,15 +5,15 @@ import Logging
 import MapStoreServer
 import PurchaseLedger
 
-/// `mapstore serve`: the shop's service.
+/// `mapstore serve`: the map store's service.
 struct ServeCommand: AsyncParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "serve",
-    abstract: "Serves the shop: catalogue, accounts, purchases and downloads.",
+    abstract: "Serves a map store: catalogue, accounts, purchases and downloads.",
     discussion: """
       Every option can also be given in the configuration file (--config, JSON: publicUrl for --public-url) or in the \
-      environment: MAPSTORE_PUBLIC_URL. \
-      Flags win over the environment, the environment over the file. docs/store.md describes the interface.
+      environment: MAPSTORE_PUBLIC_URL. Flags win over the environment, the environment over the file. docs/store.md \
+      describes the interface.
       """)
 
   @OptionGroup var flags: MapStoreFlags
@@ -29,10 +29,12 @@ struct ServeCommand: AsyncParsableCommand {
     let end = AsyncStream<Void>.makeStream()
     SignalWatch.process.whenStopped { end.continuation.yield() }
     printLine("selling \(server.forSaleCount) of \(server.regionCount) regions from \(settings.options.catalogFolder)")
-    for fault in server.catalogFaults { printLine("not as the catalogue says: \(fault)") }
+    for fault in server.catalogFaults { printLine("differs from the catalogue: \(fault)") }
     printLine("catalogue: \(server.url)/catalogue")
-    if settings.options.linkKeys.isEmpty { print("links end with this process: there is no --hmac-key-file") }
-    if settings.options.grantKeys.isEmpty { print("grants end with this process: there is no --grant-key-file") }
+    if settings.options.linkKeys.isEmpty {
+      print("download links expire with this process: there is no --hmac-key-file")
+    }
+    if settings.options.grantKeys.isEmpty { print("grants expire with this process: there is no --grant-key-file") }
     _ = StandardStreams.flush()
     ServiceManager.ready("selling \(server.forSaleCount) of \(server.regionCount) regions")
     for await _ in end.stream { break }
@@ -42,7 +44,7 @@ struct ServeCommand: AsyncParsableCommand {
       // Work may wait a long time for the ledger's lock or a slow disk. A request without a response was not
       // acknowledged, so it may be aborted.
       try await Task.sleep(for: .seconds(seconds) + .milliseconds(500))
-      logger.warning("requests were left behind: they were not done within \(seconds) s")
+      logger.warning("requests were aborted: they did not end within \(seconds) s")
       _ = StandardStreams.flush()
       _exit(0)
     }

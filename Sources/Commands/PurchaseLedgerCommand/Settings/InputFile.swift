@@ -33,7 +33,7 @@ enum InputFile {
   /// DER out of DER, PEM or bare base64.
   static func der(_ path: String) throws(LedgerError) -> [UInt8] {
     guard let der = DERText.decode(try read(path)) else {
-      throw LedgerError(.configuration, at: path, "is neither DER nor PEM; give the file as the store handed it out")
+      throw LedgerError(.configuration, at: path, "is neither DER nor PEM; give the file as the store publishes it")
     }
     return der
   }

@@ -3,8 +3,8 @@ import CommandSupport
 import Foundation
 import PurchaseLedger
 
-/// The ledger, the shop and the apps whose evidence is accepted, from flags, environment and configuration file. Each
-/// option is checked. Paths in the file are relative to it.
+/// The ledger, and the app whose evidence is accepted, from flags, environment and configuration file. Each option is
+/// checked. Paths in the file are relative to it.
 struct LedgerSettings {
   let ledgerPath: String
   /// Without an environment, which the verifier sets.
@@ -116,7 +116,10 @@ struct LedgerSettings {
     let ledger = try Ledger.openToRead(at: ledgerPath, clock: clock)
     if try configuredPolicy(of: ledger) != ledger.policy {
       printError(
-        "purchase-ledger: policies of the configuration are not in force in \(ledgerPath) yet; the next command that writes to it records them"
+        """
+        purchase-ledger: policies of the configuration are not in force in \(ledgerPath) yet; the next command that \
+        writes to it records them
+        """
       )
     }
     return ledger
@@ -128,7 +131,10 @@ struct LedgerSettings {
     if let environment, environment != policy.environment {
       throw LedgerError(
         .configuration, at: "environment",
-        "is \(environment) here, but \(ledgerPath) was made for \(policy.environment); leave it out or name another ledger"
+        """
+        is \(environment) here, but \(ledgerPath) was made for \(policy.environment); leave it out or name another \
+        ledger
+        """
       )
     }
     for (name, value) in policies { try policy.set(name, to: value) }

@@ -18,7 +18,7 @@ struct AccountCommand: AsyncParsableCommand {
 
     @Argument(help: "The login name.")
     var login: String
-    @Option(help: ArgumentHelp("Where the password stands; - for standard input.", valueName: "file"))
+    @Option(help: ArgumentHelp("A file with the password in its first line; - for standard input.", valueName: "file"))
     var passwordFile = "-"
     @Option(help: ArgumentHelp("The appAccountToken that the app uses already.", valueName: "uuid"))
     var token: String?
@@ -27,7 +27,7 @@ struct AccountCommand: AsyncParsableCommand {
     func run() async throws {
       let settings = try LedgerSettings(options)
       let token = try self.token.map { text in
-        guard let token = AccountToken(text) else { throw ValidationError("--token wants a UUID, not \(text)") }
+        guard let token = AccountToken(text) else { throw ValidationError("--token must be a UUID, not \(text)") }
         return token
       }
       let ledger = try settings.openLedger()
@@ -65,7 +65,7 @@ struct AccountCommand: AsyncParsableCommand {
 
   struct EraseCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
-      commandName: "erase", abstract: "Removes the person; the books keep a pseudonym.")
+      commandName: "erase", abstract: "Erases a person's data; the ledger keeps a pseudonym.")
 
     @Argument(help: "Login name or id.")
     var account: String
@@ -79,7 +79,10 @@ struct AccountCommand: AsyncParsableCommand {
       let isLogEmpty = try await accounts.erase(id)
       if !isLogEmpty {
         printError(
-          "purchase-ledger: the ledger's -wal file still holds the erased rows, because another process reads; it is emptied when that ends and something is written"
+          """
+          purchase-ledger: the ledger's -wal file still holds the erased rows, because another process reads; it is \
+          emptied when that ends and something is written
+          """
         )
       }
       printLine(

@@ -8,9 +8,9 @@ struct BackupCommand: AsyncParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "backup", abstract: "Copies the ledger into a file that is a ledger by itself, while others write.",
     discussion: """
-      The copy holds what was committed when it began. It gets its name when its chain was followed to the end and it \
-      is on the disk; only its owner can read it. \
-      A copy of the ledger's file alone may lack what is in the -wal file beside it. docs/ledger.md says how to restore.
+      The copy has the ledger's state at the start of the backup. It is published once its hash chain is checked and \
+      it is synced to the disk; only its owner can read it. A plain copy of the ledger's file may lack what is in the \
+      -wal file beside it. docs/ledger.md says how to restore.
       """)
 
   @Argument(help: "The copy.")
@@ -41,7 +41,7 @@ struct BackupCommand: AsyncParsableCommand {
 /// `purchase-ledger rebuild`
 struct RebuildCommand: AsyncParsableCommand {
   static let configuration = CommandConfiguration(
-    commandName: "rebuild", abstract: "Makes the projections anew from the events.")
+    commandName: "rebuild", abstract: "Recreates the projections from the events.")
 
   @OptionGroup var progress: ProgressOption
   @OptionGroup var options: CommonOptions

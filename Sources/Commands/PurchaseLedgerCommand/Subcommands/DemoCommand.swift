@@ -9,35 +9,35 @@ import Support
 struct DemoCommand: AsyncParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "demo",
-    abstract: "Makes up a year of a shop of 170 regions, books it and reconciles it.",
+    abstract: "Generates a year of purchases of 170 regions, records and reconciles it.",
     discussion: """
-      Everything is signed by a certification authority that is made for it and thrown away. Only --ledger says where \
-      the ledger goes, so that a fake one never \
-      takes the place of a shop's.
+      Everything is signed by an ephemeral certificate authority. Only --ledger sets where the ledger is kept, so that \
+      a generated ledger never replaces a real one.
       """)
 
-  @Option(help: "How many people buy.")
+  @Option(help: "The number of buyers.")
   var buyers = 1000
-  @Option(help: "Decides everything but the signatures.")
+  @Option(help: "Determines everything but the signatures.")
   var seed: UInt64 = 170
   @Option(
     name: [.short, .long],
     help: ArgumentHelp("Keep ledger, evidence and configuration there, to try the other commands.", valueName: "folder")
   )
   var output: String?
-  @Option(help: ArgumentHelp("Keep the ledger there, where there must be none yet.", valueName: "file"))
+  @Option(help: ArgumentHelp("Keep the ledger in this file, which must not exist yet.", valueName: "file"))
   var ledger: String?
-  @Option(help: ArgumentHelp("A JSON file with policies and now; its other options are the shop's.", valueName: "file"))
+  @Option(help: ArgumentHelp("A JSON file with policies and now; other options in it are ignored.", valueName: "file"))
   var config: String?
   @Option(
     help: ArgumentHelp(
-      "A fixed clock: milliseconds since 1970 or RFC 3339. (default: the end of the fake year)", valueName: "time"))
+      "A fixed clock: milliseconds since 1970 or RFC 3339. (default: the end of the generated year)", valueName: "time")
+  )
   var now: String?
-  @Flag(help: "Print one JSON object in place of the story.")
+  @Flag(help: "Print one JSON object instead of text.")
   var json = false
 
   func validate() throws {
-    if !(1...1_000_000).contains(buyers) { throw ValidationError("--buyers goes from 1 to 1000000") }
+    if !(1...1_000_000).contains(buyers) { throw ValidationError("--buyers must be 1 to 1000000") }
   }
 
   func run() async throws {
@@ -51,7 +51,7 @@ struct DemoCommand: AsyncParsableCommand {
     let authority = try EphemeralCA()
     let shop = try ShopGenerator(buyers: buyers, seed: seed, authority: authority)
     try folder.write(shop, authority)
-    say("a year of a shop: \(buyers) buyers, \(shop.evidence.count) pieces of evidence reached us", start)
+    say("a year of purchases: \(buyers) buyers, \(shop.evidence.count) pieces of evidence", start)
 
     let clock = LedgerClock.fixed(now)
     let ledger = try Ledger.create(at: folder.ledger, policy: policy, clock: clock)
@@ -79,11 +79,11 @@ struct DemoCommand: AsyncParsableCommand {
     if !json { for (reason, count) in reasons.sorted(by: { $0.key < $1.key }) { printLine("  \(count) \(reason)") } }
 
     _ = try await SnapshotReader(importer, snapshot: Snapshot(of: ledger)).read(folder.path("store.jsonl"))
-    say("reconcile: what the stores say against what we have; the first of each kind", start)
+    say("reconcile: the stores' records against the ledger; the first of each kind", start)
     let before = try reconcile(ledger, shown: 2)
     let applied = try Reconciler(ledger: ledger).run(apply: true)
-    say("reconcile --apply: \(applied.applied) booked", start)
-    say("reconcile, once more: what is left is for a person", start)
+    say("reconcile --apply: \(applied.applied) recorded", start)
+    say("reconcile again: the remaining differences need a person", start)
     let after = try reconcile(ledger, shown: 1)
     let report = try ledger.verify()
     say("verify", start)
@@ -188,9 +188,9 @@ private struct DemoFolder {
   func sayWhatNext() {
     guard !isTemporary else {
       if let keptLedger { say("the ledger: purchase-ledger export --format hledger --ledger \(keptLedger)") }
-      return say("to look around in it: purchase-ledger demo --output demo-shop")
+      return say("to keep its files: purchase-ledger demo --output demo")
     }
-    say("to look around: purchase-ledger reconcile --config \(path("config.json")) --report csv")
+    say("to try other commands: purchase-ledger reconcile --config \(path("config.json")) --report csv")
   }
 
   private func say(_ line: String) {

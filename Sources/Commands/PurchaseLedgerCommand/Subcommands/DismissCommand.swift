@@ -6,10 +6,10 @@ import Support
 /// `purchase-ledger dismiss`
 struct DismissCommand: AsyncParsableCommand {
   static let configuration = CommandConfiguration(
-    commandName: "dismiss", abstract: "Lists evidence in quarantine, and takes off the list what needs no more care.",
+    commandName: "dismiss", abstract: "Lists quarantined evidence, and dismisses pieces of it.",
     discussion: """
-      The bytes stay, an event keeps who was told why, and evidence that is imported again is judged anew. \
-      What the store's answer was to be asked again for can only leave quarantine so.
+      The bytes stay, and an event records the reason. Evidence that is imported again is verified again. Answers \
+      without a final result leave quarantine only by dismissal.
       """)
 
   @Argument(help: ArgumentHelp("The first digits of its hash, as reconcile and --list print them.", valueName: "hash"))
@@ -22,7 +22,9 @@ struct DismissCommand: AsyncParsableCommand {
 
   func validate() throws {
     if list != hashes.isEmpty { throw ValidationError("give the hashes of evidence, or --list") }
-    if !list, because?.isEmpty ?? true { throw ValidationError("--because is needed: the history has to say why") }
+    if !list, because?.isEmpty ?? true {
+      throw ValidationError("--because is required: the history records the reason")
+    }
   }
 
   func run() async throws {

@@ -9,13 +9,14 @@ struct ExportCommand: AsyncParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "export", abstract: "Writes the events as JSON Lines, or the postings as an hledger journal.",
     discussion: """
-      Both hold the last event's hash, the head: kept elsewhere, verify --head compares with it. A file is made for \
-      its owner alone (mode 0600).
+      Both formats contain the last event's hash (the head), which verify --head looks for. Only the file's owner can \
+      read it (mode 0600).
       """)
 
   @Option(help: "jsonl or hledger.")
   var format: ExportFormat = .jsonLines
-  @Option(name: [.short, .long], help: ArgumentHelp("Where to. (default: standard output)", valueName: "file"))
+  @Option(
+    name: [.short, .long], help: ArgumentHelp("The file to write. (default: standard output)", valueName: "file"))
   var output: String?
   @OptionGroup var progress: ProgressOption
   @OptionGroup var options: CommonOptions

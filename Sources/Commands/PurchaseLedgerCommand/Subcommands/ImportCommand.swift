@@ -7,29 +7,28 @@ import Support
 struct ImportCommand: AsyncParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "import",
-    abstract: "Books evidence: signed transactions, notifications, receipts, verifyReceipt and Google JSON.",
+    abstract: "Records evidence: signed transactions, notifications, receipts, verifyReceipt and Google JSON.",
     discussion: """
       A file is one piece, or JSON Lines of pieces and of wrappers {"account": ..., "evidence": ...}. The format is \
-      found out. \
-      Run again after an interruption: what was booked is a duplicate. --quarantined presents what the ledger keeps in \
-      quarantine. Exits with 1 when some were refused or quarantined.
+      detected. Run it again after an interruption: recorded pieces are duplicates. --quarantined verifies quarantined \
+      evidence again. Exits with 1 when a piece was refused or quarantined.
       """)
 
   enum Report: String, ExpressibleByArgument, CaseIterable { case text, json }
 
   @Argument(help: ArgumentHelp("Evidence; - for standard input.", valueName: "file"))
   var files: [String] = []
-  @Flag(help: "Judge anew what is in quarantine; what stood beside it when it came is not known any more.")
+  @Flag(help: "Verify quarantined evidence again, without the account and options of its first import.")
   var quarantined = false
-  @Option(help: ArgumentHelp("The account that presents what does not name one: login or id.", valueName: "id"))
+  @Option(help: ArgumentHelp("The account for evidence that names none: login or id.", valueName: "id"))
   var account: String?
   @Option(
     help: ArgumentHelp(
-      "\(EvidenceKind.allCases.map(\.name).joined(separator: ", ")). (default: found out)", valueName: "kind"))
+      "\(EvidenceKind.allCases.map(\.name).joined(separator: ", ")). (default: detected)", valueName: "kind"))
   var format: KindArgument?
   @Option(help: "text, or json: a line for each piece, after it was committed. (default: text)")
   var report: Report?
-  @Option(help: ArgumentHelp("How many pieces share a commit at most.", valueName: "count"))
+  @Option(help: ArgumentHelp("The most pieces in one commit.", valueName: "count"))
   var batch = 65_536
   @OptionGroup var progress: ProgressOption
   @OptionGroup var options: CommonOptions
@@ -39,7 +38,7 @@ struct ImportCommand: AsyncParsableCommand {
       throw ValidationError("give files of evidence, - for standard input, or --quarantined")
     }
     if options.json, report == .text { throw ValidationError("--json and --report text contradict each other") }
-    if !(1...1_000_000).contains(batch) { throw ValidationError("--batch goes from 1 to 1000000") }
+    if !(1...1_000_000).contains(batch) { throw ValidationError("--batch must be 1 to 1000000") }
   }
 
   func run() async throws {

@@ -6,7 +6,7 @@ import Support
 /// `purchase-ledger init`
 struct InitCommand: AsyncParsableCommand {
   static let configuration = CommandConfiguration(
-    commandName: "init", abstract: "Makes a new ledger.",
+    commandName: "init", abstract: "Creates a ledger.",
     discussion: "Policies come from the configuration file or from --policy; docs/ledger.md lists them.")
 
   @Option(
@@ -23,7 +23,7 @@ struct InitCommand: AsyncParsableCommand {
     var names: Set<String> = []
     for setting in self.policy {
       let parts = setting.split(separator: "=", maxSplits: 1).map(String.init)
-      guard parts.count == 2 else { throw ValidationError("--policy wants name=value, as in second-claim=transfer") }
+      guard parts.count == 2 else { throw ValidationError("--policy must be name=value, as in second-claim=transfer") }
       guard names.insert(parts[0]).inserted else {
         throw LedgerError(.configuration, at: "policy \(parts[0])", "--policy names it twice; leave one of them")
       }

@@ -7,11 +7,10 @@ import Support
 struct InspectCommand: AsyncParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "inspect",
-    abstract: "Verifies and decodes evidence without booking it.",
+    abstract: "Verifies and decodes evidence without recording it.",
     discussion: """
-      Exits with 0 when it is valid, with 1 when it is refused or would go into quarantine. An option that is not \
-      given is a check that is not made; \
-      nothing of Apple's verifies without a root certificate.
+      Exits with 0 when it is valid, with 1 when it is refused or would be quarantined. Checks whose option is missing \
+      are skipped; Apple's evidence needs a root certificate.
       """)
 
   @Argument(help: ArgumentHelp("One piece of evidence; - for standard input.", valueName: "file"))
@@ -19,7 +18,7 @@ struct InspectCommand: AsyncParsableCommand {
   @Option(
     name: .customLong("as"),
     help: ArgumentHelp(
-      "\(EvidenceKind.allCases.map(\.name).joined(separator: ", ")). (default: found out)", valueName: "kind"))
+      "\(EvidenceKind.allCases.map(\.name).joined(separator: ", ")). (default: detected)", valueName: "kind"))
   var kind: KindArgument?
   @Option(help: "The product of a purchases.products answer, which does not name it.")
   var productId: String?

@@ -7,27 +7,28 @@ import Support
 struct PullCommand: AsyncParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "pull",
-    abstract: "Asks a store's API and keeps its answers for reconcile; books nothing.",
+    abstract: "Fetches a store's records for reconcile; records no events.",
     discussion: """
-      Keys stand in the configuration file, under apple (issuerId, keyId, privateKey) and google (serviceAccount, or \
-      accessTokenFile). \
-      After an interruption it goes on where it was.
+      Keys are in the configuration file, under apple (issuerId, keyId, privateKey) and google (serviceAccount, or \
+      accessTokenFile). An interrupted pull continues where it stopped.
       """)
 
   @Option(help: "apple or google.")
   var store: Store
   @Option(
     help: ArgumentHelp(
-      "How far back, the first time, or now if that is earlier than ever before. (default: 30 days)", valueName: "time")
+      "The start of the first pull; later pulls continue, unless this is earlier. (default: 30 days)", valueName: "time"
+    )
   )
   var since: String?
-  @Flag(help: "Ask for every customer and purchase that we know, not only for what changed.")
+  @Flag(help: "Query every known customer and purchase, not only changes.")
   var all = false
   @Option(
     parsing: .singleValue,
-    help: ArgumentHelp("Ask Apple for the history of the customer with this transaction; repeatable.", valueName: "id"))
+    help: ArgumentHelp(
+      "Query Apple for the history of the customer with this transaction; repeatable.", valueName: "id"))
   var transaction: [String] = []
-  @Flag(help: "Tell Google which purchases arrived.")
+  @Flag(help: "Acknowledge purchases to Google.")
   var acknowledge = false
   @OptionGroup var progress: ProgressOption
   @OptionGroup var options: CommonOptions
@@ -56,7 +57,10 @@ struct PullCommand: AsyncParsableCommand {
     printer.finish()
     if report.isHeld {
       printError(
-        "purchase-ledger: some of it would be believed under other root certificates, bundle id, app Apple id or package name; correct them and pull again, which asks for it once more"
+        """
+        purchase-ledger: some answers would verify with other root certificates, bundle id, app Apple id or package \
+        name; correct them and pull again
+        """
       )
     }
     for refusal in report.refusals where !options.json { printLine("refused: \(refusal)") }
@@ -65,7 +69,7 @@ struct PullCommand: AsyncParsableCommand {
   }
 
   static func text(_ report: PullReport) -> String {
-    let lost = report.isWindowLost ? "; window-lost: the voided list has a hole, every purchase was asked for" : ""
+    let lost = report.isWindowLost ? "; window-lost: the voided list has a gap, every purchase was queried" : ""
     return "\(report.pieces) pieces on \(report.pages) pages, \(report.refusals.count) refused\(lost)"
   }
 

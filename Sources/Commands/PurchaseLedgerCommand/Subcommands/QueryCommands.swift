@@ -6,7 +6,7 @@ import Support
 /// `purchase-ledger entitlements`
 struct EntitlementsCommand: AsyncParsableCommand {
   static let configuration = CommandConfiguration(
-    commandName: "entitlements", abstract: "Lists what an account owns, and what is booked to it.")
+    commandName: "entitlements", abstract: "Lists an account's entitlements, also those that grant nothing.")
 
   @Argument(help: "Login name or id.")
   var account: String
@@ -20,8 +20,11 @@ struct EntitlementsCommand: AsyncParsableCommand {
       } else {
         let reason = entitlement.reason.isEmpty ? "" : " (\(entitlement.reason))"
         printLine(
-          "\(entitlement.productID ?? "?")  \(entitlement.status)\(reason)  since \(TimeArgument.text(entitlement.since))"
-            + "  \(entitlement.grant.store.rawValue) \(entitlement.grant.id)")
+          """
+          \(entitlement.productID ?? "?")  \(entitlement.status)\(reason)  \
+          since \(TimeArgument.text(entitlement.since))  \
+          \(entitlement.grant.store.rawValue) \(entitlement.grant.id)
+          """)
       }
     }
   }
@@ -41,7 +44,7 @@ extension Entitlement {
 /// `purchase-ledger history`
 struct HistoryCommand: AsyncParsableCommand {
   static let configuration = CommandConfiguration(
-    commandName: "history", abstract: "Lists every event about a transaction, in the order in which we learnt it.")
+    commandName: "history", abstract: "Lists every event about a transaction, in order.")
 
   @Argument(help: "A transaction's id, or an original transaction's.")
   var transaction: String

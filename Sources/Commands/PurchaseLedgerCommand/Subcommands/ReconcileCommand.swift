@@ -6,18 +6,17 @@ public import PurchaseLedger
 struct ReconcileCommand: AsyncParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "reconcile",
-    abstract: "Compares the store's book with ours.",
+    abstract: "Compares the stores' records with the ledger.",
     discussion: """
-      Compares what pull brought, or with --store an export of the store's evidence, and books nothing unless --apply \
-      is given. \
-      Exits with 0 when the books agree, with 1 when differences remain.
+      Compares the pulled records, or with --store an export of the store's evidence, and records nothing unless \
+      --apply is given. Exits with 0 when store and ledger agree, with 1 when differences remain.
       """)
 
-  @Flag(help: "Book what follows from the store's evidence.")
+  @Flag(help: "Record what is missing, from the store's evidence.")
   var apply = false
   @Option(
     help: ArgumentHelp(
-      "An export of the store's evidence, compared in place of what was pulled, which stays.", valueName: "file"))
+      "An export of the store's evidence, to compare instead of the pulled records, which stay.", valueName: "file"))
   var store: String?
   @Option(help: "text, json or csv.")
   var report: ReconcileFormat?
@@ -63,7 +62,7 @@ struct ReconcileCommand: AsyncParsableCommand {
     try writer.finish(found)
     if found.scopes.isEmpty {
       throw LedgerError(
-        .input, at: settings.ledgerPath, "no store's book was pulled yet: run `purchase-ledger pull`, or give --store")
+        .input, at: settings.ledgerPath, "no store was pulled yet: run `purchase-ledger pull`, or give --store")
     }
     if !found.isAgreed { throw ExitCode(.found) }
   }

@@ -8,11 +8,10 @@ struct VerifyCommand: AsyncParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "verify",
     abstract:
-      "Checks the file, the hash chain, the evidence, that postings balance, and that answers are those of the events.",
+      "Checks the file, the hash chain, the evidence, the postings, and the projections against the events.",
     discussion: """
-      Exits with 1 when damage is found. What no event says, such as logins and what was pulled, is counted: nothing \
-      can \
-      tell whether somebody changed it. So are facts that no store signed.
+      Exits with 1 when damage is found. Rows that no event covers, such as logins and pulled records, and facts that \
+      no store signed are counted, because nothing can tell whether somebody changed them.
       """)
 
   @Option(
@@ -21,9 +20,8 @@ struct VerifyCommand: AsyncParsableCommand {
   var head: String?
   @Flag(
     help: """
-      Check every signature again, on all cores, and that events say what their evidence does; needs the root \
-      certificates, and Google's key where there is \
-      evidence that it signed.
+      Check every signature again, on all cores, and that events state what their evidence states; needs the root \
+      certificates, and Google's key if there is evidence that it signed.
       """)
   var signatures = false
   @OptionGroup var progress: ProgressOption
@@ -35,7 +33,7 @@ struct VerifyCommand: AsyncParsableCommand {
     let verifier = signatures ? try verifier(settings, of: ledger) : nil
     let head = try self.head.map { text in
       guard let hash = Hexadecimal.bytes(text), hash.count == 32 else {
-        throw ValidationError("--head wants 64 hexadecimal digits")
+        throw ValidationError("--head must be 64 hexadecimal digits")
       }
       return hash
     }
@@ -63,7 +61,10 @@ struct VerifyCommand: AsyncParsableCommand {
       guard let missing else { continue }
       throw LedgerError(
         .configuration, at: "--signatures",
-        "the ledger has a \(kind.name), which cannot be checked without \(missing); give it, or put it into the configuration file"
+        """
+        the ledger has a \(kind.name), which cannot be checked without \(missing); give it, or put it into the \
+        configuration file
+        """
       )
     }
     // Evidence that was accepted under a higher cap stays valid.
@@ -78,7 +79,7 @@ struct VerifyCommand: AsyncParsableCommand {
       lines.append("\(total.currency): sales \(total.sales), refunds \(total.refunds) in minor units")
     }
     if report.unsigned > 0 {
-      lines.append("no store signed \(report.unsigned) of the facts: they are the operator's word")
+      lines.append("\(report.unsigned) of the facts are not signed by a store: the operator vouches for them")
     }
     if !report.outside.isEmpty {
       let tables = report.outside.map { "\($0.table) \($0.rows)" }.joined(separator: ", ")
@@ -86,7 +87,10 @@ struct VerifyCommand: AsyncParsableCommand {
     }
     let signatures = report.signatures.map { ", \($0) signatures" } ?? ""
     lines.append(
-      "\(report.events) events, \(report.evidence) pieces of evidence\(signatures): \(report.isClean ? "clean" : "\(report.findingCount) found")"
+      """
+      \(report.events) events, \(report.evidence) pieces of evidence\(signatures): \
+      \(report.isClean ? "clean" : "\(report.findingCount) found")
+      """
     )
     lines.append("head \(Hexadecimal.text(report.head))")
     return lines.joined(separator: "\n")

@@ -88,7 +88,9 @@ enum AppleFormat {
     guard isPropertyList(bytes) else { return VerificationError(.malformed, "not a PKCS#7 receipt") }
     return VerificationError(
       .unsupportedFormat,
-      "a receipt of one transaction as iOS 6 had it: its signer is under no root of today; ask the store for the transaction"
+      """
+      a receipt of one transaction, as of iOS 6: its signer chains to no current root; ask the store for the transaction
+      """
     )
   }
 }

@@ -118,6 +118,6 @@ struct AppleIdentity: Sendable {
     }
     guard environment.code == nil else { return nil }
     return VerificationError(
-      .unknownEnvironment, "the \(layer) names the environment \(environment), which is not known here")
+      .unknownEnvironment, "the \(layer) names the environment \(environment), which is unknown")
   }
 }

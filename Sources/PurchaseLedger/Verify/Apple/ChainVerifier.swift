@@ -45,18 +45,18 @@ struct ChainVerifier: Sendable {
     var verifier = Verifier(rootCertificates: roots) { RFC5280Policy.withValidityCheckDisabled() }
     let result = await verifier.validate(leaf: leaf, intermediates: CertificateStore(intermediates))
     guard case .validCertificate(let chain) = result else {
-      throw VerificationError(.untrustedChain, "the certificates do not lead to a given root")
+      throw VerificationError(.untrustedChain, "the certificates do not chain to a configured root")
     }
     guard chain.count == 3 else {
       throw VerificationError(.untrustedChain, "the chain to the root has \(chain.count) certificates, not three")
     }
     if let root, !Self.isSame(root, chain[2]) {
-      throw VerificationError(.untrustedChain, "the third certificate is not the root that the other two lead to")
+      throw VerificationError(.untrustedChain, "the third certificate is not the root that the other two chain to")
     }
     // The X.509 library does not check key usage.
     guard Self.maySignCertificates(chain[1]) else {
       throw VerificationError(
-        .untrustedChain, "the key of the intermediate is not one that may sign certificates (keyCertSign)")
+        .untrustedChain, "the intermediate's key may not sign certificates (keyCertSign)")
     }
     guard chain[0].extensions[oid: Self.leafMarker] != nil else {
       throw VerificationError(.missingMarker, "the leaf is not marked as one that signs for the App Store")

@@ -68,7 +68,7 @@ struct JWSVerifier: Sendable {
         .unsupportedAlgorithm, "signed with \(header["alg"]?.string ?? "no algorithm"), not ES256")
     }
     guard header["crit"] == nil else {
-      throw VerificationError(.unsupportedAlgorithm, "the header demands extensions that are not known here")
+      throw VerificationError(.unsupportedAlgorithm, "the header requires extensions that are not supported (crit)")
     }
     let texts = header["x5c"]?.array ?? []
     guard texts.count == 3 else {
@@ -94,7 +94,7 @@ struct JWSVerifier: Sendable {
     var hasher = chain.hasher
     jws.bytes.withUnsafeBytes { hasher.update(bufferPointer: .init(rebasing: $0[jws.payload])) }
     guard key.isValidSignature(signature, for: hasher.finalize()) else {
-      throw VerificationError(.badSignature, "the signature does not fit header and payload")
+      throw VerificationError(.badSignature, "the signature does not match header and payload")
     }
   }
 }
@@ -113,7 +113,7 @@ struct CompactJWS {
     // decoding fails.
     guard let second = bytes.last(UInt8(ascii: "."), before: whole.upperBound, from: whole.lowerBound),
       let first = bytes.last(UInt8(ascii: "."), before: second, from: whole.lowerBound)
-    else { throw VerificationError(.malformed, "not a compact JWS: it has not three parts between points") }
+    else { throw VerificationError(.malformed, "not a compact JWS: it does not have three parts separated by dots") }
     self.bytes = bytes
     header = whole.lowerBound..<first
     payload = (first + 1)..<second

@@ -60,7 +60,7 @@ struct ReceiptVerifier: Sendable {
       case .sha256:
         Self.isValid(signed, SHA256.self) { key.isValidSignature(signature, for: $0, padding: .insecurePKCS1v1_5) }
       }
-    guard isValid else { throw VerificationError(.badSignature, "the signature does not fit the receipt") }
+    guard isValid else { throw VerificationError(.badSignature, "the signature does not match the receipt") }
   }
 
   /// The signature covers the content or, if there are signed attributes, those, which contain the content's digest.

@@ -39,7 +39,7 @@ extension AppleVerifier {
   ) async throws(VerificationError) {
     let opened = try await jws.open(bytes, trusted: trusted)
     guard AppleFormat.kind(of: opened.payload) == .transaction else {
-      throw VerificationError(.wrongKind, "what the notification carries as its transaction is none, by its fields")
+      throw VerificationError(.wrongKind, "the notification's transaction is something else, by its fields")
     }
     let signed = try SignedTransaction(opened.payload, signedDate: opened.signedDate)
     try identity.check(bundleID: signed.bundleID, in: "notification's transaction")
@@ -64,7 +64,7 @@ extension AppleVerifier {
   ) async throws(VerificationError) {
     let opened = try await jws.open(bytes, trusted: trusted)
     guard AppleFormat.kind(of: opened.payload) == .renewal else {
-      throw VerificationError(.wrongKind, "what the notification carries as its renewal info is none, by its fields")
+      throw VerificationError(.wrongKind, "the notification's renewal info is something else, by its fields")
     }
     let fact = try renewalFact(in: opened)
     let unknown = try identity.check(fact.environment, in: "notification's renewal info")

@@ -100,7 +100,7 @@ extension ASN1Node {
   /// The children of a constructed node, which must have the given tag.
   func fields(_ identifier: ASN1Identifier, atLeast count: Int) throws -> [ASN1Node] {
     guard self.identifier == identifier, case .constructed(let nodes) = content else {
-      throw VerificationError(.malformed, "not a receipt: another type of ASN.1 stands where \(identifier) belongs")
+      throw VerificationError(.malformed, "not a receipt: a value of ASN.1 is not \(identifier)")
     }
     let fields = Array(nodes)
     guard fields.count >= count else { throw VerificationError(.malformed, "a field of the receipt is missing") }

@@ -130,15 +130,15 @@ enum VerifyReceiptStatus {
     self =
       switch status {
       case 0: .valid
-      case 21000: .permanent("the question was not an HTTP POST of JSON")
-      case 21001: .permanent("the App Store no longer knows this question")
+      case 21000: .permanent("the request was not an HTTP POST of JSON")
+      case 21001: .permanent("the App Store no longer supports this request")
       case 21002: .permanent("the receipt was malformed or missing")
       case 21003: .permanent("the receipt could not be authenticated")
       case 21004: .retryable("the shared secret was wrong; correct it and ask again")
       case 21005: .retryable("the receipt server was not available; ask again")
-      case 21006: .permanent("the receipt is valid, but its subscription had expired")
-      case 21007: .retryable("a sandbox receipt was shown to production; ask the sandbox")
-      case 21008: .retryable("a production receipt was shown to the sandbox; ask production")
+      case 21006: .permanent("the receipt is valid, but its subscription has expired")
+      case 21007: .retryable("a sandbox receipt was sent to production; ask the sandbox")
+      case 21008: .retryable("a production receipt was sent to the sandbox; ask production")
       case 21009: .retryable("the App Store failed; ask again")
       case 21010: .permanent("the customer's account was not found or is deleted")
       case 21100...21199:

@@ -2,16 +2,16 @@ package import Support
 
 /// Stores mix numbers and text for ids and dates: these accessors take either where that is what stores do.
 extension JSONValue {
-  /// Text without a character: what some answers have where there is nothing.
+  /// Empty text, which some answers have for a missing value.
   package var isEmptyText: Bool {
     if case .string(let text) = self { text.isEmpty } else { false }
   }
 
-  /// Quarantine for a text that says something twice, however deep: which of the two counts, readers of JSON do not
-  /// agree on (RFC 8259, section 4). Evidence is parsed with `duplicates: .kept`, so that what is quarantined still has
-  /// its key.
+  /// The reason to quarantine a text in which a name occurs twice, at any depth: JSON parsers disagree on which of the
+  /// two counts (RFC 8259, section 4). Evidence is parsed with `duplicates: .kept`, so that quarantined evidence still
+  /// has its key.
   package var repetition: VerificationError? {
-    repeatedName.map { VerificationError(.inconsistent, "\"\($0.prefix(80))\" is there twice") }
+    repeatedName.map { VerificationError(.inconsistent, "\"\($0.prefix(80))\" occurs twice") }
   }
 
   package var bool: Bool? {

@@ -119,7 +119,7 @@ struct GoogleFields {
   func count(_ name: String) throws(VerificationError) -> Int64? {
     guard let member = value[name] else { return nil }
     guard let number = member.integer, (0...Int64(Int32.max)).contains(number) else {
-      throw VerificationError(.malformed, "\(name) is no number that can be")
+      throw VerificationError(.malformed, "\(name) is out of range")
     }
     return number
   }

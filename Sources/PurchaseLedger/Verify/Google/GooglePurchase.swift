@@ -84,7 +84,7 @@ extension GoogleVerifier {
   ) throws(VerificationError) -> VerifiedEvidence {
     let order = try fields.identifier("orderId")
     guard let id = order ?? token else {
-      throw VerificationError(.incomplete, "neither orderId nor purchaseToken is there")
+      throw VerificationError(.incomplete, "orderId and purchaseToken are missing")
     }
     var found = VerifiedEvidence(
       kind: kind, store: .google, environment: names ? environment : nil, signedDate: date, details: details)

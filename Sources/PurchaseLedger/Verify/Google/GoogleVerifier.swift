@@ -74,7 +74,7 @@ package struct GoogleVerifier: StoreEvidenceVerifier {
         .init(rawRepresentation: signature), for: Insecure.SHA1.hash(data: Data(text.utf8)),
         padding: .insecurePKCS1v1_5)
     else {
-      throw VerificationError(.badSignature, "the signature does not fit the purchase and the app's licensing key")
+      throw VerificationError(.badSignature, "the signature does not match the purchase and the app's licensing key")
     }
   }
 

@@ -33,9 +33,12 @@ public final class AccessLog: Sendable {
     let method =
       facts.method == .get ? "GET" : facts.method == .head ? "HEAD" : facts.method == .options ? "OPTIONS" : "-"
     let milliseconds = Double(nanoseconds / 1000) / 1000
-    let line =
-      "\(peer) - - [\(LogDate.text(WallClock.seconds))] \"\(method) \(quoted(facts.target)) HTTP/1.\(facts.minorVersion)\" "
-      + "\(reply.status) \(reply.bodyCount) \"\(quoted(facts.referer))\" \"\(quoted(facts.userAgent))\" \(milliseconds)\n"
+    let line = """
+      \(peer) - - [\(LogDate.text(WallClock.seconds))] \
+      "\(method) \(quoted(facts.target)) HTTP/1.\(facts.minorVersion)" \
+      \(reply.status) \(reply.bodyCount) "\(quoted(facts.referer))" "\(quoted(facts.userAgent))" \(milliseconds)
+
+      """
     state.withLock { state in
       if state.bytes.count + line.utf8.count > Self.waitingBytesMax {
         state.leftOut += 1

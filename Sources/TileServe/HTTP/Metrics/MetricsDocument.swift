@@ -1,3 +1,4 @@
+import Support
 import Synchronization
 import TileIndex
 import TilePrefetch
@@ -165,7 +166,7 @@ enum ProcessMemory {
   static var residentBytes: Int? { value("VmRSS:") }
 
   private static func value(_ name: String) -> Int? {
-    guard let text = try? FileBytes.read("/proc/self/status", countMax: 65_536) else { return nil }
+    guard let text = try? FileSystem.bytes(of: "/proc/self/status", countMax: 65_536) else { return nil }
     for line in text.split(separator: UInt8(ascii: "\n")) where line.starts(with: name.utf8) {
       let number = line.filter { $0 &- UInt8(ascii: "0") < 10 }
       return Int(String(decoding: number, as: UTF8.self)).map { $0 * 1024 }

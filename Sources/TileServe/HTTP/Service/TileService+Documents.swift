@@ -173,7 +173,7 @@ extension TileService {
     return page(.asset, context) { context in
       let bytes: [UInt8]
       do throws(FileSystem.SystemError) {
-        bytes = try FileBytes.read(asset.path, countMax: 16 << 20)
+        bytes = try FileSystem.bytes(of: asset.path, countMax: 16 << 20)
       } catch {
         throw ServeError(.unavailable, "the viewer's library cannot be read: \(error); \(error.openingRemedy)")
       }

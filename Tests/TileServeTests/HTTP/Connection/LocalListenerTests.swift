@@ -11,7 +11,7 @@ import Testing
     ("0.0.0.0", false),
     ("::", false), ("192.168.1.1", false), ("fe80::1", false), ("127.example.org", false), ("localhost.example", false),
   ])
-  func itsAddressSaysWhichItIs(host: String, isLocal: Bool) {
+  func loopbackAddressesAreLocal(host: String, isLocal: Bool) {
     #expect(ServerSetup.isLocal(host: host) == isLocal)
   }
 

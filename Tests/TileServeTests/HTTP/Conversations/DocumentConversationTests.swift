@@ -117,7 +117,9 @@ import TileIndex
         #expect(try served.get("/\(id)/1/0/0.\(format)").status == 200)
         for target in [
           "/wmts?service=WMTS&request=GetTile&layer=\(id)&tilematrix=1&tilerow=0&tilecol=0",
-          "/wmts?service=WMTS&request=GetTile&layer=\(id)&tilematrixset=WebMercatorQuad&tilematrix=1&tilerow=0&tilecol=0",
+          """
+          /wmts?service=WMTS&request=GetTile&layer=\(id)&tilematrixset=WebMercatorQuad&tilematrix=1&tilerow=0&tilecol=0
+          """,
           "/wmts/1.0.0/\(id)/default/WebMercatorQuad/1/0/0.\(format)", "/\(id)/WMTSCapabilities.xml",
           "/wmts/1.0.0/\(id)/WMTSCapabilities.xml", "/\(id)/wmts?service=WMTS&request=GetCapabilities",
         ] {

@@ -76,7 +76,7 @@ import TileIndex
     "/hills/places?q=x&near=a,b", "/hills/places?q=x&limit=0", "/hills/places?q=x&limit=101",
     "/hills/places?q=x&limit=many",
   ])
-  func nonsenseIsRefused(_ target: String) async throws {
+  func malformedSearchesAreRefused(_ target: String) async throws {
     let folder = try bundleFolder()
     try await serving([folder.path]) { (served) async throws in #expect(try served.get(target).status == 400) }
   }
