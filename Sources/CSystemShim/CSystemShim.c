@@ -94,9 +94,27 @@ long csystem_move_pages(int pipe, int socket, size_t count) {
 
 int csystem_event_descriptor(void) { return eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK); }
 
+/* RENAME_EXCHANGE; a system call, because musl has no function for it. */
+int csystem_exchange(const char *first, const char *second) {
+  return (int)syscall(SYS_renameat2, AT_FDCWD, first, AT_FDCWD, second, 2);
+}
+
+int csystem_sync_file_system(int descriptor) { return syncfs(descriptor); }
+
 #else
 
+#include <errno.h>
+#include <unistd.h>
+
 int csystem_event_descriptor(void) { return -1; }
+int csystem_exchange(const char *first, const char *second) {
+  errno = ENOSYS;
+  return -1;
+}
+int csystem_sync_file_system(int descriptor) {
+  sync();
+  return 0;
+}
 int csystem_open_page_pipe(int ends[2], int bytes) { return -1; }
 long csystem_put_pages(int pipe, const void *parts, int count) { return -1; }
 long csystem_move_pages(int pipe, int socket, size_t count) { return -1; }

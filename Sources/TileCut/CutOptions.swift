@@ -35,6 +35,8 @@ public struct CutOptions: Sendable {
   public var places: [Place] = []
   /// The region's outline; tiles that do not touch it are left out.
   public var boundary: RegionBoundary?
+  /// How rows count in the file names of a folder; other containers have no choice.
+  public var scheme: TileScheme = .xyz
   /// Additional metadata rows.
   public var extraMetadata: [String: String] = [:]
 

@@ -16,7 +16,8 @@ import TileIndex
 /// 7. In each worker, reduce four tiles (or 9, 16) to their parent and encode every tile once: ``SubtreeCutter``
 ///    (Pyramid/SubtreeCutter.swift), ``ParentTile`` (Pyramid/ParentTile.swift).
 /// 8. Store the subtrees' tiles and build the levels above them: ``PyramidAssembler`` (Pyramid/PyramidAssembler.swift).
-/// 9. Write places and metadata and publish the bundle atomically: `BundleWriter` of TileIndex.
+/// 9. Write places and metadata and publish the bundle atomically: a `TileSink` of TileIndex, for MBTiles
+///    `BundleWriter`.
 public struct Cutter: Sendable {
   public let options: CutOptions
   public let resources: CutResources
@@ -62,7 +63,7 @@ public struct Cutter: Sendable {
   /// Steps 4 to 9: cuts into a new bundle, which appears at `path` only when it is complete.
   ///
   /// - Parameters:
-  ///   - path: the bundle to write.
+  ///   - path: the bundle to write: a folder if it ends with a slash, a PMTiles archive if with `.pmtiles`, else MBTiles.
   ///   - replacing: whether an existing file may be replaced.
   ///   - cancellation: stops the cut; no file is left behind then.
   ///   - onProgress: called after each subtree, by one thread at a time.
@@ -74,8 +75,8 @@ public struct Cutter: Sendable {
     try OutputFile.protect(options.sources, from: path)
     let start = ContinuousClock.now
     func seconds() -> Double { (ContinuousClock.now - start) / .seconds(1) }
-    let writer = try BundleWriter(
-      path: path, matrixSet: plan.matrixSet, format: plan.encoding.format, replacing: replacing)
+    let writer = try BundleFile.create(
+      path, matrixSet: plan.matrixSet, format: plan.encoding.format, replacing: replacing, scheme: options.scheme)
     do {
       let assembler = PyramidAssembler(plan: plan, writer: writer)
       let total = plan.tileCountMax

@@ -116,3 +116,17 @@ extension TileFormat {
     head.withUnsafeBytes { TileFormat(sniffing: $0) }.map { $0 != .pbf } ?? false
   }
 }
+
+extension BundleReader {
+  /// The bundle's places in their order, whatever its container; empty when it has none.
+  ///
+  /// - Throws: ``BundleError``.
+  func places() throws -> [Place] {
+    switch self {
+    case let reader as MBTilesReader: try PlaceTable(reader)?.places() ?? []
+    case let reader as PMTilesReader: reader.places
+    case let reader as TileFolderReader: try reader.places()
+    default: []
+    }
+  }
+}

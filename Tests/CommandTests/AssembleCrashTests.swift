@@ -11,6 +11,7 @@ import Testing
   enum Verb: String, CaseIterable, Sendable {
     case extract
     case merge
+    case convert
     case diff
     case apply
     /// OLD itself becomes NEW.
@@ -31,11 +32,13 @@ import Testing
       switch verb {
       case .extract: ["extract", "more.mbtiles", "--bbox", "-180,-80,150,80"]
       case .merge: ["merge", "old.mbtiles", "more.mbtiles", "new.mbtiles", "--on-conflict", "last"]
+      case .convert: ["convert", "more.mbtiles", "out", "--force"]
       case .diff: ["diff", "old.mbtiles", "new.mbtiles"]
       case .apply: ["apply", "the.patch", "old.mbtiles"]
       case .applyInPlace: ["apply", "the.patch", "out"]
       }
-    return try Command(built: "tilecut").start(words + ["-o", "out", "--force"], in: folder.path)
+    let output = verb == .convert ? [] : ["-o", "out", "--force"]
+    return try Command(built: "tilecut").start(words + output, in: folder.path)
   }
 
   /// Prepares the output as a round begins; nil for no file.

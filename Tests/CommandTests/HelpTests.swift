@@ -6,7 +6,9 @@ import Testing
 @Suite(.ownThread) struct HelpTests {
   @Test(arguments: [
     ["--help"], ["help", "cut"], ["help", "inspect"], ["help", "verify"], ["help", "preview"], ["help", "extract"],
-    ["help", "merge"], ["help", "diff"], ["help", "apply"], ["help", "places"], ["help", "build"], ["help", "packs"],
+    ["help", "merge"], ["help", "convert"], ["help", "metadata"], ["help", "diff"], ["help", "apply"],
+    ["help", "places"], ["help", "build"],
+    ["help", "packs"],
   ])
   func helpMatchesTheGoldenFile(_ arguments: [String]) throws {
     let run = try Command(built: "tilecut").run(arguments)
@@ -21,7 +23,8 @@ import Testing
   }
 
   static let commands = [
-    "cut", "inspect", "verify", "preview", "extract", "merge", "diff", "apply", "places", "build", "packs",
+    "cut", "inspect", "verify", "preview", "extract", "merge", "convert", "metadata", "diff", "apply", "places",
+    "build", "packs",
   ]
 
   @Test func helpBeforeAndAfterASubcommandIsThatSubcommands() throws {

@@ -18,7 +18,8 @@ import TileIndex
     Bundle(name: "byte_jpeg.mbtiles", inspect: 0, verify: 0),
     // Pages cut off; not a database at all.
     Bundle(name: "corrupt.mbtiles", inspect: 65, verify: 1),
-    Bundle(name: "byte_png.pmtiles", inspect: 65, verify: 1),
+    Bundle(name: "byte_png.pmtiles", inspect: 0, verify: 0),
+    Bundle(name: "invalid.pmtiles", inspect: 65, verify: 1),
     // A database without tiles.
     Bundle(name: "invalid.mbtiles", inspect: 65, verify: 1),
     Bundle(name: "geography-class-png.mbtiles", inspect: 0, verify: 1),
@@ -43,7 +44,7 @@ import TileIndex
     #expect(json.status == bundle.inspect, "\(json)")
     guard bundle.inspect == 0 else { return expectRefusal(text, naming: path) }
     let found = try JSONDecoder().decode(BundleInspection.self, from: Data(json.stdout.utf8))
-    #expect(try found == BundleInspection(MBTilesReader(path: path)))
+    #expect(try found == BundleInspection(BundleFile.open(path)))
     #expect(text.stdout.contains("tiles      \(found.tiles), \(found.distinctTiles) distinct"), "\(text)")
     for level in found.levels {
       #expect(text.stdout.contains("\n  \(level.zoom < 10 ? " " : "")\(level.zoom) "), "\(text)")

@@ -53,6 +53,40 @@ import TileIndex
     #expect(elsewhere.opacity == .transparent)
   }
 
+  /// Beside the data, where tiles were left out because they would be empty, nothing of its colour is drawn.
+  @Test(arguments: [TileFormat.png, .jpg]) func groundWithoutDataStaysEmpty(_ format: TileFormat) throws {
+    let folder = try TemporaryFolder()
+    let set = TileMatrixSet.webMercatorQuad
+    let writer = try BundleWriter(path: folder.file("a.mbtiles"), matrixSet: set, format: format)
+    let encoder = TileEncoder(format == .png ? .png(PNGOptions()) : .jpeg(JPEGOptions(quality: 85)))
+    // One red tile of zoom 6, and the tiles above it, whose other parts have no data.
+    let data = TileID(unchecked: 6, 21, 27)
+    for zoom in 0...6 {
+      let tile = set.ancestor(of: data, zoom: zoom)
+      let pixels = PixelBuffer(width: 256, height: 256)
+      pixels.fill(RGBA(red: 255, green: 255, blue: 255, alpha: format == .png ? 0 : 255))
+      let edge = 256 >> (6 - zoom)
+      let red = PixelBuffer(width: edge, height: edge)
+      red.fill(RGBA(red: 200, green: 0, blue: 0))
+      pixels.copy(
+        red, x: (data.column << 8 >> (6 - zoom)) - tile.column << 8, y: (data.row << 8 >> (6 - zoom)) - tile.row << 8)
+      try writer.put(tile, encoder.encode(pixels))
+    }
+    _ = try writer.finish(BundleMetadata(name: "A"))
+    let box = set.geographicBounds(of: TileID(unchecked: 4, 5, 6))
+    let pixels = try BundlePreview(bounds: box, zoom: 6).pixels(of: MBTilesReader(path: folder.file("a.mbtiles")))
+    // Tiles 20 to 23 and 24 to 27: the data are in column 1 and row 3.
+    for y in 0..<1024 {
+      for x in 0..<1024 {
+        let pixel = pixels.bytes.load(fromByteOffset: y * pixels.rowBytes + x * 4, as: UInt32.self)
+        let hasData = x / 256 == 1 && y / 256 == 3
+        guard (pixel >> 24 == 0) == hasData else { continue }
+        Issue.record("\(String(pixel, radix: 16)) at \(x), \(y)")
+        return
+      }
+    }
+  }
+
   /// A uniform picture stays uniform at any scale.
   @Test(arguments: [(0.3, 0.0), (1.7, 0.5), (2.0, 0.0), (3.9, 0.25)]) func scalesKeepUniformPictures(
     _ step: Double, _ start: Double

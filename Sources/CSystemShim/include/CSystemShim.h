@@ -49,4 +49,10 @@ int csystem_processor_count(void);
 /* A descriptor that counts events (eventfd), closed on exec and never waiting; -1 where there is none. */
 int csystem_event_descriptor(void);
 
+/* Exchanges the names of two files or folders in one step: 0, or -1 (errno; ENOSYS or EINVAL where the system cannot). */
+int csystem_exchange(const char *first, const char *second);
+
+/* Has everything that was written to the file system of an open file on the disk: 0, or -1 (errno). */
+int csystem_sync_file_system(int descriptor);
+
 #endif

@@ -66,6 +66,14 @@ struct ZoomArgument: ExpressibleByArgument {
 }
 
 extension Resampling: ExpressibleByArgument {}
+extension TileScheme: ExpressibleByArgument {}
+
+/// Refuses `--scheme` for outputs that have no file names.
+func requireFolder(_ output: String, for scheme: TileScheme?) throws {
+  guard scheme != nil, try BundleFile.kind(ofOutput: output) != .folder else { return }
+  throw ValidationError("--scheme is for folders: end the output's name with a slash")
+}
+
 extension BundleMetadata.Kind: ExpressibleByArgument {}
 
 /// Tile formats that can be written.

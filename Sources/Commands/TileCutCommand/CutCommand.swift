@@ -20,7 +20,7 @@ struct CutCommand: ParsableCommand {
 
   @Argument(help: ArgumentHelp("Rasters to cut, or one region manifest.", valueName: "source"))
   var sources: [String]
-  @Option(name: [.short, .long], help: "The bundle to write.")
+  @Option(name: [.short, .long], help: "The bundle to write: .mbtiles, .pmtiles, or a folder with a slash at its end.")
   var output: String
   @Option(
     help:
@@ -66,6 +66,8 @@ struct CutCommand: ParsableCommand {
     parsing: .unconditional,
     help: ArgumentHelp("Values that become black and white, for more than 8 bits.", valueName: "MIN,MAX"))
   var scale: ScaleArgument?
+  @Option(help: "How rows count in a folder: xyz from the north, tms from the south. (default: xyz)")
+  var scheme: TileScheme?
   @Option(help: ArgumentHelp("Worker threads; one a core unless given.", valueName: "n"))
   var threads: Int?
   @Option(help: ArgumentHelp("Memory budget.", valueName: "bytes"))
@@ -84,6 +86,7 @@ struct CutCommand: ParsableCommand {
     if memory.bytes < 32_000_000 { throw ValidationError("--memory must be at least 32MB") }
     if name?.isEmpty == true { throw ValidationError("--name is empty") }
     if version?.isEmpty == true { throw ValidationError("--version is empty") }
+    try requireFolder(output, for: scheme)
     if sources.count > 1, sources.contains(where: isManifest) {
       throw ValidationError("a region manifest goes alone, without other sources")
     }
@@ -96,7 +99,7 @@ struct CutCommand: ParsableCommand {
     if !dryRun {
       // Checked before a large source is unpacked, which takes minutes.
       try OutputFile.protect(sources + options.sources + gazetteer, from: output)
-      try OutputFile.check(output, replacing: force)
+      try BundleFile.check(output: output, replacing: force)
     }
     let resources = CutResources(threads: threads, memoryBytes: memory.bytes)
     let folder = FileSystem.split(output).folder
@@ -158,6 +161,7 @@ struct CutCommand: ParsableCommand {
     options.attribution = attribution ?? options.attribution
     options.description = description ?? options.description
     options.type = type
+    options.scheme = scheme ?? .xyz
     options.version = version ?? options.version
     for file in gazetteer { options.places += try GazetteerFile.places(inFile: file) }
     return options

@@ -16,12 +16,12 @@ struct ExtractCommand: ParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "extract", abstract: "Takes an area or some zooms out of a bundle, tiles as they are stored.",
     discussion:
-      "A tile that touches the area is taken whole. Without area and zooms the bundle is copied into MBTiles of our own."
+      "A tile that touches the area is taken whole. Without area and zooms all of the bundle is copied; convert keeps its metadata as they are."
   )
 
   @Argument(help: ArgumentHelp("A bundle: MBTiles, PMTiles, or a folder.", valueName: "bundle"))
   var bundle: String
-  @Option(name: [.short, .long], help: "The MBTiles bundle to write.")
+  @Option(name: [.short, .long], help: "The bundle to write: .mbtiles, .pmtiles, or a folder with a slash at its end.")
   var output: String
   @Option(parsing: .unconditional, help: ArgumentHelp("A box in degrees.", valueName: "W,S,E,N"))
   var bbox: BoundsArgument?
@@ -29,10 +29,13 @@ struct ExtractCommand: ParsableCommand {
   var polygon: String?
   @Option(help: ArgumentHelp("Zoom levels, one or several.", valueName: "N|MIN-MAX"))
   var zooms: ZoomArgument?
+  @Option(help: "How rows count in a folder: xyz from the north, tms from the south. (default: xyz)")
+  var scheme: TileScheme?
   @Flag(help: "Replace the output if it exists.")
   var force = false
 
   func validate() throws {
+    try requireFolder(output, for: scheme)
     if let bbox, !bbox.isArea {
       throw ValidationError("--bbox must be west,south,east,north in degrees, with south below north")
     }
@@ -40,12 +43,14 @@ struct ExtractCommand: ParsableCommand {
 
   func run() throws {
     try OutputFile.protect([bundle, polygon].compactMap { $0 }, from: output)
-    try OutputFile.check(output, replacing: force)
+    try BundleFile.check(output: output, replacing: force)
     let area =
       try polygon.map { try TileArea(bounds: bbox?.box, polygonFile: $0) } ?? bbox.map { TileArea(bounds: $0.box) }
       ?? .everywhere
-    let extract = BundleExtract(area: area, zooms: zooms?.range)
-    let summary = try stoppable { try extract.write(BundleFile.open(bundle), to: output, replacing: force) }
+    var extract = BundleExtract(area: area, zooms: zooms?.range)
+    extract.scheme = scheme ?? .xyz
+    let summary = try stoppable { [extract] in try extract.write(BundleFile.open(bundle), to: output, replacing: force)
+    }
     print(Self.line(summary, output))
   }
 

@@ -7,20 +7,19 @@ struct InspectCommand: ParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "inspect", abstract: "Says what is in a bundle: metadata, zooms, counts, sizes.")
 
-  @Argument(help: ArgumentHelp("An MBTiles bundle of any maker.", valueName: "bundle"))
+  @Argument(help: ArgumentHelp("A bundle of any maker: MBTiles, PMTiles, or a folder.", valueName: "bundle"))
   var bundle: String
   @Flag(help: "Print JSON.")
   var json = false
 
   func run() throws {
-    let inspection = try BundleInspection(MBTilesReader(path: bundle))
+    let inspection = try BundleInspection(BundleFile.open(bundle))
     if json { printText(try prettyJSON(inspection)) } else { Self.lines(inspection).forEach(printLine) }
   }
 
   private static func lines(_ bundle: BundleInspection) -> [String] {
     var lines = [
-      "\(bundle.path): \(formatted(bytes: bundle.fileBytes)), \(bundle.layout), pages of \(bundle.pageBytes) bytes, "
-        + "application id \(bundle.applicationID)",
+      "\(bundle.path): \(formatted(bytes: bundle.fileBytes)), \(storage(of: bundle))",
       "grid       \(bundle.tileMatrixSet) (\(bundle.crs))",
       "tiles      \(bundle.tiles), \(bundle.distinctTiles) distinct, \(formatted(bytes: bundle.blobBytes)) of blobs",
     ]
@@ -37,6 +36,18 @@ struct InspectCommand: ParsableCommand {
           + "  \(level.minColumn)-\(level.maxColumn), \(level.minRow)-\(level.maxRow)")
     }
     return lines
+  }
+
+  /// How the container stores the tiles.
+  private static func storage(of bundle: BundleInspection) -> String {
+    if let layout = bundle.layout, let page = bundle.pageBytes, let id = bundle.applicationID {
+      return "\(layout), pages of \(page) bytes, application id \(id)"
+    }
+    if let archive = bundle.archive {
+      return "PMTiles, \(archive.isClustered ? "clustered" : "not clustered"), \(archive.entries) entries, "
+        + (archive.leafDirectories == 1 ? "1 leaf directory" : "\(archive.leafDirectories) leaf directories")
+    }
+    return "a folder, rows as in \(bundle.scheme?.uppercased() ?? "XYZ")"
   }
 
   private static func padded(_ text: String, _ width: Int) -> String {

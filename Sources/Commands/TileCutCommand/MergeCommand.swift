@@ -15,24 +15,28 @@ struct MergeCommand: ParsableCommand {
 
   @Argument(help: ArgumentHelp("Bundles: MBTiles, PMTiles, or folders.", valueName: "bundle"))
   var bundles: [String]
-  @Option(name: [.short, .long], help: "The MBTiles bundle to write.")
+  @Option(name: [.short, .long], help: "The bundle to write: .mbtiles, .pmtiles, or a folder with a slash at its end.")
   var output: String
   @Option(help: "first, last, error or overlay.")
   var onConflict: ConflictArgument = .error
   @Option(help: "The new tileset's name; the first bundle's unless given.")
   var name: String?
+  @Option(help: "How rows count in a folder: xyz from the north, tms from the south. (default: xyz)")
+  var scheme: TileScheme?
   @Flag(help: "Replace the output if it exists.")
   var force = false
 
   func validate() throws {
+    try requireFolder(output, for: scheme)
     if name?.isEmpty == true { throw ValidationError("--name is empty") }
   }
 
   func run() throws {
     try OutputFile.protect(bundles, from: output)
-    try OutputFile.check(output, replacing: force)
-    let merge = BundleMerge(conflict: onConflict.rule, name: name)
-    let summary = try stoppable {
+    try BundleFile.check(output: output, replacing: force)
+    var merge = BundleMerge(conflict: onConflict.rule, name: name)
+    merge.scheme = scheme ?? .xyz
+    let summary = try stoppable { [merge] in
       try merge.write(bundles.map { try BundleFile.open($0) }, to: output, replacing: force)
     }
     print(ExtractCommand.line(summary, output))

@@ -27,7 +27,7 @@ struct PreviewCommand: ParsableCommand {
     help: ArgumentHelp(
       "Pixels of the picture (default: the box's shape, 1024 along its longer edge).", valueName: "WxH"))
   var size: SizeArgument?
-  @Flag(help: "A panel for each zoom, with all of its tiles (MBTiles).")
+  @Flag(help: "A panel for each zoom, with all of its tiles.")
   var contactSheet = false
   @Flag(help: "Replace the output if it exists.")
   var force = false
@@ -43,7 +43,7 @@ struct PreviewCommand: ParsableCommand {
     try OutputFile.check(output, replacing: force)
     let png =
       contactSheet
-      ? try ContactSheet().png(of: MBTilesReader(path: bundle))
+      ? try ContactSheet().png(of: BundleFile.open(bundle))
       : try BundlePreview(bounds: bbox?.box, zoom: zoom, size: size?.size).png(of: BundleFile.open(bundle))
     try OutputFile.write(png, to: output, replacing: force)
     print("\(output): \(formatted(bytes: png.count))")

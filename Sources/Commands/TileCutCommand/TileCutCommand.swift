@@ -19,7 +19,7 @@ import TileIndex
 struct TileCutCommand: ParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "tilecut",
-    abstract: "Cuts raster maps into tile bundles (MBTiles).",
+    abstract: "Cuts raster maps into tile bundles (MBTiles, PMTiles, folders).",
     usage: """
       tilecut <subcommand>
       tilecut --version
@@ -31,8 +31,10 @@ struct TileCutCommand: ParsableCommand {
       75 a bundle is busy, try again; 129, 130 or 143 stopped by a signal.
       """,
     subcommands: [
-      CutCommand.self, BuildCommand.self, PacksCommand.self, InspectCommand.self, VerifyCommand.self,
-      PreviewCommand.self, ExtractCommand.self, MergeCommand.self, DiffCommand.self, ApplyCommand.self,
+      CutCommand.self, BuildCommand.self, PacksCommand.self, MetadataCommand.self, InspectCommand.self,
+      VerifyCommand.self,
+      PreviewCommand.self, ExtractCommand.self, MergeCommand.self, ConvertCommand.self, DiffCommand.self,
+      ApplyCommand.self,
       PlacesCommand.self,
     ])
 

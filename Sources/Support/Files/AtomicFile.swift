@@ -8,7 +8,8 @@ import Synchronization
   package import Glibc
 #endif
 
-/// A file that is published atomically: written beside its target, fsynced, renamed, and its folder fsynced.
+/// A file or folder that is published atomically: written beside its target, fsynced, renamed, and the folder that it
+/// lies in fsynced.
 ///
 /// Under the target's name there is a whole file at any moment, the old one or the new one, also after a power cut.
 /// Whoever writes the file does so under ``path``, which is `.NAME.PID-N.partial` in the target's folder: a database is
@@ -28,6 +29,17 @@ package struct AtomicFile: Sendable {
   ///
   /// - Throws: ``FileSystem/SystemError``.
   package init(target: String, mode: mode_t = 0o666) throws {
+    try self.init(target: target) { try FileSystem.createExclusively($0, mode: mode) }
+  }
+
+  /// Creates an empty temporary folder, which ``publish(by:)`` gives its name.
+  ///
+  /// - Throws: ``FileSystem/SystemError``.
+  package init(folder target: String) throws {
+    try self.init(target: target) { try FileSystem.makeFolder($0) }
+  }
+
+  private init(target: String, create: (String) throws -> Void) throws {
     self.target = target
     let (folder, name) = FileSystem.split(target)
     self.folder = folder
@@ -38,7 +50,7 @@ package struct AtomicFile: Sendable {
       let path = "\(folder)/\(stem).\(FileSystem.processID)-\(number).partial"
       do {
         try Self.unfinished.withLock { unfinished in
-          try FileSystem.createExclusively(path, mode: mode)
+          try create(path)
           unfinished.insert(path)
         }
         self.path = path
@@ -82,6 +94,17 @@ package struct AtomicFile: Sendable {
     try FileSystem.synchronise(folder)
   }
 
+  /// Gives the finished file or folder its name in another way.
+  ///
+  /// - Parameter rename: gets the temporary path and the target.
+  package func publish(by rename: (String, String) throws -> Void) throws {
+    try Self.unfinished.withLock { unfinished in
+      try rename(path, target)
+      unfinished.remove(path)
+    }
+    try FileSystem.synchronise(folder)
+  }
+
   /// Removes the temporary file and what SQLite keeps beside it. Does nothing after ``publish(replacing:)``.
   package func remove() {
     Self.unfinished.withLock { unfinished in
@@ -98,6 +121,13 @@ package struct AtomicFile: Sendable {
   }
 
   private static func remove(_ path: String) {
+    if let status = try? FileSystem.status(path, followingLinks: false), status.kind == .folder {
+      // Under another name first, so that a thread that still writes into it finds no folder.
+      let gone = path.dropLast(".partial".count) + "000.partial"
+      let isMoved = (try? FileSystem.rename(path, replacing: String(gone))) != nil
+      FileSystem.removeFolder(isMoved ? String(gone) : path)
+      return
+    }
     for suffix in [""] + sideFiles { FileSystem.remove(path + suffix) }
   }
 

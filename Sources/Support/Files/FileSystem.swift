@@ -157,6 +157,45 @@ package enum FileSystem {
 
   package static func remove(_ path: String) { unlink(path) }
 
+  /// Overwrites an existing, empty file with the bytes of another one.
+  package static func copy(_ path: String, over target: String) throws {
+    let source = try ReadOnlyFile(path)
+    let descriptor = open(target, O_WRONLY | O_CLOEXEC)
+    guard descriptor >= 0 else { throw SystemError(number: errno) }
+    defer { close(descriptor) }
+    let block = UnsafeMutableRawBufferPointer.allocate(byteCount: 1 << 20, alignment: 16)
+    defer { block.deallocate() }
+    var offset = 0
+    while true {
+      let count = try source.read(into: block, at: offset)
+      guard count > 0 else { return }
+      try write(UnsafeRawBufferPointer(rebasing: block[..<count]), to: descriptor)
+      offset += count
+    }
+  }
+
+  /// Creates a folder; fails with `isExisting` when there is something of that name.
+  package static func makeFolder(_ path: String) throws {
+    guard mkdir(path, 0o777) == 0 else { throw SystemError(number: errno) }
+  }
+
+  /// Removes a folder with everything in it. Links in it are removed, not followed.
+  package static func removeFolder(_ path: String) {
+    for name in names(in: path) where name != "." && name != ".." {
+      let inner = "\(path)/\(name)"
+      if unlink(inner) != 0 { removeFolder(inner) }
+    }
+    rmdir(path)
+  }
+
+  /// Writes a new file; fails with `isExisting` when there is one.
+  package static func writeNew(_ bytes: UnsafeRawBufferPointer, to path: String) throws {
+    let descriptor = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0o666)
+    guard descriptor >= 0 else { throw SystemError(number: errno) }
+    defer { close(descriptor) }
+    try write(bytes, to: descriptor)
+  }
+
   /// Has a file's bytes, or a folder's entries, on the disk when it returns.
   package static func synchronise(_ path: String) throws {
     let descriptor = open(path, O_RDONLY | O_CLOEXEC)

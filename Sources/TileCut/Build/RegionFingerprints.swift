@@ -50,7 +50,8 @@ struct RegionFingerprints {
     }
     preview = FileHash.sha256(
       ofText: "\(bundle) preview \(box ?? "-") \(picture.zoom ?? -1) \(picture.width ?? -1) \(picture.height ?? -1)")
-    packs = FileHash.sha256(ofText: "\(bundle) packs \(options.packBytesMax ?? settings.packBytesMax ?? -1)")
+    // 2: a bundle that fits has no pack of its own any more.
+    packs = FileHash.sha256(ofText: "\(bundle) packs 2 \(options.packBytesMax ?? settings.packBytesMax ?? -1)")
   }
 }
 

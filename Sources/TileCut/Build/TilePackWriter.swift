@@ -1,5 +1,6 @@
 import Gazetteer
 import RegionCatalog
+import Support
 import TileIndex
 
 /// Splits a region's bundle into tile packs.
@@ -14,10 +15,12 @@ struct TilePackWriter {
 
   /// Writes all tile packs.
   ///
-  /// - Returns: the catalogue's entries, the overview first.
+  /// - Returns: the catalogue's entries, the overview first. Empty for a bundle that fits as it is and covers no more
+  ///   than a pack may: it is downloaded whole, and a copy would only take room.
   /// - Throws: ``CutError`` if a single tile exceeds the maximum size; ``BundleError``.
   func write() throws -> [Catalog.TilePack] {
     let tiles = try bundle.sizedTiles()
+    if FileSystem.size(bundle.path) <= bytesMax, try plan(tiles, .max).packs.count <= 1 { return [] }
     // The plan overestimates sizes, so the first one usually suffices. If a file is too large all the same, the next
     // plan has a lower limit.
     var limit = bytesMax

@@ -17,7 +17,7 @@ public struct ContactSheet: Sendable {
   ///
   /// - Returns: a PNG file.
   /// - Throws: ``BundleError`` if the bundle cannot be read, has no tiles, or has a tile that cannot be decoded.
-  public func png(of bundle: MBTilesReader) throws -> [UInt8] {
+  public func png(of bundle: any BundleReader) throws -> [UInt8] {
     let panels = try bundle.zooms().compactMap { try panel(of: bundle, zoom: $0) }
     guard !panels.isEmpty else {
       throw BundleError(.malformed, path: bundle.path, "has no tiles to show", remedy: "check what made it")
@@ -48,7 +48,7 @@ public struct ContactSheet: Sendable {
   }
 
   /// Draws the tiles of one zoom, cropped to the bundle's bounds and reduced by a power of two until they fit.
-  private func panel(of bundle: MBTilesReader, zoom: Int) throws -> Panel? {
+  private func panel(of bundle: any BundleReader, zoom: Int) throws -> Panel? {
     guard let range = try bundle.range(zoom: zoom), let edge = try tileEdge(of: bundle, range) else { return nil }
     let part = visiblePart(of: bundle, range: range, edge: edge)
     // Large zooms are reduced tile by tile, so that a whole zoom is never in memory.
@@ -58,11 +58,10 @@ public struct ContactSheet: Sendable {
       width: min((part.width + ratio - 1) / ratio, panelEdgeMax),
       height: min((part.height + ratio - 1) / ratio, panelEdgeMax))
     var tiles = 0
-    for tile in range {
-      guard let bytes = try bundle.tile(tile) else { continue }
+    try bundle.forEachTile(in: range) { tile, bytes in
       tiles += 1
-      let pixels = try decoding(tile, of: bundle) { try bytes.withUnsafeBytes { try ImageDecoder.decode($0) } }
-      guard pixels.width == edge, pixels.height == edge else { continue }
+      let pixels = try decoding(tile, of: bundle) { try ImageDecoder.decode(bytes) }
+      guard pixels.width == edge, pixels.height == edge else { return }
       level.copy(
         pixels.shrunk(by: ratio), x: (tile.column * edge - part.x) / ratio, y: (tile.row * edge - part.y) / ratio)
     }
@@ -74,7 +73,7 @@ public struct ContactSheet: Sendable {
   }
 
   /// The edge of the zoom's tiles in pixels, from the first of them; nil if there is none.
-  private func tileEdge(of bundle: MBTilesReader, _ range: TileRange) throws -> Int? {
+  private func tileEdge(of bundle: any BundleReader, _ range: TileRange) throws -> Int? {
     for tile in range {
       guard let bytes = try bundle.tile(tile) else { continue }
       return try decoding(tile, of: bundle) { try bytes.withUnsafeBytes { try ImageDecoder.size(of: $0).width } }
@@ -83,7 +82,7 @@ public struct ContactSheet: Sendable {
   }
 
   /// Adds the bundle and the tile to the codecs' errors.
-  private func decoding<T>(_ tile: TileID, of bundle: MBTilesReader, _ body: () throws -> T) throws -> T {
+  private func decoding<T>(_ tile: TileID, of bundle: any BundleReader, _ body: () throws -> T) throws -> T {
     do {
       return try body()
     } catch let error as ImageError {
@@ -94,7 +93,7 @@ public struct ContactSheet: Sendable {
   }
 
   /// The pixels of a zoom inside the bundle's bounds; all tiles if it has no bounds.
-  private func visiblePart(of bundle: MBTilesReader, range: TileRange, edge: Int) -> PixelRect {
+  private func visiblePart(of bundle: any BundleReader, range: TileRange, edge: Int) -> PixelRect {
     let all = PixelRect(
       x: range.columns.lowerBound * edge, y: range.rows.lowerBound * edge, width: range.columns.count * edge,
       height: range.rows.count * edge)

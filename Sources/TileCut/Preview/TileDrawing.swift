@@ -100,6 +100,7 @@ struct TileDrawing {
       if let bytes = try bundle.tile(found) {
         let pixels = try Self.decoding(found, path) { try bytes.withUnsafeBytes { try ImageDecoder.decode($0) } }
         if column.count == 1, pixels.width == edge.x, pixels.height == edge.y { return pixels }
+        if column.count > 1, try isVoid(below: found, pixels, column, row) { return nil }
         let target = PixelBuffer(width: edge.x, height: edge.y)
         Enlarge.draw(pixels, column: column, row: row, into: target)
         return target
@@ -111,6 +112,31 @@ struct TileDrawing {
       source = parent
     }
     return nil
+  }
+
+  /// True when the part of a tile that was to be enlarged is ground without data, whose tile was left out for that
+  /// reason. Interpolation would smear the colours at its edge over it.
+  ///
+  /// Such a part is transparent. In tiles without transparency it is white or black beyond the noise of the nearest
+  /// JPEG blocks, and a tile beside it does exist.
+  private func isVoid(
+    below tile: TileID, _ pixels: PixelBuffer, _ column: Enlarge.Cell, _ row: Enlarge.Cell
+  ) throws -> Bool {
+    let ratio = matrixSet.ratio(below: tile.zoom)
+    // The child of the tile that is missing.
+    let child = (x: column.index * ratio / column.count, y: row.index * ratio / row.count)
+    let part = PixelRect(
+      x: child.x * pixels.width / ratio, y: child.y * pixels.height / ratio, width: pixels.width / ratio,
+      height: pixels.height / ratio)
+    if pixels.opacity != .opaque { return pixels.isUniform(part) { $0 >> 24 == 0 } }
+    let margin = min(16, min(part.width, part.height) / 4)
+    let inner = PixelRect(
+      x: part.x + margin, y: part.y + margin, width: part.width - 2 * margin, height: part.height - 2 * margin)
+    guard
+      pixels.isUniform(inner, where: { $0 & 0xfc_fcfc == 0xfc_fcfc })
+        || pixels.isUniform(inner, where: { $0 & 0xfc_fcfc == 0 })
+    else { return false }
+    return try matrixSet.children(of: tile)?.contains { try bundle.withTile($0) { _ in true } ?? false } ?? false
   }
 
   /// Adds the bundle and the tile to the codecs' errors.
@@ -140,4 +166,18 @@ struct PictureView {
   var width: Int
   /// In pixels.
   var height: Int
+}
+
+extension PixelBuffer {
+  /// True when all pixels of a part meet a condition, as words with alpha in the highest byte.
+  fileprivate func isUniform(_ part: PixelRect, where condition: (UInt32) -> Bool) -> Bool {
+    for y in part.y..<(part.y + part.height) {
+      for x in part.x..<(part.x + part.width) {
+        guard condition(bytes.loadUnaligned(fromByteOffset: y * rowBytes + x * 4, as: UInt32.self)) else {
+          return false
+        }
+      }
+    }
+    return true
+  }
 }

@@ -5,7 +5,7 @@ import TileIndex
 /// time calls it, in the order of ``SubtreeSequence``.
 final class PyramidAssembler {
   private let plan: CutPlan
-  private let writer: BundleWriter
+  private let writer: any TileSink
   private let encoder: TileEncoder
   private let pool: BufferPool
   private var waiting: [TileID: ParentTile] = [:]
@@ -13,7 +13,7 @@ final class PyramidAssembler {
   private(set) var bytesStored = 0
   private(set) var extent: VisibleExtent?
 
-  init(plan: CutPlan, writer: BundleWriter) {
+  init(plan: CutPlan, writer: any TileSink) {
     self.plan = plan
     self.writer = writer
     encoder = TileEncoder(plan.encoding)

@@ -3,6 +3,8 @@ public struct BundleExtract: Sendable {
   public var area: TileArea
   /// Nil for all zooms.
   public var zooms: ClosedRange<Int>?
+  /// Of the rows in the file names, if the output is a folder.
+  public var scheme = TileScheme.xyz
 
   public init(area: TileArea = .everywhere, zooms: ClosedRange<Int>? = nil) {
     self.area = area
@@ -17,7 +19,7 @@ public struct BundleExtract: Sendable {
   ///
   /// - Parameters:
   ///   - bundle: of any format.
-  ///   - output: the MBTiles file to write.
+  ///   - output: the file or folder to write; its name chooses the container.
   ///   - replacing: replace an existing file.
   /// - Throws: ``BundleError``: `.invalidContent` when no tile intersects the area and zooms; errors of reading and
   ///   writing bundles.
@@ -25,13 +27,10 @@ public struct BundleExtract: Sendable {
   @discardableResult
   public func write(_ bundle: any BundleReader, to output: String, replacing: Bool = false) throws -> BundleSummary {
     try OutputFile.protect([bundle.path], from: output)
-    guard let format = try bundle.tileFormat() else {
-      throw BundleError(
-        .malformed, path: bundle.path, "has no tiles that are PNG, JPEG, WebP or gzipped vector tiles",
-        remedy: "check what made it")
-    }
+    let format = try bundle.requiredFormat()
     let matrixSet = bundle.matrixSet
-    let writer = try BundleWriter(path: output, matrixSet: matrixSet, format: format, replacing: replacing)
+    let writer = try BundleFile.create(
+      output, matrixSet: matrixSet, format: format, replacing: replacing, scheme: scheme)
     defer { writer.discard() }
     for zoom in try bundle.zooms() where zooms?.contains(zoom) ?? true {
       for range in area.ranges(zoom: zoom, in: matrixSet) {
@@ -45,10 +44,8 @@ public struct BundleExtract: Sendable {
         .invalidContent, path: output, "\(bundle.path) has no tile in the area and zooms asked for",
         remedy: "see what it has with: tilecut inspect '\(bundle.path)'")
     }
-    if let places = try PlaceTable(bundle)?.places() {
-      let inside = places.filter { area.contains(longitude: $0.longitude, latitude: $0.latitude) }
-      if !inside.isEmpty { try writer.write(places: inside) }
-    }
+    let places = try bundle.places().filter { area.contains(longitude: $0.longitude, latitude: $0.latitude) }
+    if !places.isEmpty { try writer.write(places: places) }
     return try writer.finish(metadata(of: bundle))
   }
 

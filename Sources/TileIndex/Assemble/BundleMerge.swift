@@ -20,6 +20,8 @@ public struct BundleMerge: Sendable {
   public var conflict: Conflict
   /// The new bundle's title; nil for the first bundle's.
   public var name: String?
+  /// Of the rows in the file names, if the output is a folder.
+  public var scheme = TileScheme.xyz
 
   public init(conflict: Conflict = .error, name: String? = nil) {
     self.conflict = conflict
@@ -34,7 +36,7 @@ public struct BundleMerge: Sendable {
   ///
   /// - Parameters:
   ///   - bundles: at least one, all of one grid and tile format.
-  ///   - output: the MBTiles file to write.
+  ///   - output: the file or folder to write; its name chooses the container.
   ///   - replacing: replace an existing file.
   /// - Throws: ``BundleError``: `.mismatch` when grids, formats or (with ``Conflict/error``) tiles differ; errors of
   ///   reading and writing bundles.
@@ -46,7 +48,8 @@ public struct BundleMerge: Sendable {
     }
     try OutputFile.protect(bundles.map(\.path), from: output)
     let format = try Self.commonFormat(of: bundles)
-    let writer = try BundleWriter(path: output, matrixSet: first.matrixSet, format: format, replacing: replacing)
+    let writer = try BundleFile.create(
+      output, matrixSet: first.matrixSet, format: format, replacing: replacing, scheme: scheme)
     defer { writer.discard() }
     for (index, bundle) in bundles.enumerated() {
       try bundle.forEachTile { tile, bytes in
@@ -55,14 +58,14 @@ public struct BundleMerge: Sendable {
     }
     var places: [Place] = []
     var known: Set<Place> = []
-    for bundle in bundles { places += try PlaceTable(bundle)?.places().filter { known.insert($0).inserted } ?? [] }
+    for bundle in bundles { places += try bundle.places().filter { known.insert($0).inserted } }
     if !places.isEmpty { try writer.write(places: places) }
     return try writer.finish(MergedMetadata(bundles, name: name).metadata)
   }
 
   private func put(
     _ tile: TileID, _ bytes: UnsafeRawBufferPointer, earlier: ArraySlice<any BundleReader>, _ bundle: any BundleReader,
-    later: ArraySlice<any BundleReader>, into writer: BundleWriter
+    later: ArraySlice<any BundleReader>, into writer: any TileSink
   ) throws {
     func has(_ other: any BundleReader) throws -> Bool { try other.withTile(tile) { _ in true } ?? false }
     switch conflict {

@@ -81,6 +81,12 @@ package struct OutputFile: Sendable {
     guard !target.isEmpty, !target.utf8.contains(0), !target.hasSuffix("/") else {
       throw BundleError(.writeFailed, path: target, "is not the name of a file", remedy: "name the file to write")
     }
+    try checkFolder(above: target)
+    try checkTarget(target, replacing: replacing)
+  }
+
+  /// Checks that the folder that an output is to lie in exists.
+  static func checkFolder(above target: String) throws {
     let folder = FileSystem.split(target).folder
     switch Result(catching: { try FileSystem.status(folder) }) {
     case .success(.some(let status)) where status.kind == .folder: break
@@ -90,7 +96,6 @@ package struct OutputFile: Sendable {
       throw BundleError(
         .writeFailed, path: target, "there is no folder \(folder)", remedy: "create it first: mkdir -p '\(folder)'")
     }
-    try checkTarget(target, replacing: replacing)
   }
 
   private static func checkTarget(_ target: String, replacing: Bool) throws {
@@ -99,7 +104,8 @@ package struct OutputFile: Sendable {
         guard status.kind == .file else {
           throw BundleError(
             .writeFailed, path: target, status.kind == .folder ? "is a folder" : "is not a plain file",
-            remedy: "name the file to write")
+            remedy: status.kind == .folder
+              ? "name the file to write; a slash at the end asks for a folder of tiles" : "name the file to write")
         }
         guard replacing else { throw existing(target) }
       }
@@ -121,12 +127,17 @@ package struct OutputFile: Sendable {
       .writeFailed, path: target, "the disk is full", remedy: "free space or choose another disk, then write it again")
   }
 
-  private static func writeFailed(_ target: String, _ error: FileSystem.SystemError) -> BundleError {
+  /// The error for a failed step of writing an output; other errors than the system's as they are.
+  static func failure(_ error: any Error, _ target: String) -> any Error {
+    (error as? FileSystem.SystemError).map { writeFailed(target, $0) } ?? error
+  }
+
+  static func writeFailed(_ target: String, _ error: FileSystem.SystemError) -> BundleError {
     if error.isDiskFull { return diskFull(target) }
     return BundleError(.writeFailed, path: target, "the bundle could not be written: \(error)")
   }
 
-  private static func existing(_ target: String) -> BundleError {
+  static func existing(_ target: String) -> BundleError {
     BundleError(.exists, path: target, "already exists", remedy: "choose another name, or replace it with --force")
   }
 }

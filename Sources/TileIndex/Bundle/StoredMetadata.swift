@@ -114,19 +114,39 @@ enum MetadataDocument {
   static func entries(_ members: [JSONValue.Member]) -> [StoredMetadata.Entry] {
     var entries: [StoredMetadata.Entry] = []
     var inner: [JSONValue.Member] = []
+    var jsonIndex = 0
     for member in members {
-      if jsonMembers.contains(member.name), case .array = member.value {
-        inner.append(member)
-      } else if jsonMembers.contains(member.name), case .object = member.value {
+      if jsonMembers.contains(member.name), member.value.isContainer {
+        if inner.isEmpty { jsonIndex = entries.count }
         inner.append(member)
       } else if let value = text(member.value) {
         entries.append(StoredMetadata.Entry(name: member.name, value: value))
       }
     }
     if !inner.isEmpty, !entries.contains(where: { $0.name == "json" }) {
-      entries.append(StoredMetadata.Entry(name: "json", value: JSONValue.object(inner).text))
+      entries.insert(StoredMetadata.Entry(name: "json", value: JSONValue.object(inner).text), at: jsonIndex)
     }
     return entries
+  }
+
+  /// Rows as members; the inverse of ``entries(_:)``. Every value is a string.
+  ///
+  /// The members of the row `json` have their places of their own. The row itself is kept only if its text could not be
+  /// made from them again.
+  static func members(_ rows: [StoredMetadata.Entry]) -> [JSONValue.Member] {
+    var members: [JSONValue.Member] = []
+    for row in rows {
+      let inner =
+        row.name == "json"
+        ? (try? JSONValue(parsing: Array(row.value.utf8), duplicates: .lastWins))?.members?.filter { member in
+          jsonMembers.contains(member.name) && member.value.isContainer && !rows.contains { $0.name == member.name }
+        } ?? [] : []
+      members += inner
+      if row.name != "json" || entries(inner).first?.value != row.value {
+        members.append(.init(row.name, .string(row.value)))
+      }
+    }
+    return members
   }
 
   private static func text(_ value: JSONValue) -> String? {
@@ -137,6 +157,15 @@ enum MetadataDocument {
     case .array(let values):
       values.allSatisfy { if case .number = $0 { true } else { false } } && !values.isEmpty
         ? values.map(\.text).joined(separator: ",") : value.text
+    }
+  }
+}
+
+extension JSONValue {
+  fileprivate var isContainer: Bool {
+    switch self {
+    case .array, .object: true
+    default: false
     }
   }
 }

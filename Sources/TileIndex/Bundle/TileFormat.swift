@@ -41,6 +41,19 @@ extension TileFormat {
     }
   }
 
+  /// True for a media type, `type/subtype` with optional parameters (RFC 6838, section 4.2), which MBTiles 1.3 allows
+  /// as format.
+  static func isMediaType(_ word: String) -> Bool {
+    let essence = word.prefix { $0 != ";" && $0 != " " }
+    let parts = essence.split(separator: "/", omittingEmptySubsequences: false)
+    return parts.count == 2
+      && parts.allSatisfy { part in
+        guard let first = part.first, first.isASCII, first.isLetter || first.isNumber else { return false }
+        return part.utf8.count <= 127
+          && part.allSatisfy { $0.isASCII && ($0.isLetter || $0.isNumber || "!#$&-^_.+".contains($0)) }
+      }
+  }
+
   /// The media type for HTTP.
   public var mediaType: String {
     switch self {

@@ -210,21 +210,11 @@ public final class BundleWriter: Sendable {
   }
 }
 
-extension BundleWriter {
-  /// Adds a tile of another bundle, as stored there.
-  ///
-  /// - Throws: ``BundleError``: `.malformed`, naming that bundle, when it has a tile twice or in another format than
-  ///   its first; write errors as ``put(_:_:)``.
-  func copy(_ tile: TileID, _ bytes: UnsafeRawBufferPointer, from bundle: any BundleReader) throws {
-    do {
-      try put(tile, bytes)
-    } catch let error as BundleError where error.code == .invalidContent {
-      guard TileFormat(sniffing: bytes) == format else {
-        throw BundleError(
-          .malformed, path: bundle.path, "tile \(tile) is not \(format.rawValue) like the first one",
-          remedy: "find all such tiles with: tilecut verify '\(bundle.path)'")
-      }
-      throw BundleError.repeated(tile, path: bundle.path)
+extension BundleWriter: TileSink {
+  package func finish(_ metadata: SinkMetadata) throws -> BundleSummary {
+    switch metadata {
+    case .composed(let metadata): try finish(metadata)
+    case .rows(let rows): try finish(rows: { _ in rows.map { (name: $0.name, value: $0.value) } })
     }
   }
 }

@@ -69,6 +69,20 @@ final class PMTilesArchive {
     return try body(UnsafeRawBufferPointer(buffer))
   }
 
+  /// Passes the bytes of a section as they are to a closure, block by block.
+  func forEachBlock(of section: PMTilesHeader.Section, _ body: (UnsafeRawBufferPointer) throws -> Void) throws {
+    let block = UnsafeMutableRawBufferPointer.allocate(byteCount: 1 << 20, alignment: 16)
+    defer { block.deallocate() }
+    var offset = section.offset
+    while offset < section.end {
+      let part = UnsafeMutableRawBufferPointer(rebasing: block[..<min(block.count, section.end - offset)])
+      let read = try Self.reading(path) { try file.read(into: part, at: offset) }
+      guard read == part.count else { throw Self.shortened(path) }
+      try body(UnsafeRawBufferPointer(part))
+      offset += part.count
+    }
+  }
+
   /// The JSON text; empty when there is none.
   func metadataText() throws -> [UInt8] {
     guard header.metadata.count > 0 else { return [] }

@@ -17,6 +17,12 @@ struct PMTilesHeader {
     var end: Int { offset + count }
   }
 
+  struct Counts: Hashable {
+    var tiles: UInt64 = 0
+    var entries: UInt64 = 0
+    var contents: UInt64 = 0
+  }
+
   enum Compression: UInt8 {
     case unknown, none, gzip, brotli, zstd
   }
@@ -25,6 +31,10 @@ struct PMTilesHeader {
   let metadata: Section
   let leaves: Section
   let tileData: Section
+  /// Tiles, directory entries for them, and different contents; 0 when the producer did not count them.
+  let counts: Counts
+  /// True when the contents lie in the order of the tile ids.
+  let isClustered: Bool
   let internalCompression: Compression
   let tileCompression: Compression
   /// 1 MVT, 2 PNG, 3 JPEG, 4 WebP, 5 AVIF, 6 MLT; other numbers are unassigned.
@@ -75,6 +85,10 @@ struct PMTilesHeader {
     metadata = try section("metadata", at: 24)
     leaves = try section("leaf directories", at: 40)
     tileData = try section("tile data", at: 56)
+    counts = Counts(
+      tiles: bytes.littleEndian(UInt64.self, at: 72), entries: bytes.littleEndian(UInt64.self, at: 80),
+      contents: bytes.littleEndian(UInt64.self, at: 88))
+    isClustered = bytes[96] == 1
     internalCompression = try Self.compression(bytes[97], of: "directories", path: path)
     tileCompression = try Self.compression(bytes[98], of: "tiles", path: path)
     tileType = bytes[99]
@@ -98,6 +112,90 @@ struct PMTilesHeader {
     }
     return compression
   }
+}
+
+extension PMTilesHeader {
+  /// The header of a new, clustered archive with packed directories.
+  ///
+  /// - Parameters:
+  ///   - coverage: of the tiles, from which the zooms follow.
+  ///   - metadata: bounds and center; where they are missing or invalid, those of the tiles are taken.
+  init(
+    root: Section, metadata section: Section, leaves: Section, tileData: Section, counts: Counts, format: TileFormat,
+    coverage: TileCoverage, metadata: StoredMetadata
+  ) {
+    (self.root, self.metadata, self.leaves, self.tileData) = (root, section, leaves, tileData)
+    self.counts = counts
+    isClustered = true
+    internalCompression = .gzip
+    tileCompression = format == .pbf ? .gzip : .none
+    tileType =
+      switch format {
+      case .pbf: 1
+      case .png: 2
+      case .jpg: 3
+      case .webp: 4
+      }
+    let tiles = coverage.zooms ?? 0...0
+    zooms = (tiles.lowerBound, tiles.upperBound)
+    let covered = coverage.bounds(in: .webMercatorQuad) ?? .world
+    let stated = metadata.bounds.flatMap { box in
+      box.west < box.east && box.south < box.north ? box.intersection(.world) : nil
+    }
+    let box = stated ?? covered
+    bounds = box
+    center =
+      metadata.center.map { center in
+        BundleMetadata.Center(
+          longitude: min(max(center.longitude, box.west), box.east),
+          latitude: min(max(center.latitude, box.south), box.north),
+          zoom: min(max(center.zoom, tiles.lowerBound), tiles.upperBound))
+      } ?? BundleMetadata.Center(longitude: box.centre.x, latitude: box.centre.y, zoom: tiles.lowerBound)
+  }
+
+  /// The header of the same tiles with other metadata.
+  ///
+  /// - Parameter metadata: bounds and center are taken from here if they are valid.
+  init(
+    _ header: PMTilesHeader, root: Section, metadata section: Section, leaves: Section, tileData: Section,
+    stating metadata: StoredMetadata
+  ) {
+    (self.root, self.metadata, self.leaves, self.tileData) = (root, section, leaves, tileData)
+    counts = header.counts
+    isClustered = header.isClustered
+    internalCompression = header.internalCompression
+    tileCompression = header.tileCompression
+    tileType = header.tileType
+    zooms = header.zooms
+    let stated = metadata.bounds.flatMap { $0.west < $0.east && $0.south < $0.north ? $0.intersection(.world) : nil }
+    bounds = stated ?? header.bounds
+    center = metadata.center ?? header.center
+  }
+
+  /// The 127 bytes of the file.
+  var bytes: [UInt8] {
+    var bytes = BundleMagic.pmtiles + [3]
+    func append(_ number: some FixedWidthInteger) {
+      withUnsafeBytes(of: number.littleEndian) { bytes += Array($0) }
+    }
+    for section in [root, metadata, leaves, tileData] {
+      append(UInt64(section.offset))
+      append(UInt64(section.count))
+    }
+    for count in [counts.tiles, counts.entries, counts.contents] { append(count) }
+    bytes += [
+      isClustered ? 1 : 0, internalCompression.rawValue, tileCompression.rawValue, tileType, UInt8(zooms.min),
+      UInt8(zooms.max),
+    ]
+    for degrees in [bounds.west, bounds.south, bounds.east, bounds.north] { append(Self.number(degrees)) }
+    bytes.append(UInt8(center.zoom))
+    append(Self.number(center.longitude))
+    append(Self.number(center.latitude))
+    return bytes
+  }
+
+  /// Ten-millionths of a degree.
+  static func number(_ degrees: Double) -> Int32 { Int32((degrees * 1e7).rounded()) }
 }
 
 /// Little-endian numbers. The caller has checked that the bytes exist.

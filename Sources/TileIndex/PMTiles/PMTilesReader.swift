@@ -14,6 +14,8 @@ public final class PMTilesReader: BundleReader {
   public let metadata: StoredMetadata
 
   let archive: PMTilesArchive
+  /// The places in the metadata, as ``PMTilesWriter`` stores them.
+  let places: [Place]
   private let unpacksTiles: Bool
 
   /// - Parameter path: a PMTiles archive.
@@ -31,7 +33,7 @@ public final class PMTilesReader: BundleReader {
   private init(_ archive: PMTilesArchive) throws {
     path = archive.path
     self.archive = archive
-    metadata = try PMTilesMetadata.stored(archive)
+    (metadata, places) = try PMTilesMetadata.stored(archive)
     // Vector tiles are served compressed; image tiles that were compressed as well must be decompressed, since no
     // client expects it.
     unpacksTiles = archive.header.tileCompression == .gzip && [2, 3, 4, 5].contains(archive.header.tileType)
@@ -45,7 +47,16 @@ public final class PMTilesReader: BundleReader {
     _ tile: TileID, _ body: (UnsafeRawBufferPointer) throws -> Result
   ) throws -> Result? {
     guard matrixSet.contains(tile), let entry = try entry(of: tile.hilbertID) else { return nil }
-    return try archive.withBytes(entry) { bytes in
+    return try withContent(entry, of: tile, body)
+  }
+
+  /// Passes the bytes of an entry to a closure, as ``withTile(_:_:)`` does.
+  ///
+  /// - Parameter tile: one of its tiles, for messages.
+  func withContent<Result>(
+    _ entry: PMTilesDirectory.Entry, of tile: TileID, _ body: (UnsafeRawBufferPointer) throws -> Result
+  ) throws -> Result {
+    try archive.withBytes(entry) { bytes in
       guard unpacksTiles else { return try body(bytes) }
       let image: [UInt8]
       do {
@@ -74,28 +85,70 @@ public final class PMTilesReader: BundleReader {
 
 /// The metadata of a PMTiles archive under the names of MBTiles.
 enum PMTilesMetadata {
-  /// Values of the header replace those of the metadata where both exist, because readers of archives use the header,
-  /// and archives with differences exist.
+  /// Values of the header replace those of the metadata where they differ by more than the header's precision, because
+  /// readers of archives use the header, and archives with differences exist.
   ///
   /// - Throws: ``BundleError`` with `.malformed` when the metadata are not a JSON object.
-  static func stored(_ archive: PMTilesArchive) throws -> StoredMetadata {
-    let found = try entries(archive)
-    let header = headerEntries(archive.header)
+  static func stored(_ archive: PMTilesArchive) throws -> (metadata: StoredMetadata, places: [Place]) {
+    var members = try members(archive)
+    var places: [Place] = []
+    if let index = members.firstIndex(where: { $0.name == PlaceDocument.member }),
+      let found = PlaceDocument.places(members[index].value)
+    {
+      places = found
+      members.remove(at: index)
+    }
+    let found = StoredMetadata(MetadataDocument.entries(members))
+    let header = headerEntries(archive.header).filter { !agrees($0, with: found) }
     let known = Set(header.map(\.name))
-    var entries = found.filter { !known.contains($0.name) }
+    var entries = found.entries.filter { !known.contains($0.name) }
     let place = entries.firstIndex { $0.name == "name" }.map { $0 + 1 } ?? 0
     entries.insert(contentsOf: header, at: place)
-    return StoredMetadata(entries)
+    return (StoredMetadata(entries), places)
   }
 
-  private static func entries(_ archive: PMTilesArchive) throws -> [StoredMetadata.Entry] {
+  /// True when the metadata have the header's value, possibly with more digits.
+  private static func agrees(_ entry: StoredMetadata.Entry, with found: StoredMetadata) -> Bool {
+    let header = StoredMetadata([entry])
+    func isNear(_ a: [Double], _ b: [Double]) -> Bool { zip(a, b).allSatisfy { abs($0 - $1) < 1e-7 } }
+    switch entry.name {
+    case "format": return found.format != nil && found.format == header.format
+    case "minzoom": return found.minZoom != nil && found.minZoom == header.minZoom
+    case "maxzoom": return found.maxZoom != nil && found.maxZoom == header.maxZoom
+    case "bounds":
+      guard let a = header.bounds, let b = found.bounds else { return false }
+      return isNear([a.west, a.south, a.east, a.north], [b.west, b.south, b.east, b.north])
+    case "center":
+      guard let a = header.center, let b = found.center, a.zoom == b.zoom else { return false }
+      return isNear([a.longitude, a.latitude], [b.longitude, b.latitude])
+    default: return false
+    }
+  }
+
+  /// The document of a new archive: the rows as strings, in their order; those in `json` as members of their own, which
+  /// PMTiles v3 (section 5) requires of vector tiles; and the places.
+  ///
+  /// - Throws: ``BundleError`` with `.invalidContent` for a document that readers would refuse.
+  static func document(_ rows: [StoredMetadata.Entry], places: [Place], path: String) throws -> [UInt8] {
+    var members = MetadataDocument.members(rows)
+    if !places.isEmpty { members.append(.init(PlaceDocument.member, PlaceDocument.json(places))) }
+    let bytes = JSONValue.object(members).bytes
+    guard bytes.count <= PMTilesDirectory.byteCountMax else {
+      throw BundleError(
+        .invalidContent, path: path, "metadata and places have \(bytes.count) bytes, too many for a PMTiles archive",
+        remedy: "write MBTiles, or leave the places out")
+    }
+    return bytes
+  }
+
+  private static func members(_ archive: PMTilesArchive) throws -> [JSONValue.Member] {
     let text = try archive.metadataText()
     if text.isEmpty { return [] }
     do {
       guard let members = try JSONValue(parsing: text, duplicates: .lastWins).members else {
         throw archive.damaged("its metadata are not a JSON object")
       }
-      return MetadataDocument.entries(members)
+      return members
     } catch let error as JSONValue.SyntaxError {
       throw archive.damaged("its metadata are not JSON: \(error)")
     }

@@ -6,6 +6,13 @@ struct TileFolder {
 
   static let metadataName = "metadata.json"
   static let resourceName = "tilemapresource.xml"
+  static let tileJSONName = "tiles.json"
+  static let pageName = "index.html"
+  /// The files beside the zooms.
+  static let documents: Set<String> = [
+    metadataName, resourceName, tileJSONName, pageName, PlaceDocument.fileName, "openlayers.html", "leaflet.html",
+    "googlemaps.html", "doc.kml", "mapml.mapml",
+  ]
 
   /// The zoom folders in ascending order, whether or not they have tiles.
   func zoomFolders() throws -> [Int] {

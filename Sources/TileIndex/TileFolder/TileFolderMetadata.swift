@@ -6,6 +6,8 @@ struct TileFolderMetadata {
   let matrixSet: TileMatrixSet
   /// True when the file names' rows count from the south.
   let isTMS: Bool
+  /// True when one of the documents says so, or the opposite.
+  let statesScheme: Bool
 
   // The limit for documents, which are read as a whole.
   private static let documentBytesMax = 16 << 20
@@ -20,6 +22,7 @@ struct TileFolderMetadata {
     }
     let scheme = entries.first { $0.name == "scheme" }?.value.lowercased()
     isTMS = scheme.map { $0 == "tms" } ?? (resource != nil)
+    statesScheme = scheme != nil || resource != nil
     // Rows are flipped by the reader, so users of the metadata must not flip them again.
     entries.removeAll { $0.name == "scheme" }
     func add(_ name: String, _ value: String?) {
@@ -34,7 +37,7 @@ struct TileFolderMetadata {
     if let matrixSet {
       self.matrixSet = matrixSet
     } else if let name = stored.matrixSetName {
-      guard let known = TileMatrixSet.named(name) else {
+      guard let known = TileMatrixSet.named(name) ?? stored.definedMatrixSet else {
         throw BundleError(.malformed, path: path, "its tile matrix set \"\(name)\" is not one that is known here")
       }
       self.matrixSet = known
@@ -55,6 +58,21 @@ struct TileFolderMetadata {
     } catch let error as JSONValue.SyntaxError {
       throw BundleError(
         .malformed, path: folder.path, "its \(TileFolder.metadataName) is not JSON: \(error)", remedy: remedy)
+    }
+  }
+
+  /// The places beside the tiles.
+  ///
+  /// - Throws: ``BundleError`` with `.malformed` or `.readFailed`.
+  static func places(_ folder: TileFolder) throws -> [Place] {
+    guard let text = try text(folder, PlaceDocument.fileName) else { return [] }
+    do {
+      // Another program's document may have this name.
+      return PlaceDocument.places(try JSONValue(parsing: text, duplicates: .lastWins)) ?? []
+    } catch {
+      throw BundleError(
+        .malformed, path: folder.path, "its \(PlaceDocument.fileName) is not JSON: \(error)",
+        remedy: "correct or remove \(PlaceDocument.fileName)")
     }
   }
 

@@ -17,6 +17,8 @@ public final class TileFolderReader: BundleReader {
 
   let folder: TileFolder
   let isTMS: Bool
+  /// True when the folder says in which direction its rows count.
+  let statesScheme: Bool
   private let extensions: [String]
 
   /// Larger tiles are refused.
@@ -40,6 +42,7 @@ public final class TileFolderReader: BundleReader {
       extensions = found.isEmpty ? TileFileName.extensions : found
       let metadata = try TileFolderMetadata(folder, extensions: found, matrixSet: matrixSet)
       (self.metadata, self.matrixSet, isTMS) = (metadata.stored, metadata.matrixSet, metadata.isTMS)
+      statesScheme = metadata.statesScheme
     } catch let error as FileSystem.SystemError {
       throw BundleError.unopened(error, path: path)
     }
@@ -68,6 +71,9 @@ public final class TileFolderReader: BundleReader {
     }
     return nil
   }
+
+  /// The places in `places.geojson`, as ``TileFolderWriter`` stores them.
+  func places() throws -> [Place] { try TileFolderMetadata.places(folder) }
 
   /// The row in the file name of a tile, or the row of the tile with a file name: the flip is its own inverse.
   func fileRow(_ row: Int, zoom: Int) -> Int {

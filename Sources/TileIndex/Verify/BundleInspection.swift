@@ -26,15 +26,31 @@ public struct BundleInspection: Hashable, Sendable, Codable {
     public let blobs: Int
   }
 
-  /// The file, as the caller named it.
+  /// The directories of a PMTiles archive.
+  public struct Archive: Hashable, Sendable, Codable {
+    /// Entries of directories; neighbours with equal bytes share one.
+    public let entries: Int
+    /// Zero when all entries are in the root directory.
+    public let leafDirectories: Int
+    /// True when the header says that tiles lie in the order of their ids.
+    public let isClustered: Bool
+  }
+
+  /// The file or folder, as the caller named it.
   public let path: String
-  /// Size of the file.
+  public let container: BundleFile.Kind
+  /// Size of the file, or of all tiles in a folder.
   public let fileBytes: Int
-  /// Bytes of an SQLite page.
-  public let pageBytes: Int
-  public let layout: BundleLayout
-  /// 1297105496 (`MPBX`) in a marked MBTiles file.
-  public let applicationID: Int
+  /// Bytes of an SQLite page; nil for other containers than MBTiles.
+  public private(set) var pageBytes: Int?
+  /// Nil for other containers than MBTiles.
+  public private(set) var layout: BundleLayout?
+  /// 1297105496 (`MPBX`) in a marked MBTiles file; nil for other containers.
+  public private(set) var applicationID: Int?
+  /// Nil for other containers than PMTiles.
+  public private(set) var archive: Archive?
+  /// `xyz` or `tms`: from where the rows in a folder's file names count; nil for other containers.
+  public private(set) var scheme: String?
   /// Name of the grid.
   public let tileMatrixSet: String
   /// CRS of the grid, as authority and code.
@@ -53,10 +69,70 @@ public struct BundleInspection: Hashable, Sendable, Codable {
 
   /// Reads through a bundle.
   ///
-  /// - Complexity: O(bytes): every stored blob is read once. For a flat table 8 bytes of memory are taken for each.
+  /// - Complexity: O(bytes): every stored blob is read once. For a flat table and a folder 8 bytes of memory are taken
+  ///   for each, for an archive 24 bytes for each entry of its directories.
   /// - Throws: ``BundleError``.
-  public init(_ reader: MBTilesReader) throws {
+  public init(_ bundle: any BundleReader) throws {
+    switch bundle {
+    case let reader as MBTilesReader: try self.init(reader)
+    case let reader as PMTilesReader: try self.init(reader)
+    default: try self.init(folder: bundle)
+    }
+  }
+
+  private init(_ reader: PMTilesReader) throws {
+    let survey = try PMTilesSurvey(reader)
     path = reader.path
+    container = .pmtiles
+    fileBytes = FileSystem.size(reader.path)
+    archive = Archive(
+      entries: Int(clamping: survey.counts.entries), leafDirectories: survey.leafDirectories,
+      isClustered: reader.archive.header.isClustered)
+    tileMatrixSet = reader.matrixSet.identifier
+    crs = reader.matrixSet.crs
+    metadata = reader.metadata.entries
+    tiles = Int(clamping: survey.counts.tiles)
+    levels = survey.levels.sorted { $0.key < $1.key }.compactMap { _, level in
+      level.hull.range.map { Level($0, tiles: Int(clamping: level.tiles), bytes: Int(clamping: level.bytes)) }
+    }
+    var found = Tally(countsDistinct: false)
+    for entry in survey.contents {
+      guard let tile = try? TileID(hilbertID: entry.firstID) else { continue }
+      try reader.withContent(entry, of: tile) { found.insert($0) }
+    }
+    distinctTiles = survey.contents.count
+    blobBytes = found.bytes
+    kinds = found.kinds
+  }
+
+  private init(folder reader: any BundleReader) throws {
+    var coverage = TileCoverage()
+    var bytes: [Int: Int] = [:]
+    var found = Tally(countsDistinct: true)
+    try reader.forEachTile { tile, data in
+      coverage.insert(tile)
+      bytes[tile.zoom, default: 0] += data.count
+      found.insert(data)
+    }
+    path = reader.path
+    container = .folder
+    fileBytes = found.bytes
+    scheme = (reader as? TileFolderReader).map { $0.isTMS ? "tms" : "xyz" }
+    tileMatrixSet = reader.matrixSet.identifier
+    crs = reader.matrixSet.crs
+    metadata = reader.metadata.entries
+    tiles = coverage.count
+    levels = coverage.levels.sorted { $0.key < $1.key }.map { zoom, level in
+      Level(level.range, tiles: level.count, bytes: bytes[zoom] ?? 0)
+    }
+    distinctTiles = found.distinct
+    blobBytes = found.bytes
+    kinds = found.kinds
+  }
+
+  private init(_ reader: MBTilesReader) throws {
+    path = reader.path
+    container = .mbtiles
     fileBytes = FileSystem.size(reader.path)
     pageBytes = try reader.pragma("page_size")
     applicationID = try reader.pragma("application_id")
@@ -65,12 +141,7 @@ public struct BundleInspection: Hashable, Sendable, Codable {
     crs = reader.matrixSet.crs
     metadata = reader.metadata.entries
     tiles = try reader.tileCount()
-    levels = try reader.levels().map { level in
-      Level(
-        zoom: level.range.zoom, tiles: level.tiles, bytes: level.bytes, minColumn: level.range.columns.lowerBound,
-        maxColumn: level.range.columns.upperBound, minRow: level.range.rows.lowerBound,
-        maxRow: level.range.rows.upperBound)
-    }
+    levels = try reader.levels().map { Level($0.range, tiles: $0.tiles, bytes: $0.bytes) }
     let hasSharedBlobs = layout == .mapAndImages
     var found = Tally(countsDistinct: !hasSharedBlobs)
     try reader.forEachBlob { found.insert($0) }
@@ -113,5 +184,13 @@ public struct BundleInspection: Hashable, Sendable, Codable {
           < (a.blobs, b.format?.rawValue ?? "~", b.width ?? 0, b.height ?? 0)
       }
     }
+  }
+}
+
+extension BundleInspection.Level {
+  fileprivate init(_ range: TileRange, tiles: Int, bytes: Int) {
+    self.init(
+      zoom: range.zoom, tiles: tiles, bytes: bytes, minColumn: range.columns.lowerBound,
+      maxColumn: range.columns.upperBound, minRow: range.rows.lowerBound, maxRow: range.rows.upperBound)
   }
 }

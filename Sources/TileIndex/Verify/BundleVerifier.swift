@@ -1,23 +1,24 @@
-/// Checks a bundle against MBTiles 1.3, rule by rule, and decodes every tile.
+/// Checks a bundle rule by rule, and decodes every tile: MBTiles against MBTiles 1.3, a PMTiles archive against PMTiles
+/// v3, a folder against what its readers rely on.
 ///
-/// 1. Check the file, its tables and metadata.
-/// 2. Walk all tiles once, in constant memory.
+/// 1. Check the file, its tables or directories, and the metadata.
+/// 2. Walk all tiles once, in constant memory (an archive takes 8 bytes for each entry of its directories).
 /// 3. Check the totals.
 public struct BundleVerifier {
   private let path: String
   private let matrixSet: TileMatrixSet?
   private let decode: TileDecoder
 
-  /// All rules in the order of the report.
-  public static var rules: [VerificationRule] { all.map { $0.rule } }
+  /// The rules for MBTiles, in the order of the report.
+  public static var rules: [VerificationRule] { rules(for: .mbtiles) }
 
-  private static var all: [any BundleRule.Type] {
-    [
-      DatabaseRule.self, MetadataTableRule.self, RequiredMetadataRule.self, TilesTableRule.self, TileRangeRule.self,
-      UniqueTileRule.self, OrphanRule.self, BlobFormatRule.self, DecodeRule.self, ZoomRule.self, BoundsRule.self,
-      CenterRule.self, DescriptiveMetadataRule.self, GridMarkRule.self, ApplicationIDRule.self, PlacesRule.self,
-      SideFileRule.self,
-    ]
+  /// The rules for a container, in the order of the report.
+  public static func rules(for container: BundleFile.Kind) -> [VerificationRule] {
+    switch container {
+    case .mbtiles: MBTilesCheck.rules
+    case .pmtiles: PMTilesCheck.rules
+    case .folder: TileFolderCheck.rules
+    }
   }
 
   /// - Parameters:
@@ -35,16 +36,30 @@ public struct BundleVerifier {
   /// - Complexity: O(bytes); every distinct blob is decoded once (beyond 65,536 of them, every time).
   /// - Throws: ``BundleError`` with `.notFound`, `.busy` or `.readFailed`, when the bundle cannot be checked at all.
   public func verify(progress: (Int) throws -> Void = { _ in }) throws -> VerificationReport {
-    let reader: MBTilesReader
+    let kind = BundleFile.kind(path)
+    let check: any ContainerCheck
     do {
-      reader = try MBTilesReader(path: path, matrixSet: matrixSet)
+      switch kind {
+      case .mbtiles:
+        check = MBTilesCheck(try MBTilesReader(path: path, matrixSet: matrixSet), decode: decode)
+      case .pmtiles:
+        check = try PMTilesCheck(PMTilesReader(path: path), decode: decode)
+      case .folder:
+        check = TileFolderCheck(try TileFolderReader(path: path, matrixSet: matrixSet), decode: decode)
+      case nil:
+        _ = try BundleFile.open(path)
+        throw BundleError(.malformed, path: path, "is not a bundle", remedy: "name a bundle")
+      }
     } catch let error as BundleError where error.code == .malformed {
-      return unopened(error, by: DatabaseRule.rule)
+      return unopened(error, by: Self.rules(for: kind ?? .mbtiles)[0])
     } catch let error as BundleError where error.code == .busy && SideFileRule.hasChanges(beside: path) {
       return unopened(error, by: SideFileRule.rule)
     }
-    let bundle = VerifiedBundle(reader: reader, decode: decode)
-    var checks = Self.all.map { Check(rule: $0.init(bundle), findings: Findings(rule: $0.rule)) }
+    return try run(check, progress)
+  }
+
+  private func run(_ container: any ContainerCheck, _ progress: (Int) throws -> Void) throws -> VerificationReport {
+    var checks = container.makeRules().map { Check(rule: $0, findings: Findings(rule: type(of: $0).rule)) }
     func each(_ body: (inout any BundleRule, inout Findings) throws -> Void) rethrows {
       for index in checks.indices { try checks[index].run(body) }
     }
@@ -52,21 +67,19 @@ public struct BundleVerifier {
     var tiles = 0
     do {
       try each { try $0.begin(&$1) }
-      try reader.forEachRow(ordered: true) { row in
-        let visited = VisitedTile(
-          row: row, tile: reader.tile(of: row), format: TileFormat(sniffing: row.data))
-        if let tile = visited.tile { coverage.insert(tile) }
+      try container.forEachTile(&coverage) { visited, count in
         try each { try $0.visit(visited, &$1) }
-        tiles += 1
-        if tiles % 256 == 0 { try progress(tiles) }
+        let before = tiles
+        tiles += count
+        if tiles / 256 > before / 256 { try progress(tiles) }
       }
       try each { try $0.end(coverage, &$1) }
     } catch let error as BundleError where error.code == .malformed {
-      // The database is damaged inside. The findings so far are still valid.
+      // The bundle is damaged inside. The findings so far are still valid.
       checks[0].findings.error("\(error.message)", remedy: error.remedy ?? "make or copy the bundle again")
     }
     return VerificationReport(
-      path: path, tileMatrixSet: reader.matrixSet.identifier, tiles: tiles, findings: checks.map(\.findings))
+      path: path, tileMatrixSet: container.matrixSet.identifier, tiles: tiles, findings: checks.map(\.findings))
   }
 
   /// A rule and what it has found so far.
@@ -81,7 +94,56 @@ public struct BundleVerifier {
 
   private func unopened(_ error: BundleError, by rule: VerificationRule) -> VerificationReport {
     var findings = Findings(rule: rule)
-    findings.error(error.message, remedy: error.remedy ?? "check that it is an MBTiles bundle")
+    findings.error(error.message, remedy: error.remedy ?? "check that it is a bundle")
     return VerificationReport(path: path, tileMatrixSet: nil, tiles: 0, findings: [findings])
+  }
+}
+
+/// An opened bundle of one container: its rules, and how its tiles are walked.
+protocol ContainerCheck {
+  /// The first one reports what is damaged.
+  static var rules: [VerificationRule] { get }
+  var matrixSet: TileMatrixSet { get }
+  /// The rules, in the order of ``rules``.
+  func makeRules() -> [any BundleRule]
+  /// Passes every tile to the closure, with the number of tiles that have these bytes at consecutive places.
+  func forEachTile(_ coverage: inout TileCoverage, _ body: (VisitedTile, Int) throws -> Void) throws
+}
+
+/// MBTiles 1.3.
+struct MBTilesCheck: ContainerCheck {
+  private let reader: MBTilesReader
+  private let bundle: VerifiedBundle
+  var matrixSet: TileMatrixSet { reader.matrixSet }
+
+  static var rules: [VerificationRule] {
+    [
+      DatabaseRule.rule, MetadataTableRule.rule, RequiredMetadataRule.rule, TilesTableRule.rule, TileRangeRule.rule,
+      UniqueTileRule.rule, OrphanRule.rule, BlobFormatRule.rule, DecodeRule.rule, ZoomRule.rule, BoundsRule.rule,
+      CenterRule.rule, DescriptiveMetadataRule.rule, GridMarkRule.rule, ApplicationIDRule.rule, PlacesRule.rule,
+      SideFileRule.rule,
+    ]
+  }
+
+  init(_ reader: MBTilesReader, decode: @escaping TileDecoder) {
+    self.reader = reader
+    bundle = VerifiedBundle(reader, .mbtiles, decode: decode)
+  }
+
+  func makeRules() -> [any BundleRule] {
+    [
+      DatabaseRule(reader), MetadataTableRule(reader), RequiredMetadataRule(bundle), TilesTableRule(reader),
+      TileRangeRule(reader), UniqueTileRule(reader), OrphanRule(reader), BlobFormatRule(bundle), DecodeRule(bundle),
+      ZoomRule(bundle), BoundsRule(bundle), CenterRule(bundle), DescriptiveMetadataRule(bundle), GridMarkRule(reader),
+      ApplicationIDRule(reader), PlacesRule(reader), SideFileRule(reader),
+    ]
+  }
+
+  func forEachTile(_ coverage: inout TileCoverage, _ body: (VisitedTile, Int) throws -> Void) throws {
+    try reader.forEachRow(ordered: true) { row in
+      let tile = reader.tile(of: row)
+      if let tile { coverage.insert(tile) }
+      try body(VisitedTile(tile: tile, data: row.data, format: bundle.format(of: row.data), row: row), 1)
+    }
   }
 }

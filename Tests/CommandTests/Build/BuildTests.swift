@@ -185,6 +185,18 @@ import TileImage
     #expect(try catalog.contents() == whole)
   }
 
+  /// A region that fits into one pack is downloaded as it is: a pack would be a copy of it.
+  @Test func regionsWithinTheLimitHaveNoPackOfTheirOwn() throws {
+    let catalog = try BuiltCatalog.built()
+    #expect(try catalog.build("--max-bytes", "10MB").status == 0)
+    let catalogue = try catalog.catalogue()
+    #expect(catalogue.regions.allSatisfy { $0.packs.isEmpty && $0.bytes < 10_000_000 })
+    #expect(!catalog.names.contains { $0.contains(".p001.") })
+    try catalog.expectConsistent()
+    let found = try tilecut("packs", catalog.output, "--point", "15,45", "--region", "degrees")
+    #expect(found.stdout.contains("degrees-1.mbtiles") && found.stdout.contains("whole region"), "\(found)")
+  }
+
   /// The bundle, which takes long, is not built again because its packs failed.
   @Test func bundleIsKeptWhenItsPacksCannotBeBuilt() throws {
     let catalog = try BuiltCatalog()

@@ -3,12 +3,15 @@ struct BlobFormatRule: BundleRule {
   static let rule = VerificationRule(
     "blob-format", .must, "every tile's first bytes are those of the format in the metadata")
   private let stated: TileFormat?
+  /// A media type that MBTiles allows and nothing here decodes.
+  private let opaque: String?
   private var first: TileFormat?
 
-  init(_ bundle: VerifiedBundle) { stated = bundle.metadata.format }
+  init(_ bundle: VerifiedBundle) { (stated, opaque) = (bundle.metadata.format, bundle.opaqueFormat) }
 
   mutating func visit(_ tile: VisitedTile, _ findings: inout Findings) throws {
-    guard !tile.row.data.isEmpty else { return }
+    guard !tile.data.isEmpty else { return }
+    if let opaque { return checkOpaque(tile, opaque, &findings) }
     guard let format = tile.format else {
       findings.error(
         "the bytes are not PNG, JPEG, WebP or gzip", tile: tile.tile, remedy: "make the tile again, or delete its row")
@@ -24,5 +27,18 @@ struct BlobFormatRule: BundleRule {
         remedy: "make all tiles in one format")
     }
     if first == nil { first = format }
+  }
+
+  /// Bytes of an unknown format may be anything but an image of another one. A gzip stream may hold any format.
+  private func checkOpaque(_ tile: VisitedTile, _ format: String, _ findings: inout Findings) {
+    var found = tile.format.flatMap { $0 == .pbf ? nil : $0.rawValue }
+    // AV1 Image File Format 1.1, section 6: an ISO base media file, which begins with its type box.
+    if found == nil, format.hasSuffix("avif"), !(tile.data.count > 12 && tile.data[4..<8].elementsEqual("ftyp".utf8)) {
+      found = "no AVIF"
+    }
+    guard let found else { return }
+    findings.error(
+      "the bytes are \(found), the metadata say \(format)", tile: tile.tile,
+      remedy: "set format to what the tiles are, or make the tile again")
   }
 }

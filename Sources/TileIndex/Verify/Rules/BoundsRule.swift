@@ -7,10 +7,12 @@ struct BoundsRule: BundleRule {
   )
   private let metadata: StoredMetadata
   private let matrixSet: TileMatrixSet
+  private let container: BundleFile.Kind
 
   init(_ bundle: VerifiedBundle) {
     metadata = bundle.metadata
     matrixSet = bundle.matrixSet
+    container = bundle.container
   }
 
   mutating func end(_ coverage: TileCoverage, _ findings: inout Findings) throws {
@@ -33,8 +35,8 @@ struct BoundsRule: BundleRule {
       return
     }
     let limits = matrixSet.geographicBounds(ofCRSBounds: matrixSet.boundingBox)
-    // Differences below a ten-billionth of a degree are rounding.
-    let slack = 1e-10
+    // Differences below a ten-billionth of a degree are rounding; PMTiles has seven decimals.
+    let slack = container == .pmtiles ? 1e-7 : 1e-10
     if bounds.west < limits.west - slack || bounds.east > limits.east + slack || bounds.south < limits.south - slack
       || bounds.north > limits.north + slack
     {
@@ -69,7 +71,7 @@ struct BoundsRule: BundleRule {
     for (side, tiles, room) in sides {
       let distance = Self.rounded(abs(tiles))
       // At the deepest zooms the slack exceeds a tile.
-      if tiles >= max(1 - slack, 2 * slack) {
+      if tiles >= max(1 - slack, 2 * slack), container == .mbtiles {
         findings.error(
           "at zoom \(zoom) the bounds reach \(distance) tiles further \(side) than the tiles", remedy: remedy)
       } else if tiles > slack {
@@ -80,6 +82,9 @@ struct BoundsRule: BundleRule {
         if room >= -1e-6 {
           findings.warning(
             "\(message); other zooms have none there", remedy: "nothing, if the overviews are meant to show more")
+        } else if container != .mbtiles {
+          // Only MBTiles says that bounds are the maximum extent.
+          findings.warning(message, remedy: remedy)
         } else {
           findings.error(message, remedy: remedy)
         }
@@ -106,6 +111,10 @@ struct CenterRule: BundleRule {
       findings.error("center \"\(text)\" is not three numbers with commas", remedy: "write longitude,latitude,zoom")
       return
     }
+    guard text.utf8.count(where: { $0 == UInt8(ascii: ",") }) == 2 else {
+      findings.error("center \"\(text)\" has no zoom", remedy: "write longitude,latitude,zoom")
+      return
+    }
     if let bounds = metadata.bounds {
       let slack = 1e-6
       let isInside =
@@ -114,7 +123,7 @@ struct CenterRule: BundleRule {
       if !isInside { findings.error("center \"\(text)\" lies outside the bounds", remedy: "move it inside") }
     }
     if let zooms = coverage.zooms, !zooms.contains(center.zoom) {
-      findings.error(
+      findings.warning(
         "center's zoom \(center.zoom) has no tiles", remedy: "choose one of \(zooms.lowerBound) to \(zooms.upperBound)")
     }
   }
@@ -123,7 +132,8 @@ struct CenterRule: BundleRule {
 /// MBTiles 1.3, "Metadata": minzoom and maxzoom.
 struct ZoomRule: BundleRule {
   static let rule = VerificationRule(
-    "zooms", .should, "minzoom and maxzoom are the smallest and largest zoom with tiles")
+    "zooms", .should, "minzoom and maxzoom are the smallest and largest zoom with tiles, and no zoom between is missing"
+  )
   private let metadata: StoredMetadata
 
   init(_ bundle: VerifiedBundle) { metadata = bundle.metadata }
@@ -142,6 +152,10 @@ struct ZoomRule: BundleRule {
       } else if stated != real {
         findings.error("\(name) is \(metadata[name] ?? ""), but the tiles' is \(real)", remedy: remedy)
       }
+    }
+    // Viewers ask for every zoom between the two, and show nothing there.
+    for zoom in zooms where coverage.levels[zoom] == nil {
+      findings.error("zoom \(zoom) has no tiles, although zooms above and below it have", remedy: "make its tiles")
     }
   }
 }

@@ -1,10 +1,9 @@
 /// A rule being checked on one bundle. Each rule has its own file; very small ones share it with a related rule.
 ///
-/// ``begin(_:)`` checks the file, the tables and the metadata, ``visit(_:_:)`` every row in order (zoom, column, row),
+/// ``begin(_:)`` checks the file, the tables and the metadata, ``visit(_:_:)`` every tile in the order of its container,
 /// ``end(_:_:)`` the totals.
 protocol BundleRule {
   static var rule: VerificationRule { get }
-  init(_ bundle: VerifiedBundle)
   mutating func begin(_ findings: inout Findings) throws
   mutating func visit(_ tile: VisitedTile, _ findings: inout Findings) throws
   mutating func end(_ coverage: TileCoverage, _ findings: inout Findings) throws
@@ -20,25 +19,47 @@ extension BundleRule {
 /// tiles).
 public typealias TileDecoder = (UnsafeRawBufferPointer, TileFormat) throws -> (width: Int, height: Int)?
 
-/// The input of all rules.
+/// The input of the rules that hold for every container.
 struct VerifiedBundle {
-  let reader: MBTilesReader
+  let metadata: StoredMetadata
+  let matrixSet: TileMatrixSet
+  let container: BundleFile.Kind
   let decode: TileDecoder
+  /// The stated format, if it is one whose bytes are not known here.
+  let opaqueFormat: String?
 
-  var metadata: StoredMetadata { reader.metadata }
-  var matrixSet: TileMatrixSet { reader.matrixSet }
-  /// True for the bundles that MBTiles specifies.
-  var isMercator: Bool { matrixSet == .webMercatorQuad && reader.schema.tiles == MBTilesSchema.mercatorView }
+  init(_ reader: any BundleReader, _ container: BundleFile.Kind, decode: @escaping TileDecoder) {
+    metadata = reader.metadata
+    matrixSet = reader.matrixSet
+    self.container = container
+    self.decode = decode
+    opaqueFormat = metadata["format"].flatMap { word in
+      guard TileFormat(lenient: word) == nil else { return nil }
+      // The header of a PMTiles archive has a number, which the reader translates.
+      return TileFormat.isMediaType(word) || container == .pmtiles ? word : nil
+    }
+  }
+
+  /// The format that a tile's bytes have. Vector tiles need not be compressed outside MBTiles.
+  func format(of bytes: UnsafeRawBufferPointer) -> TileFormat? {
+    if let format = TileFormat(sniffing: bytes) { return format }
+    // The tag of a layer (Mapbox Vector Tile 2.1, section 4.1).
+    return container != .mbtiles && metadata.format == .pbf && bytes.first == 0x1a ? .pbf : nil
+  }
 }
 
-/// A row of the tiles, as rules see it.
+/// A tile, as rules see it.
 struct VisitedTile {
-  let row: MBTilesReader.Row
-  /// Nil when the row's address is not in the grid.
+  /// Nil when the address is not in the grid.
   let tile: TileID?
+  let data: UnsafeRawBufferPointer
   /// Detected from the bytes.
   let format: TileFormat?
+  /// The row of the table; nil outside MBTiles.
+  var row: MBTilesReader.Row?
+}
 
-  /// The row's address, for messages about rows without a tile.
-  var numbers: String { "zoom_level \(row.zoom), tile_column \(row.column), tile_row \(row.storedRow)" }
+extension MBTilesReader.Row {
+  /// The address, for messages about rows without a tile.
+  var numbers: String { "zoom_level \(zoom), tile_column \(column), tile_row \(storedRow)" }
 }

@@ -4,12 +4,12 @@ import Support
 struct DatabaseRule: BundleRule {
   static let rule = VerificationRule(
     "database", .must, "the file is a whole SQLite 3 database whose tiles need no extension")
-  private let bundle: VerifiedBundle
+  private let reader: MBTilesReader
 
-  init(_ bundle: VerifiedBundle) { self.bundle = bundle }
+  init(_ reader: MBTilesReader) { self.reader = reader }
 
   mutating func begin(_ findings: inout Findings) throws {
-    let connection = bundle.reader.connection
+    let connection = reader.connection
     // An unreadable page ends the check with an error, which is reported like its other findings.
     do {
       let check = try connection.prepare("PRAGMA integrity_check(\(Findings.keptMax + 1))")
@@ -22,14 +22,14 @@ struct DatabaseRule: BundleRule {
       findings.error("integrity_check: \(error)", remedy: "make or copy the bundle again")
     }
     // The index of places is SQLite's own FTS5, and only searching needs it.
-    let virtual = try bundle.reader.reading {
+    let virtual = try reader.reading {
       try connection.prepare(
         """
         SELECT name FROM sqlite_master WHERE type = 'table' AND sql LIKE 'CREATE VIRTUAL%' \
         AND NOT (name = '\(PlaceTables.index)' AND sql LIKE '% USING fts5(%')
         """)
     }
-    while try bundle.reader.reading({ try virtual.step() }) {
+    while try reader.reading({ try virtual.step() }) {
       findings.error(
         "the table \(virtual.text(0)) needs an SQLite extension", remedy: "drop it, readers may not have it")
     }
@@ -41,7 +41,7 @@ struct SideFileRule: BundleRule {
   static let rule = VerificationRule("side-files", .practice, "no -wal, -shm or -journal file is left over beside it")
   private let path: String
 
-  init(_ bundle: VerifiedBundle) { path = bundle.reader.path }
+  init(_ reader: MBTilesReader) { path = reader.path }
 
   /// True when a log or journal with changes exists.
   static func hasChanges(beside path: String) -> Bool {

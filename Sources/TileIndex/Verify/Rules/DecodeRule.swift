@@ -1,3 +1,5 @@
+import Support
+
 /// Every tile can be decoded, and all have one size.
 struct DecodeRule: BundleRule {
   static let rule = VerificationRule("decode", .must, "every tile decodes, is square and as large as the others")
@@ -16,11 +18,19 @@ struct DecodeRule: BundleRule {
   private var known: [UInt64: Verdict] = [:]
   private static let knownMax = 1 << 16
 
-  init(_ bundle: VerifiedBundle) { decode = bundle.decode }
+  private let opaqueFormat: String?
+
+  init(_ bundle: VerifiedBundle) { (decode, opaqueFormat) = (bundle.decode, bundle.opaqueFormat) }
+
+  mutating func end(_ coverage: TileCoverage, _ findings: inout Findings) throws {
+    guard let opaqueFormat, coverage.count > 0 else { return }
+    findings.warning(
+      "tiles of the format \(opaqueFormat) are not decoded here", remedy: "look at some of them in a viewer")
+  }
 
   mutating func visit(_ tile: VisitedTile, _ findings: inout Findings) throws {
-    guard let format = tile.format else { return }
-    switch verdict(tile.row.data, format) {
+    guard let format = tile.format, opaqueFormat == nil else { return }
+    switch verdict(tile.data, format) {
     case .sound: break
     case .broken(let reason):
       findings.error("the tile does not decode: \(reason)", tile: tile.tile, remedy: "make the tile again")
@@ -42,6 +52,8 @@ struct DecodeRule: BundleRule {
   }
 
   private mutating func verdict(_ data: UnsafeRawBufferPointer, _ format: TileFormat) -> Verdict {
+    // Outside MBTiles vector tiles may be stored as they are; there is no decoder for them.
+    if format == .pbf, !Gunzip.isGzip(data) { return .sound }
     let hash = ContentHash.hash(data)
     if let verdict = known[hash] { return verdict }
     let verdict: Verdict

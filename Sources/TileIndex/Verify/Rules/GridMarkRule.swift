@@ -2,12 +2,12 @@
 struct GridMarkRule: BundleRule {
   static let rule = VerificationRule(
     "grid-mark", .must, "a grid other than Web Mercator is named, and hidden from readers that know no other")
-  private let bundle: VerifiedBundle
+  private let bundle: MBTilesReader
 
-  init(_ bundle: VerifiedBundle) { self.bundle = bundle }
+  init(_ reader: MBTilesReader) { bundle = reader }
 
   mutating func begin(_ findings: inout Findings) throws {
-    let schema = bundle.reader.schema
+    let schema = bundle.schema
     guard bundle.matrixSet != .webMercatorQuad else {
       if schema.tiles != MBTilesSchema.mercatorView {
         findings.error(
@@ -38,24 +38,24 @@ struct GridMarkRule: BundleRule {
 /// MBTiles 1.3, "Database": the application id by which file(1) recognises the format.
 struct ApplicationIDRule: BundleRule {
   static let rule = VerificationRule(
-    "application-id", .should, "application_id is 0x4D504258 (MPBX), and 0 for other grids than Web Mercator")
-  private let bundle: VerifiedBundle
+    "application-id", .practice,
+    "application_id is 0x4D504258 (MPBX) or not set, and 0 for other grids than Web Mercator")
+  private let bundle: MBTilesReader
 
-  init(_ bundle: VerifiedBundle) { self.bundle = bundle }
+  init(_ reader: MBTilesReader) { bundle = reader }
 
   mutating func begin(_ findings: inout Findings) throws {
-    let id = try bundle.reader.pragma("application_id")
-    if !bundle.isMercator {
+    let id = try bundle.pragma("application_id")
+    // Only these are bundles as MBTiles specifies them.
+    let isMercator = bundle.matrixSet == .webMercatorQuad && bundle.schema.tiles == MBTilesSchema.mercatorView
+    if !isMercator {
       guard id != 0 else { return }
       findings.error(
         "application_id is \(id), but the grid is not that of MBTiles", remedy: "PRAGMA application_id = 0")
-    } else if id != MBTilesSchema.applicationID {
-      let remedy = "PRAGMA application_id = \(MBTilesSchema.applicationID)"
-      if id == 0 {
-        findings.warning("application_id is not set", remedy: remedy)
-      } else {
-        findings.error("application_id is \(id), another program's", remedy: remedy)
-      }
+    } else if id != MBTilesSchema.applicationID, id != 0 {
+      // MBTiles 1.3 says that it MAY be set, and few tools set it.
+      findings.warning(
+        "application_id is \(id), another program's", remedy: "PRAGMA application_id = \(MBTilesSchema.applicationID)")
     }
   }
 }

@@ -5,13 +5,13 @@ import Support
 struct MetadataTableRule: BundleRule {
   static let rule = VerificationRule(
     "metadata-table", .must, "metadata has exactly two text columns, name and value, in UTF-8, and no name twice")
-  private let bundle: VerifiedBundle
+  private let reader: MBTilesReader
 
-  init(_ bundle: VerifiedBundle) { self.bundle = bundle }
+  init(_ reader: MBTilesReader) { self.reader = reader }
 
   mutating func begin(_ findings: inout Findings) throws {
-    let connection = bundle.reader.connection
-    try bundle.reader.reading {
+    let connection = reader.connection
+    try reader.reading {
       let columns = try BundleSchema.columns(of: "metadata", connection)
       guard !columns.isEmpty else {
         findings.error(

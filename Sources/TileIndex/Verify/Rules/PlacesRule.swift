@@ -7,7 +7,7 @@ struct PlacesRule: BundleRule {
     "places", .practice, "places to look for have a name, lie on Earth and are indexed")
   private let reader: MBTilesReader
 
-  init(_ bundle: VerifiedBundle) { reader = bundle.reader }
+  init(_ reader: MBTilesReader) { self.reader = reader }
 
   mutating func begin(_ findings: inout Findings) throws {
     // Tables of this name with other columns belong to other software and are not checked.

@@ -15,7 +15,7 @@ struct RequiredMetadataRule: BundleRule {
         "the format of the tiles is not given", remedy: "add format to the metadata: png, jpg, webp or pbf")
       return
     }
-    if TileFormat(rawValue: word) == nil, !word.contains("/") {
+    if TileFormat(rawValue: word) == nil, !TileFormat.isMediaType(word) {
       let meant =
         TileFormat(lenient: word).map { "write \($0.rawValue)" } ?? "write png, jpg, webp, pbf or a media type"
       findings.error("\"\(word)\" is not a format that MBTiles knows", remedy: meant)

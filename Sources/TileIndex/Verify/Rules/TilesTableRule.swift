@@ -2,13 +2,13 @@
 struct TilesTableRule: BundleRule {
   static let rule = VerificationRule(
     "tiles-table", .must, "tiles have integer zoom_level, tile_column and tile_row and a blob tile_data")
-  private let bundle: VerifiedBundle
+  private let reader: MBTilesReader
 
-  init(_ bundle: VerifiedBundle) { self.bundle = bundle }
+  init(_ reader: MBTilesReader) { self.reader = reader }
 
   mutating func begin(_ findings: inout Findings) throws {
-    let table = bundle.reader.schema.tiles
-    let columns = try bundle.reader.reading { try BundleSchema.columns(of: table, bundle.reader.connection) }
+    let table = reader.schema.tiles
+    let columns = try reader.reading { try BundleSchema.columns(of: table, reader.connection) }
     for (column, words) in [
       ("zoom_level", ["INT"]), ("tile_column", ["INT"]), ("tile_row", ["INT"]), ("tile_data", ["BLOB"]),
     ] {
@@ -23,14 +23,15 @@ struct TilesTableRule: BundleRule {
   }
 
   mutating func visit(_ tile: VisitedTile, _ findings: inout Findings) throws {
-    if !tile.row.isInteger {
+    guard let row = tile.row else { return }
+    if !row.isInteger {
       findings.error(
-        "a row's numbers are not integers (\(tile.numbers))", remedy: "store them as integers, or delete the row")
+        "a row's numbers are not integers (\(row.numbers))", remedy: "store them as integers, or delete the row")
     }
-    if tile.row.data.isEmpty {
+    if row.data.isEmpty {
       findings.error(
         "the tile has no bytes", tile: tile.tile, remedy: "delete the row: a tile that is not there needs none")
-    } else if !tile.row.isBlob {
+    } else if !row.isBlob {
       findings.error("the tile's bytes are stored as text", tile: tile.tile, remedy: "store them as a blob")
     }
   }

@@ -3,13 +3,13 @@ import Support
 /// MBTiles 1.3, "Tiles": the unique index is a SHOULD; that no tile occurs twice is implied.
 struct UniqueTileRule: BundleRule {
   static let rule = VerificationRule("unique-tiles", .must, "no tile is there twice, by a unique index")
-  private let bundle: VerifiedBundle
+  private let reader: MBTilesReader
   private var previous: (zoom: Int, column: Int, row: Int)?
 
-  init(_ bundle: VerifiedBundle) { self.bundle = bundle }
+  init(_ reader: MBTilesReader) { self.reader = reader }
 
   mutating func begin(_ findings: inout Findings) throws {
-    let schema = bundle.reader.schema
+    let schema = reader.schema
     // The tables behind another view are unknown.
     guard schema.layout != .view, try !hasUniqueIndex(schema.keys) else { return }
     findings.warning(
@@ -18,15 +18,16 @@ struct UniqueTileRule: BundleRule {
   }
 
   mutating func visit(_ tile: VisitedTile, _ findings: inout Findings) throws {
-    let place = (zoom: tile.row.zoom, column: tile.row.column, row: tile.row.storedRow)
+    guard let row = tile.row else { return }
+    let place = (zoom: row.zoom, column: row.column, row: row.storedRow)
     defer { previous = place }
-    guard tile.row.isInteger, let previous, previous == place else { return }
-    findings.error("the tile is there twice (\(tile.numbers))", tile: tile.tile, remedy: "delete one of the rows")
+    guard row.isInteger, let previous, previous == place else { return }
+    findings.error("the tile is there twice (\(row.numbers))", tile: tile.tile, remedy: "delete one of the rows")
   }
 
   private func hasUniqueIndex(_ table: String) throws -> Bool {
-    try bundle.reader.reading {
-      let connection = bundle.reader.connection
+    try reader.reading {
+      let connection = reader.connection
       let indexes = try connection.prepare(
         "SELECT name FROM pragma_index_list('\(table)') WHERE \"unique\" AND NOT partial")
       let columns = try connection.prepare("SELECT lower(name) FROM pragma_index_info(?1)")
@@ -48,11 +49,11 @@ struct TileRangeRule: BundleRule {
     "tile-range", .must, "every tile lies in its grid: 0 <= column, row < 2^zoom in Web Mercator")
   private let matrixSet: TileMatrixSet
 
-  init(_ bundle: VerifiedBundle) { matrixSet = bundle.matrixSet }
+  init(_ reader: MBTilesReader) { matrixSet = reader.matrixSet }
 
   mutating func visit(_ tile: VisitedTile, _ findings: inout Findings) throws {
-    guard tile.tile == nil, tile.row.isInteger else { return }
+    guard tile.tile == nil, let row = tile.row, row.isInteger else { return }
     findings.error(
-      "\(tile.numbers) lies outside \(matrixSet.identifier)", remedy: "delete the row, no reader can show it")
+      "\(row.numbers) lies outside \(matrixSet.identifier)", remedy: "delete the row, no reader can show it")
   }
 }

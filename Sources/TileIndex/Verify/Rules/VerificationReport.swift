@@ -93,11 +93,11 @@ struct Findings {
 public struct VerificationRule: Hashable, Sendable, Codable {
   /// The authority of a rule.
   public enum Level: String, Sendable, Codable {
-    /// MBTiles 1.3 says MUST.
+    /// The container's specification (MBTiles 1.3, PMTiles v3) says MUST.
     case must
-    /// MBTiles 1.3 says SHOULD.
+    /// The container's specification says SHOULD.
     case should
-    /// Readers rely on it, although the specification does not require it.
+    /// Readers rely on it, although no specification requires it.
     case practice
   }
 

@@ -1,0 +1,31 @@
+import ArgumentParser
+import CommandSupport
+import TileIndex
+
+/// `tilecut convert`
+struct ConvertCommand: ParsableCommand {
+  static let configuration = CommandConfiguration(
+    commandName: "convert", abstract: "Writes a bundle in another container: MBTiles, PMTiles, or a folder.",
+    discussion: "Tiles, metadata and places stay as they are. The name of the output chooses the container.")
+
+  @Argument(help: ArgumentHelp("A bundle of any maker: MBTiles, PMTiles, or a folder.", valueName: "bundle"))
+  var bundle: String
+  @Argument(
+    help: ArgumentHelp(
+      "The bundle to write: .mbtiles, .pmtiles, or a folder with a slash at its end.", valueName: "output"))
+  var output: String
+  @Option(help: "How rows count in a folder: xyz from the north, tms from the south. (default: xyz)")
+  var scheme: TileScheme?
+  @Flag(help: "Replace the output if it exists.")
+  var force = false
+
+  func validate() throws { try requireFolder(output, for: scheme) }
+
+  func run() throws {
+    try OutputFile.protect([bundle], from: output)
+    try BundleFile.check(output: output, replacing: force)
+    let convert = BundleConvert(scheme: scheme ?? .xyz)
+    let summary = try stoppable { try convert.write(BundleFile.open(bundle), to: output, replacing: force) }
+    print(ExtractCommand.line(summary, output))
+  }
+}

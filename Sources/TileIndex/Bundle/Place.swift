@@ -1,0 +1,95 @@
+import Support
+
+/// A named place on a map. A bundle may hold a table of them (`PlaceTable`); the module Gazetteer searches it.
+public struct Place: Hashable, Sendable, Codable {
+  /// Not empty.
+  public var name: String
+  /// A word or two for people, such as `city`, `lake` or `peak`; empty when unknown.
+  public var kind: String
+  /// Degrees, from -180 to 180.
+  public var longitude: Double
+  /// Degrees, from -90 to 90.
+  public var latitude: Double
+  /// 0 to 1. Of two places with one name, the one that is more often meant has more.
+  public var importance: Double
+
+  public init(name: String, kind: String = "", longitude: Double, latitude: Double, importance: Double = 0) {
+    self.name = name
+    self.kind = kind
+    self.longitude = longitude
+    self.latitude = latitude
+    self.importance = importance
+  }
+
+  /// Why the place cannot be stored; nil when it can.
+  package var fault: String? {
+    if name.isEmpty { return "has no name" }
+    if name.utf8.contains(0) || kind.utf8.contains(0) { return "holds a NUL character" }
+    if name.utf8.count > Self.textBytesMax || kind.utf8.count > Self.textBytesMax {
+      return "has a name or kind of more than \(Self.textBytesMax) bytes"
+    }
+    if !(longitude >= -180 && longitude <= 180) { return "has the longitude \(longitude), outside -180 to 180" }
+    if !(latitude >= -90 && latitude <= 90) { return "has the latitude \(latitude), outside -90 to 90" }
+    if !(importance >= 0 && importance <= 1) { return "has the importance \(importance), outside 0 to 1" }
+    return nil
+  }
+
+  /// Longer names and kinds are refused.
+  static let textBytesMax = 1000
+
+  /// The order in which bundles store places: by falling importance, so that reading a few rows gives the most
+  /// important ones; then by all other members, so that equal sets of places give equal tables.
+  package static func precedes(_ a: Place, _ b: Place) -> Bool {
+    if a.importance != b.importance { return a.importance > b.importance }
+    if a.name != b.name { return a.name.unicodeScalars.lexicographicallyPrecedes(b.name.unicodeScalars) }
+    if a.kind != b.kind { return a.kind.unicodeScalars.lexicographicallyPrecedes(b.kind.unicodeScalars) }
+    return (a.longitude, a.latitude) < (b.longitude, b.latitude)
+  }
+}
+
+/// The places of a bundle as GeoJSON (RFC 7946): a FeatureCollection of points with name, kind and importance. A tile
+/// folder has it as a file, a PMTiles archive in its metadata.
+enum PlaceDocument {
+  /// The member of a PMTiles archive's metadata.
+  static let member = "places"
+  /// The file in a tile folder.
+  static let fileName = "places.geojson"
+
+  static func json(_ places: [Place]) -> JSONValue {
+    let features = places.map { place in
+      JSONValue.object([
+        .init("type", .string("Feature")),
+        .init(
+          "properties",
+          .object([
+            .init("name", .string(place.name)), .init("kind", .string(place.kind)),
+            .init("importance", .number(place.importance)),
+          ])),
+        .init(
+          "geometry",
+          .object([
+            .init("type", .string("Point")), .init("coordinates", .numbers(place.longitude, place.latitude)),
+          ])),
+      ])
+    }
+    return .object([.init("type", .string("FeatureCollection")), .init("features", .array(features))])
+  }
+
+  /// The valid places of a document; nil when it is none of ours.
+  static func places(_ json: JSONValue) -> [Place]? {
+    guard json["type"]?.string == "FeatureCollection", let features = json["features"]?.array else { return nil }
+    return features.compactMap { feature in
+      guard let name = feature["properties"]?["name"]?.string,
+        let position = feature["geometry"]?["coordinates"]?.array?.compactMap(number), position.count == 2
+      else { return nil }
+      let place = Place(
+        name: name, kind: feature["properties"]?["kind"]?.string ?? "", longitude: position[0], latitude: position[1],
+        importance: feature["properties"]?["importance"].flatMap(number) ?? 0)
+      return place.fault == nil ? place : nil
+    }
+  }
+
+  private static func number(_ value: JSONValue) -> Double? {
+    if case .number(let text) = value { Double(text) } else { nil }
+  }
+}

@@ -1,0 +1,109 @@
+import Support
+
+/// A bundle that is being written, in any container: ``BundleWriter`` (MBTiles), ``PMTilesWriter`` or
+/// ``TileFolderWriter``; ``BundleFile/create(_:matrixSet:format:replacing:scheme:)`` picks one by the output's name.
+///
+/// Until ``finish(_:)`` the target is absent or unchanged. A sink that is discarded, or released unfinished, removes
+/// its temporary files. Thread-safe; calls are serialised.
+package protocol TileSink: AnyObject, Sendable {
+  /// The target, as the caller named it.
+  var path: String { get }
+  var matrixSet: TileMatrixSet { get }
+  var format: TileFormat { get }
+  /// Tiles so far.
+  var tileCount: Int { get }
+
+  /// Adds a tile.
+  ///
+  /// - Throws: ``BundleError``: `.invalidContent` when the tile lies outside the grid or has another format; the sink
+  ///   remains usable. `.writeFailed` when the disk is full or failing: the temporary files are then gone. A tile that
+  ///   is put twice is refused here or, in a PMTiles archive, by ``finish(_:)``.
+  func put(_ tile: TileID, _ data: UnsafeRawBufferPointer) throws
+
+  /// Sets the places of the bundle and replaces those of an earlier call.
+  ///
+  /// - Throws: ``BundleError``: `.invalidContent`.
+  func write(places: [Place]) throws
+
+  /// Completes the bundle and publishes it. Afterwards the sink is closed.
+  ///
+  /// - Throws: ``BundleError``: `.invalidContent` for a bundle without tiles or with metadata that cannot be stored,
+  ///   `.exists` when the target has appeared meanwhile, `.writeFailed`. After an error the temporary files are gone
+  ///   and the target is unchanged.
+  func finish(_ metadata: SinkMetadata) throws -> BundleSummary
+
+  /// Discards the bundle and removes the temporary files. No effect after ``finish(_:)``.
+  func discard()
+}
+
+/// The metadata of a bundle to be written.
+package enum SinkMetadata {
+  /// Bounds are clipped to what tiles of every zoom cover; format and zooms are those of the tiles.
+  case composed(BundleMetadata)
+  /// The rows of another bundle, unchanged except for what the container requires.
+  case rows([StoredMetadata.Entry])
+
+  /// The rows for a finished set of tiles.
+  ///
+  /// - Throws: ``BundleError`` with `.invalidContent` when there are no tiles or a value may not be stored.
+  func rows(coverage: TileCoverage, of sink: any TileSink) throws -> [StoredMetadata.Entry] {
+    switch self {
+    case .composed(let metadata):
+      return try MetadataRows(
+        metadata, coverage: coverage, matrixSet: sink.matrixSet, format: sink.format, path: sink.path
+      ).rows.map { StoredMetadata.Entry(name: $0.name, value: $0.value) }
+    case .rows(let rows):
+      guard coverage.count > 0 else { throw Self.noTiles(sink.path) }
+      return rows
+    }
+  }
+
+  static func noTiles(_ path: String) -> BundleError {
+    BundleError(
+      .invalidContent, path: path, "not one tile was written, so there is no bundle",
+      remedy: "check that the source has visible pixels inside the bounds and zooms asked for")
+  }
+}
+
+extension TileSink {
+  /// Adds a tile.
+  package func put(_ tile: TileID, _ data: [UInt8]) throws { try data.withUnsafeBytes { try put(tile, $0) } }
+
+  /// Completes the bundle with metadata that follow from its tiles.
+  package func finish(_ metadata: BundleMetadata) throws -> BundleSummary { try finish(.composed(metadata)) }
+
+  /// Adds a tile of another bundle, as stored there.
+  ///
+  /// - Throws: ``BundleError``: `.malformed`, naming that bundle, when it has a tile twice or in another format than
+  ///   its first; write errors as ``put(_:_:)``.
+  func copy(_ tile: TileID, _ bytes: UnsafeRawBufferPointer, from bundle: any BundleReader) throws {
+    do {
+      try put(tile, bytes)
+    } catch let error as BundleError where error.code == .invalidContent {
+      guard TileFormat(sniffing: bytes) == format else {
+        throw BundleError(
+          .malformed, path: bundle.path, "tile \(tile) is not \(format.rawValue) like the first one",
+          remedy: "find all such tiles with: tilecut verify '\(bundle.path)'")
+      }
+      throw BundleError.repeated(tile, path: bundle.path)
+    }
+  }
+
+  /// Refuses a tile outside the grid or of another format.
+  func check(_ tile: TileID, _ data: UnsafeRawBufferPointer) throws {
+    guard matrixSet.contains(tile) else {
+      throw BundleError(.invalidContent, path: path, "tile \(tile) lies outside \(matrixSet.identifier)")
+    }
+    guard TileFormat(sniffing: data) == format else {
+      throw BundleError(.invalidContent, path: path, "the bytes of tile \(tile) are not \(format.rawValue)")
+    }
+  }
+
+  /// Refuses places that cannot be stored.
+  func check(_ places: [Place]) throws {
+    for (index, place) in places.enumerated() {
+      guard let fault = place.fault else { continue }
+      throw BundleError(.invalidContent, path: path, "place \(index + 1), \"\(place.name.prefix(40))\", \(fault)")
+    }
+  }
+}

@@ -1,0 +1,73 @@
+import Support
+
+/// How the rows in the file names of a tile folder count.
+public enum TileScheme: String, Sendable, CaseIterable, Codable {
+  /// From the north.
+  case xyz
+  /// From the south.
+  case tms
+}
+
+/// Writing bundles: the name of the output chooses the container.
+extension BundleFile {
+  /// The container that an output's name asks for: a folder for a name that ends with a slash, else by the extension.
+  ///
+  /// - Throws: ``BundleError`` with `.writeFailed` for the extension of something that is no bundle.
+  package static func kind(ofOutput path: String) throws -> Kind {
+    if path.hasSuffix("/") { return .folder }
+    let name = AtomicFile.split(path).name
+    guard let dot = name.lastIndex(of: ".") else { return .mbtiles }
+    let fileExtension = name[name.index(after: dot)...].lowercased()
+    if fileExtension == "pmtiles" { return .pmtiles }
+    guard !otherFormats.contains(fileExtension) else {
+      throw BundleError(
+        .writeFailed, path: path, "\".\(fileExtension)\" is not a container that is written here",
+        remedy: "name it .mbtiles or .pmtiles, or end the name with a slash for a folder")
+    }
+    return .mbtiles
+  }
+
+  /// A file of another format under such a name would mislead whoever opens it.
+  private static let otherFormats: Set<String> = [
+    "gpkg", "zip", "tar", "gz", "tgz", "7z", "tif", "tiff", "vrt", "png", "jpg", "jpeg", "webp", "json", "geojson",
+  ]
+
+  /// Checks whether a bundle could be written, as far as can be known without writing.
+  ///
+  /// - Throws: ``BundleError`` as ``create(_:matrixSet:format:replacing:scheme:)`` would.
+  package static func check(output path: String, replacing: Bool) throws {
+    if try kind(ofOutput: path) == .folder {
+      try OutputFolder.check(path, replacing: replacing)
+    } else {
+      try OutputFile.check(path, replacing: replacing)
+    }
+  }
+
+  /// Starts a bundle in the container that its name asks for.
+  ///
+  /// - Parameters:
+  ///   - path: the file to write, or the folder with a slash at its end; the folder above must exist.
+  ///   - format: the format of every tile.
+  ///   - replacing: replace an existing bundle when it is finished.
+  ///   - scheme: of the rows in a folder's file names.
+  /// - Throws: ``BundleError``: `.mismatch` for a grid that the container does not know, `.exists`, `.busy`,
+  ///   `.writeFailed`.
+  package static func create(
+    _ path: String, matrixSet: TileMatrixSet, format: TileFormat, replacing: Bool = false, scheme: TileScheme = .xyz
+  ) throws -> any TileSink {
+    switch try kind(ofOutput: path) {
+    case .mbtiles:
+      return try BundleWriter(path: path, matrixSet: matrixSet, format: format, replacing: replacing)
+    case .pmtiles:
+      guard matrixSet == .webMercatorQuad else {
+        throw BundleError(
+          .mismatch, path: path, "PMTiles knows Web Mercator only, and the grid is \(matrixSet.identifier)",
+          remedy: "write MBTiles or a folder")
+      }
+      return try PMTilesWriter(path: path, format: format, replacing: replacing)
+    case .folder:
+      return try TileFolderWriter(
+        path: path, matrixSet: matrixSet, format: format, replacing: replacing, scheme: scheme)
+    }
+  }
+}

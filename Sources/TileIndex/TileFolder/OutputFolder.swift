@@ -1,0 +1,114 @@
+import CSystemShim
+import Support
+
+#if canImport(Darwin)
+  import Darwin
+#elseif canImport(Musl)
+  import Musl
+#else
+  import Glibc
+#endif
+
+/// An output folder that is published atomically: it is filled under a hidden name beside its target, brought to the
+/// disk, and renamed. Where the target is to be replaced, the two exchange their names in one step (Linux), and the old
+/// one is removed.
+struct OutputFolder: Sendable {
+  private let target: String
+  private let replacing: Bool
+  private let folder: AtomicFile
+
+  /// The temporary folder, which the output is written into.
+  var path: String { folder.path }
+
+  /// - Throws: ``BundleError``: `.exists` when the target holds something that may not be replaced, `.writeFailed`.
+  init(target: String, replacing: Bool) throws {
+    try Self.check(target, replacing: replacing)
+    self.target = Self.trimmed(target)
+    self.replacing = replacing
+    do {
+      folder = try AtomicFile(folder: self.target)
+    } catch {
+      throw OutputFile.failure(error, target)
+    }
+  }
+
+  /// Publishes the finished folder under the target's name.
+  func commit() throws {
+    do {
+      try Self.synchronise(folder.path)
+      try Self.check(target, replacing: replacing)
+      try folder.publish { path, target in
+        if try Self.isFull(target), csystem_exchange(path, target) == 0 {
+          FileSystem.removeFolder(path)
+          return
+        }
+        // The system cannot exchange them: the target is missing for a moment.
+        if try Self.isFull(target) { FileSystem.removeFolder(target) }
+        try FileSystem.rename(path, replacing: target)
+      }
+    } catch {
+      throw OutputFile.failure(error, target)
+    }
+  }
+
+  /// Removes the temporary folder.
+  func remove() { folder.remove() }
+
+  /// Checks whether a folder could be written, as far as can be known without writing.
+  ///
+  /// An empty folder may always be filled. One with other things than a folder of tiles has is never replaced.
+  static func check(_ target: String, replacing: Bool) throws {
+    let path = trimmed(target)
+    guard !path.isEmpty, !path.utf8.contains(0) else {
+      throw BundleError(.writeFailed, path: target, "is not the name of a folder", remedy: "name the folder to write")
+    }
+    try OutputFile.checkFolder(above: path)
+    do {
+      guard let status = try FileSystem.status(path, followingLinks: false) else { return }
+      guard status.kind == .folder else {
+        throw BundleError(.writeFailed, path: target, "is not a folder", remedy: "choose another name")
+      }
+      guard try isFull(path) else { return }
+      guard replacing else { throw OutputFile.existing(target) }
+      var foreign: String?
+      try FileSystem.forEachName(in: path) { name in
+        let text = String(decoding: name, as: UTF8.self)
+        let isKnown = TileFileName.number(name) != nil || TileFolder.documents.contains(text)
+        if !isKnown, text != ".", text != ".." { foreign = text }
+        return foreign == nil
+      }
+      if let foreign {
+        throw BundleError(
+          .exists, path: target, "is not replaced: it also holds \(foreign), which no folder of tiles has",
+          remedy: "choose another name, or move it away")
+      }
+    } catch let error as FileSystem.SystemError {
+      throw OutputFile.writeFailed(target, error)
+    }
+  }
+
+  /// The name without slashes at its end.
+  private static func trimmed(_ path: String) -> String {
+    var path = path[...]
+    while path.count > 1, path.hasSuffix("/") { path = path.dropLast() }
+    return String(path)
+  }
+
+  /// True for a folder that is not empty.
+  private static func isFull(_ path: String) throws -> Bool {
+    var isFull = false
+    try FileSystem.forEachName(in: path) { name in
+      isFull = !name.elementsEqual(".".utf8) && !name.elementsEqual("..".utf8)
+      return !isFull
+    }
+    return isFull
+  }
+
+  /// One call for all files: syncing each would take a disk's time for each.
+  private static func synchronise(_ path: String) throws {
+    let descriptor = open(path, O_RDONLY | O_CLOEXEC)
+    guard descriptor >= 0 else { throw FileSystem.SystemError(number: errno) }
+    defer { close(descriptor) }
+    guard csystem_sync_file_system(descriptor) == 0 else { throw FileSystem.SystemError(number: errno) }
+  }
+}

@@ -1,0 +1,179 @@
+import Support
+import Synchronization
+
+/// Writes a folder of tile files, `zoom/column/row.extension`, with `metadata.json`, a TileJSON document and a page that
+/// shows the map.
+///
+/// Everything goes into a hidden folder beside the target, which ``finish(_:)`` publishes (``OutputFolder``).
+/// Thread-safe; calls are serialised.
+package final class TileFolderWriter: TileSink {
+  package let path: String
+  package let matrixSet: TileMatrixSet
+  package let format: TileFormat
+  private let scheme: TileScheme
+  private let folder: OutputFolder
+  private let state: Mutex<State>
+
+  private struct State {
+    var isOpen = true
+    var coverage = TileCoverage()
+    var bytes = 0
+    var places: [Place] = []
+  }
+
+  /// - Throws: ``BundleError``: `.exists`, `.writeFailed`.
+  package init(
+    path: String, matrixSet: TileMatrixSet, format: TileFormat, replacing: Bool = false, scheme: TileScheme = .xyz
+  ) throws {
+    self.path = path
+    self.matrixSet = matrixSet
+    self.format = format
+    self.scheme = scheme
+    folder = try OutputFolder(target: path, replacing: replacing)
+    state = Mutex(State())
+  }
+
+  deinit { discard() }
+
+  package var tileCount: Int { state.withLock { $0.coverage.count } }
+
+  package func put(_ tile: TileID, _ data: UnsafeRawBufferPointer) throws {
+    try check(tile, data)
+    try withState { state in
+      do {
+        try write(data, to: fileName(of: tile), of: tile)
+      } catch let error as FileSystem.SystemError where error.isExisting {
+        throw BundleError(.invalidContent, path: path, "tile \(tile) was put twice")
+      }
+      state.coverage.insert(tile)
+      state.bytes += data.count
+    }
+  }
+
+  package func write(places: [Place]) throws {
+    try check(places)
+    try withState { $0.places = places.sorted(by: Place.precedes) }
+  }
+
+  package func finish(_ metadata: SinkMetadata) throws -> BundleSummary {
+    defer { discard() }
+    return try withState { state in
+      let rows = try metadata.rows(coverage: state.coverage, of: self)
+      guard let zooms = state.coverage.zooms else { throw SinkMetadata.noTiles(path) }
+      let documents = TileFolderDocuments(
+        rows: StoredMetadata(rows), coverage: state.coverage, matrixSet: matrixSet, format: format, scheme: scheme)
+      var files = documents.files
+      if !state.places.isEmpty { files.append((PlaceDocument.fileName, PlaceDocument.json(state.places).bytes)) }
+      for (name, bytes) in files {
+        try bytes.withUnsafeBytes { try FileSystem.writeNew($0, to: "\(folder.path)/\(name)") }
+      }
+      try folder.commit()
+      let total = files.reduce(state.bytes) { $0 + $1.1.count }
+      return BundleSummary(
+        tiles: state.coverage.count, distinctTiles: state.coverage.count, bytes: total, minZoom: zooms.lowerBound,
+        maxZoom: zooms.upperBound)
+    }
+  }
+
+  package func discard() {
+    state.withLock { state in
+      state.isOpen = false
+      folder.remove()
+    }
+  }
+
+  private func fileName(of tile: TileID) -> String {
+    let height = matrixSet[tile.zoom].matrixHeight
+    let row = scheme == .tms ? MBTilesRow.flipped(tile.row, matrixHeight: height) : tile.row
+    return "\(row).\(format.fileExtension)"
+  }
+
+  private func write(_ data: UnsafeRawBufferPointer, to name: String, of tile: TileID) throws {
+    let zoom = "\(folder.path)/\(tile.zoom)"
+    let column = "\(zoom)/\(tile.column)"
+    do {
+      try FileSystem.writeNew(data, to: "\(column)/\(name)")
+    } catch let error as FileSystem.SystemError where error.isMissing {
+      for made in [zoom, column] {
+        do {
+          try FileSystem.makeFolder(made)
+        } catch let error as FileSystem.SystemError where error.isExisting {}
+      }
+      try FileSystem.writeNew(data, to: "\(column)/\(name)")
+    }
+  }
+
+  /// Runs a step. A failed write ends the writer; other errors leave it usable.
+  private func withState<T>(_ body: (inout State) throws -> T) throws -> T {
+    try state.withLock { state in
+      guard state.isOpen else {
+        throw BundleError(.writeFailed, path: path, "the bundle was already finished or discarded")
+      }
+      do {
+        return try body(&state)
+      } catch let error as FileSystem.SystemError {
+        state.isOpen = false
+        folder.remove()
+        throw OutputFile.failure(error, path)
+      }
+    }
+  }
+}
+
+/// The documents beside the tiles of a folder.
+struct TileFolderDocuments {
+  let rows: StoredMetadata
+  let coverage: TileCoverage
+  let matrixSet: TileMatrixSet
+  let format: TileFormat
+  let scheme: TileScheme
+
+  /// Names and contents.
+  var files: [(String, [UInt8])] {
+    var files = [(TileFolder.metadataName, metadata)]
+    // TileJSON has no other grid, and no map without a place on Earth.
+    if matrixSet == .webMercatorQuad, rows[FlatImage.metadataKey] == nil {
+      files.append((TileFolder.tileJSONName, tileJSON))
+    }
+    if format != .pbf { files.append((TileFolder.pageName, TileFolderPage(self).bytes)) }
+    return files
+  }
+
+  /// As mb-util writes it: all rows as strings, and the scheme.
+  private var metadata: [UInt8] {
+    let members = MetadataDocument.members(rows.entries.filter { $0.name != "scheme" })
+    return JSONValue.object(members + [.init("scheme", .string(scheme.rawValue))]).bytes
+  }
+
+  var bounds: BoundingBox { rows.bounds ?? coverage.bounds(in: matrixSet) ?? .world }
+
+  var center: BundleMetadata.Center {
+    rows.center
+      ?? BundleMetadata.Center(
+        longitude: bounds.centre.x, latitude: bounds.centre.y, zoom: coverage.zooms?.lowerBound ?? 0)
+  }
+
+  /// The name of a tile's file, relative to the folder.
+  var template: String { "{z}/{x}/{y}.\(format.fileExtension)" }
+
+  /// TileJSON 3.0.0. The tiles' URL is relative to the document.
+  private var tileJSON: [UInt8] {
+    let zooms = coverage.zooms ?? 0...0
+    var members: [JSONValue.Member] = [
+      .init("tilejson", .string("3.0.0")), .init("tiles", .array([.string(template)])),
+      .init("scheme", .string(scheme.rawValue)), .init("minzoom", .number(zooms.lowerBound)),
+      .init("maxzoom", .number(zooms.upperBound)),
+      .init("bounds", .numbers(bounds.west, bounds.south, bounds.east, bounds.north)),
+      .init("center", .numbers(center.longitude, center.latitude, Double(center.zoom))),
+    ]
+    for name in ["name", "description", "attribution"] {
+      if let value = rows[name] { members.append(.init(name, .string(value))) }
+    }
+    if let json = rows.json.flatMap({ try? JSONValue(parsing: Array($0.utf8), duplicates: .lastWins) }),
+      let layers = json["vector_layers"]
+    {
+      members.append(.init("vector_layers", layers))
+    }
+    return JSONValue.object(members).bytes
+  }
+}

@@ -1,0 +1,112 @@
+import Support
+
+/// A folder of tiles, which no specification describes: what readers of XYZ and TMS folders rely on.
+struct TileFolderCheck: ContainerCheck {
+  private let reader: TileFolderReader
+  private let bundle: VerifiedBundle
+  var matrixSet: TileMatrixSet { reader.matrixSet }
+
+  static var rules: [VerificationRule] {
+    [
+      FolderFilesRule.rule, FolderMetadataRule.rule, BlobFormatRule.rule, DecodeRule.rule, ZoomRule.rule,
+      BoundsRule.rule, CenterRule.rule, DescriptiveMetadataRule.rule,
+    ]
+  }
+
+  init(_ reader: TileFolderReader, decode: @escaping TileDecoder) {
+    self.reader = reader
+    bundle = VerifiedBundle(reader, .folder, decode: decode)
+  }
+
+  func makeRules() -> [any BundleRule] {
+    [
+      FolderFilesRule(reader: reader), FolderMetadataRule(reader: reader), BlobFormatRule(bundle), DecodeRule(bundle),
+      ZoomRule(bundle), BoundsRule(bundle), CenterRule(bundle), DescriptiveMetadataRule(bundle),
+    ]
+  }
+
+  func forEachTile(_ coverage: inout TileCoverage, _ body: (VisitedTile, Int) throws -> Void) throws {
+    // Taken out, because the closure below may not use the parameter while it is changed.
+    var found = coverage
+    try reader.forEachTile { tile, bytes in
+      found.insert(tile)
+      try body(VisitedTile(tile: tile, data: bytes, format: bundle.format(of: bytes)), 1)
+    }
+    coverage = found
+  }
+}
+
+/// The names in the folder.
+private struct FolderFilesRule: BundleRule {
+  static let rule = VerificationRule(
+    "files", .practice, "tiles are zoom/column/row.extension inside the grid, each in one file, and nothing else")
+  let reader: TileFolderReader
+
+  mutating func begin(_ findings: inout Findings) throws {
+    for zoom in try reader.folder.zoomFolders() {
+      guard reader.matrixSet.zooms.contains(zoom) else {
+        findings.error("the folder \(zoom) is no zoom of \(reader.matrixSet.identifier)", remedy: "remove it")
+        continue
+      }
+      try checkColumns(zoom, &findings)
+    }
+  }
+
+  private func checkColumns(_ zoom: Int, _ findings: inout Findings) throws {
+    let matrix = reader.matrixSet[zoom]
+    var columns: [Int] = []
+    var others: [String] = []
+    try FileSystem.forEachName(in: "\(reader.path)/\(zoom)") { name in
+      if let column = TileFileName.number(name), column < matrix.matrixWidth {
+        columns.append(column)
+      } else if !Self.isFolderItself(name) {
+        others.append("\(zoom)/\(String(decoding: name, as: UTF8.self))")
+      }
+      return true
+    }
+    for column in columns.sorted() {
+      var rows: [Int: Int] = [:]
+      try FileSystem.forEachName(in: "\(reader.path)/\(zoom)/\(column)") { name in
+        if let file = TileFileName(name), file.row < matrix.matrixHeight {
+          rows[file.row, default: 0] += 1
+        } else if !Self.isFolderItself(name) {
+          others.append("\(zoom)/\(column)/\(String(decoding: name, as: UTF8.self))")
+        }
+        return true
+      }
+      for (row, count) in rows.sorted(by: { $0.key < $1.key }) where count > 1 {
+        findings.error(
+          "there are \(count) files of the tile",
+          tile: TileID(unchecked: zoom, column, reader.fileRow(row, zoom: zoom)), remedy: "keep one of them")
+      }
+    }
+    for name in others.sorted() {
+      findings.warning("\(name) is no tile of \(reader.matrixSet.identifier)", remedy: "remove it")
+    }
+  }
+
+  private static func isFolderItself(_ name: UnsafeBufferPointer<UInt8>) -> Bool {
+    name.elementsEqual(".".utf8) || name.elementsEqual("..".utf8)
+  }
+}
+
+/// `metadata.json`, without which readers must guess.
+private struct FolderMetadataRule: BundleRule {
+  static let rule = VerificationRule(
+    "folder-metadata", .practice, "metadata.json names the tileset, its format and the direction of its rows")
+  let reader: TileFolderReader
+
+  mutating func begin(_ findings: inout Findings) throws {
+    for name in ["name", "format"] where reader.metadata[name]?.isEmpty ?? true {
+      findings.warning("\(name) is not given", remedy: "add it to \(TileFolder.metadataName)")
+    }
+    if !reader.statesScheme {
+      findings.warning(
+        "nothing says whether rows count from the north (xyz) or the south (tms)",
+        remedy: "add \"scheme\" to \(TileFolder.metadataName)")
+    }
+    if reader.metadata.format == .pbf, reader.metadata.json?.contains("\"vector_layers\"") != true {
+      findings.warning("vector tiles have no vector_layers", remedy: "add the layers and their fields as JSON")
+    }
+  }
+}

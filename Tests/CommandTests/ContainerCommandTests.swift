@@ -1,0 +1,106 @@
+import Foundation
+import TestSupport
+import Testing
+import TileIndex
+
+/// The name of an output chooses its container: `cut`, `extract`, `merge` and `convert`.
+@Suite(.ownThread) struct ContainerCommandTests {
+  let folder: TemporaryFolder
+  let raster: String
+
+  init() throws {
+    folder = try TemporaryFolder()
+    raster = try folder.writePlacedPicture()
+  }
+
+  /// The files that are not the raster's.
+  private var made: [String] { folder.names.filter { !$0.hasPrefix("placed.") } }
+
+  private func hash(_ name: String) throws -> TilesHash { try TilesHash.of(BundleFile.open(folder.file(name))) }
+
+  @Test func cutExtractMergeAndConvertWriteEveryContainer() throws {
+    let flat = folder.file("a.mbtiles")
+    #expect(try tilecut("cut", raster, "-o", flat, "--zoom", "0-3").status == 0)
+    let expected = try hash("a.mbtiles")
+    for (name, kind) in [("b.pmtiles", BundleFile.Kind.pmtiles), ("b/", .folder), ("b.mbtiles", .mbtiles)] {
+      let output = folder.file(name)
+      for words in [
+        ["cut", raster, "--zoom", "0-3", "-o", output], ["extract", flat, "-o", output], ["merge", flat, "-o", output],
+        ["convert", flat, output],
+      ] {
+        let run = try Command(built: "tilecut").run(words + ["--force"])
+        #expect(run.status == 0 && run.stdout.hasPrefix("\(output): 5 tiles, zoom 0-3, "), "\(run)")
+        #expect(BundleFile.kind(output) == kind)
+        #expect(try hash(name) == expected, "\(words)")
+        try expectValid(output)
+      }
+      expectRefusal(try tilecut("convert", flat, output), status: 73, naming: output)
+      let inspection = try tilecut("inspect", output)
+      #expect(inspection.status == 0 && inspection.stdout.contains("tiles      5, "), "\(inspection)")
+      let sheet = try tilecut("preview", output, "--contact-sheet", "-o", folder.file("sheet.png"), "--force")
+      #expect(sheet.status == 0, "\(sheet)")
+    }
+    #expect(made == ["a.mbtiles", "b", "b.mbtiles", "b.pmtiles", "sheet.png"])
+  }
+
+  @Test func archivesAndFoldersDoNotDependOnThreads() throws {
+    for name in ["a.pmtiles", "b.pmtiles"] {
+      let threads = name == "a.pmtiles" ? "1" : "3"
+      #expect(
+        try tilecut("cut", raster, "-o", folder.file(name), "--zoom", "0-5", "--threads", threads).status == 0)
+    }
+    #expect(try folder.bytes("a.pmtiles") == folder.bytes("b.pmtiles"))
+  }
+
+  @Test func rowsOfFoldersMayCountFromTheSouth() throws {
+    let output = folder.file("tms/")
+    #expect(try tilecut("cut", raster, "-o", output, "--zoom", "3", "--scheme", "tms").status == 0)
+    #expect(FileManager.default.fileExists(atPath: output + "3/4/5.png"))
+    expectRefusal(try tilecut("cut", raster, "-o", folder.file("x.pmtiles"), "--scheme", "tms"), status: 64)
+  }
+
+  /// A container that is not written here is not imitated.
+  @Test(arguments: ["x.zip", "x.tif", "x.tar.gz"]) func otherExtensionsAreRefused(name: String) throws {
+    expectRefusal(try tilecut("cut", raster, "-o", folder.file(name)), status: 74, naming: name, ".pmtiles")
+    expectRefusal(
+      try tilecut("cut", raster, "-o", folder.file("x.pmtiles"), "--matrix", "WorldCRS84Quad"), status: 65,
+      naming: "Web Mercator")
+    #expect(made == [])
+  }
+
+  /// `kill -9`, and a signal: neither a file nor a folder is left, or the next run removes it.
+  @Test(arguments: ["out.pmtiles", "out/"], [SIGKILL, SIGTERM]) func stoppedCutsLeaveNothing(
+    name: String, signal: Int32
+  ) throws {
+    let large = ProjectFiles.path("sample-regions/rocky-mountain-np/rocky-mountain-np-rgb.tif")
+    let output = folder.file(name)
+    let cut = try Command(built: "tilecut").start(["cut", large, "-o", output, "--zoom", "0-17", "--threads", "1"])
+    let began = cut.wait(timeout: 60) {
+      made.contains {
+        FileManager.default.contents(atPath: folder.file($0))?.isEmpty == false || $0.hasSuffix("partial")
+      }
+    }
+    #expect(began)
+    cut.send(signal)
+    _ = cut.wait(timeout: 20)
+    if signal == SIGTERM { #expect(made == []) } else { #expect(made.count == 1 && made[0].hasPrefix(".out")) }
+    #expect(try tilecut("cut", raster, "-o", output, "--zoom", "0").status == 0)
+    #expect(made == [name == "out/" ? "out" : name])
+    try expectValid(output)
+  }
+
+  @Test func metadataAreReadAndChanged() throws {
+    let bundle = folder.file("a.mbtiles")
+    #expect(try tilecut("cut", raster, "-o", bundle, "--zoom", "0-3").status == 0)
+    #expect(try tilecut("metadata", "get", bundle, "maxzoom").stdout == "3\n")
+    #expect(try tilecut("metadata", "set", bundle, "attribution", "us and them").status == 0)
+    #expect(try tilecut("metadata", "set", bundle, "bounds", "-170.5,-20,19,48").status == 0)
+    #expect(try tilecut("metadata", "get", bundle, "attribution").stdout == "us and them\n")
+    #expect(try tilecut("metadata", "get", bundle).stdout.contains("bounds: -170.5,-20,19,48\n"))
+    #expect(try tilecut("metadata", "set", bundle, "attribution").status == 0)
+    expectRefusal(try tilecut("metadata", "get", bundle, "attribution"), status: 66, naming: "attribution")
+    expectRefusal(try tilecut("metadata", "set", bundle, "type", "map"), status: 65, naming: "baselayer")
+    expectRefusal(try tilecut("metadata", "set", bundle, "x", "a", "b"), status: 64)
+    #expect(made == ["a.mbtiles"])
+  }
+}

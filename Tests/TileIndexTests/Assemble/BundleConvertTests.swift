@@ -1,0 +1,105 @@
+import Foundation
+import TestSupport
+import Testing
+
+@testable import TileIndex
+
+/// Conversions between containers lose nothing.
+@Suite(.ownThread) struct BundleConvertTests {
+  let folder: TemporaryFolder
+  init() throws { folder = try TemporaryFolder() }
+
+  @discardableResult
+  func convert(_ from: String, _ to: String, scheme: TileScheme = .xyz) throws -> any BundleReader {
+    try BundleConvert(scheme: scheme).write(BundleFile.open(from), to: folder.file(to), replacing: true)
+    return try BundleFile.open(folder.file(to))
+  }
+
+  static let places = [
+    Place(name: "Ünter \"x\"", kind: "city", longitude: 10.123456789, latitude: 50, importance: 0.75),
+    Place(name: "b", longitude: -179.5, latitude: -3),
+  ]
+
+  /// MBTiles to PMTiles to a folder to MBTiles, in both directions of rows.
+  @Test(arguments: [TileFormat.png, .pbf], TileScheme.allCases)
+  func roundTripsKeepTilesMetadataAndPlaces(format: TileFormat, scheme: TileScheme) throws {
+    let path = try folder.writeBundle(
+      "a.mbtiles", format, zooms: 0...3,
+      metadata: BundleMetadata(
+        name: "Ä", description: "two\nlines", attribution: "© us", version: "7",
+        bounds: BoundingBox(west: -10.123456789, south: -20, east: 30.1, north: 40.000000001),
+        json: format == .pbf ? #"{"vector_layers":[{"id":"a","fields":{}}],"tilestats":{"layerCount":1}}"# : nil,
+        extra: ["edition": "2", "number": "1e3", "list": "[1, 2]", "true": "true"]), places: Self.places)
+    let first = try MBTilesReader(path: path)
+    var reader: any BundleReader = first
+    for name in ["b.pmtiles", "c/", "d.mbtiles"] {
+      reader = try convert(reader.path, name, scheme: scheme)
+      #expect(try TilesHash.of(reader) == TilesHash.of(first), "\(name)")
+      #expect(
+        Dictionary(grouping: reader.metadata.entries, by: \.name)
+          == Dictionary(grouping: first.metadata.entries, by: \.name))
+      #expect(try reader.places() == first.places(), "\(name)")
+      let report = try BundleVerifier(path: reader.path) { _, _ in nil }.verify()
+      #expect(report.outcomes.flatMap(\.findings).filter { $0.rule != "decode" }.isEmpty, "\(name)")
+    }
+    #expect(reader.metadata.entries == first.metadata.entries)
+  }
+
+  /// Bundles of other grids, whose rows and grid's name a folder keeps.
+  @Test func otherGridsGoThroughFolders() throws {
+    let grid = try TileMatrixSet(
+      identifier: "Degrees", uri: "urn:test:degrees", tileEdges: [8, 2, 0.5], tileSizes: [96])
+    for (name, set) in [("crs84", TileMatrixSet.worldCRS84Quad), ("own", grid)] {
+      let writer = try BundleWriter(path: folder.file("\(name).mbtiles"), matrixSet: set, format: .png)
+      for zoom in 0...2 { try writer.put(TileID(unchecked: zoom, 1, 1), blob(UInt8(zoom))) }
+      _ = try writer.finish(BundleMetadata(name: name))
+      let first = try BundleFile.open(folder.file("\(name).mbtiles"))
+      let tiles = try convert(first.path, "\(name)/", scheme: .tms)
+      let back = try convert(tiles.path, "\(name)-back.mbtiles")
+      #expect(tiles.matrixSet == set && back.matrixSet == set)
+      #expect(try TilesHash.of(back) == TilesHash.of(first))
+      #expect(back.metadata == first.metadata)
+      let error = #expect(throws: BundleError.self) { try convert(first.path, "\(name).pmtiles") }
+      #expect(error?.code == .mismatch)
+    }
+  }
+
+  /// A bundle without name and format gets what its container requires.
+  @Test func requiredRowsAreAdded() throws {
+    try Database(folder.file("bare.mbtiles")).run(ForeignBundle.withoutRowid)
+    let reader = try convert(folder.file("bare.mbtiles"), "full.mbtiles")
+    #expect(reader.metadata.name == "bare" && reader.metadata["format"] == "png")
+    #expect(try TilesHash.of(reader) == TilesHash.of(MBTilesReader(path: folder.file("bare.mbtiles"))))
+  }
+
+  /// Bundles of other makers convert there and back, or are refused with a reason and leave nothing.
+  @Test(
+    .enabled(if: TestData.isPresent, Comment(rawValue: TestData.skipMessage)),
+    arguments: [
+      ("byte.mbtiles", true), ("byte_jpeg.mbtiles", true), ("byte_jpg.pmtiles", true), ("byte_png.pmtiles", true),
+      ("byte_webp.pmtiles", true), ("geography-class-png.mbtiles", true), ("geography-class-webp.mbtiles", true),
+      ("globe.mbtiles", true), ("plain_1.mbtiles", true), ("small_world_jpg.pmtiles", true),
+      ("test_fixture_1.pmtiles", true), ("world_cities.mbtiles", true), ("world_l1.mbtiles", true),
+      ("world_l1_webp.mbtiles", true), ("corrupt.mbtiles", false), ("invalid-tile-format.mbtiles", false),
+      ("invalid.mbtiles", false), ("invalid.pmtiles", false), ("invalid_v4.pmtiles", false),
+      ("with spaces.mbtiles", false),
+    ])
+  func bundlesOfOtherMakersConvertOrAreRefused(name: String, converts: Bool) throws {
+    let path = TestData.url("maps/tilesets/\(name)").path
+    for target in ["x.mbtiles", "x.pmtiles", "x/"] {
+      do {
+        let copy = try convert(path, target)
+        #expect(converts, "\(target)")
+        let first = try BundleFile.open(path)
+        #expect(try TilesHash.of(copy) == TilesHash.of(first), "\(target)")
+        #expect(copy.metadata.name == first.metadata.name || first.metadata.name?.isEmpty ?? true)
+        for name in ["attribution", "description", "json", "version"] where first.metadata[name] != nil {
+          #expect(copy.metadata[name] == first.metadata[name], "\(target) \(name)")
+        }
+      } catch let error as BundleError {
+        #expect(!converts && error.code == .malformed && error.remedy != nil, "\(error)")
+        #expect(folder.names == [])
+      }
+    }
+  }
+}

@@ -1,0 +1,72 @@
+import Foundation
+import TestSupport
+import Testing
+
+@testable import TileIndex
+
+@Suite(.ownThread) struct MetadataEditTests {
+  let folder: TemporaryFolder
+  init() throws { folder = try TemporaryFolder() }
+
+  func bundle(_ name: String) throws -> String {
+    let source = try folder.writeBundle("source.mbtiles", zooms: 0...2, places: BundleConvertTests.places)
+    if name != "source.mbtiles" { try BundleConvert().write(BundleFile.open(source), to: folder.file(name)) }
+    return folder.file(name)
+  }
+
+  @Test(arguments: ["source.mbtiles", "a.pmtiles", "a/"]) func rowsAreSetAndRemoved(name: String) throws {
+    let path = try bundle(name)
+    let before = try BundleFile.open(path)
+    let tiles = try TilesHash.of(before)
+    for (row, value) in [
+      ("attribution", "© ä \"us\""), ("attribution", "them"), ("edition", "2"), ("bounds", "-10.5,-20,30,40.123456789"),
+      ("center", "0,1.5,2"), ("version", "3"), ("type", "overlay"),
+    ] {
+      try MetadataEdit(name: row, value: value).apply(to: path)
+      #expect(try BundleFile.open(path).metadata[row] == value, "\(row)")
+    }
+    try MetadataEdit(name: "edition", value: nil).apply(to: path)
+    let after = try BundleFile.open(path)
+    #expect(after.metadata["edition"] == nil && after.metadata["name"] == before.metadata["name"])
+    #expect(try TilesHash.of(after) == tiles && after.places() == before.places())
+    let report = try BundleVerifier(path: path) { _, _ in nil }.verify()
+    #expect(report.isValid, "\(report.outcomes.flatMap(\.findings))")
+    #expect(!folder.names.contains { $0.hasSuffix(".partial") })
+    if let archive = (after as? PMTilesReader)?.archive {
+      #expect(archive.header.bounds.west == -10.5 && archive.header.center.zoom == 2)
+    }
+  }
+
+  @Test(
+    arguments: [
+      ("name", ""), ("name", nil), ("format", "jpg"), ("format", nil), ("format", "foo/bar/baz"), ("type", "layer"),
+      ("version", "1.2.3"), ("minzoom", "1"), ("maxzoom", "9"), ("bounds", "1,2,3"), ("bounds", "3,2,1,4"),
+      ("bounds", "-180,-90,180,90"), ("center", "0,0"), ("center", "200,0,1"), ("center", "0,0,7"), ("json", "[1]"),
+      ("json", "{"), ("tile_matrix_set", "x"), ("", "x"), ("a\0b", "x"), ("x", "a\0b"),
+    ] as [(String, String?)]) func valuesThatBreakARuleAreRefused(name: String, value: String?) throws
+  {
+    let path = try bundle("source.mbtiles")
+    let before = try folder.bytes("source.mbtiles")
+    let error = #expect(throws: BundleError.self) { try MetadataEdit(name: name, value: value).apply(to: path) }
+    #expect(error?.code == .invalidContent && error?.remedy != nil)
+    #expect(try folder.bytes("source.mbtiles") == before)
+  }
+
+  @Test func missingRowsCannotBeRemoved() throws {
+    let path = try bundle("source.mbtiles")
+    let error = #expect(throws: BundleError.self) { try MetadataEdit(name: "x", value: nil).apply(to: path) }
+    #expect(error?.code == .notFound)
+  }
+
+  /// A bundle of another maker, with a row twice and without a unique index.
+  @Test func bundlesOfOtherMakersAreChangedInPlace() throws {
+    let path = folder.file("a.mbtiles")
+    try Database(path).run(ForeignBundle.flat() + "INSERT INTO metadata VALUES ('name', 'again')")
+    try MetadataEdit(name: "name", value: "Mine").apply(to: path)
+    #expect(
+      try MBTilesReader(path: path).metadata.entries.filter { $0.name == "name" }.map(\.value) == ["Mine", "Mine"])
+    try Database(folder.file("b.mbtiles")).run(ForeignBundle.withoutRowid)
+    try MetadataEdit(name: "name", value: "Mine").apply(to: folder.file("b.mbtiles"))
+    #expect(try MBTilesReader(path: folder.file("b.mbtiles")).metadata["name"] == "Mine")
+  }
+}
