@@ -11,6 +11,9 @@ final class OrderedWork<Job, Result>: @unchecked Sendable {
   private var issued = 0
   private var accepted = 0
   private var isAccepting = false
+  /// Threads that have begun to work and have not finished.
+  private var working = 0
+  private var isOver = false
   private var results: [Int: Result] = [:]
   private var failure: (index: Int, error: any Error)?
   private let aheadMax: Int
@@ -27,22 +30,39 @@ final class OrderedWork<Job, Result>: @unchecked Sendable {
 
   /// Runs all jobs and returns when their results are accepted.
   ///
-  /// - Parameter makeWorker: called once on each thread; returns the function that runs that thread's jobs.
+  /// The calling thread works too, and it waits for work in progress, not for threads: a thread that the system has no
+  /// memory for never starts, and Foundation does not say so.
+  ///
+  /// - Parameters:
+  ///   - threads: how many work, with the calling one.
+  ///   - makeWorker: called once on each thread; returns the function that runs that thread's jobs.
   /// - Throws: the error of the earliest job that failed; no later result is accepted.
   func run(threads: Int, makeWorker: @escaping () throws -> (Job) throws -> Result) throws {
-    let done = DispatchGroup()
     nonisolated(unsafe) let makeWorker = makeWorker
-    for _ in 0..<threads {
-      done.enter()
-      let thread = Thread {
-        self.work(makeWorker)
-        done.leave()
-      }
+    for _ in 1..<max(threads, 1) {
+      let thread = Thread { self.takePart(makeWorker) }
       thread.stackSize = 4 << 20
       thread.start()
     }
-    done.wait()
+    takePart(makeWorker)
+    condition.lock()
+    while working > 0 { condition.wait() }
+    isOver = true
+    condition.unlock()
     if let failure { throw failure.error }
+  }
+
+  private func takePart(_ makeWorker: () throws -> (Job) throws -> Result) {
+    condition.lock()
+    let isLate = isOver
+    if !isLate { working += 1 }
+    condition.unlock()
+    guard !isLate else { return }
+    work(makeWorker)
+    condition.lock()
+    working -= 1
+    condition.broadcast()
+    condition.unlock()
   }
 
   private func work(_ makeWorker: () throws -> (Job) throws -> Result) {
