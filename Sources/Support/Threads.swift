@@ -40,13 +40,13 @@ package struct WorkerThread {
   /// Lets the thread run on its own.
   package func detach() { pthread_detach(thread) }
 
-  /// Runs a body on several threads at the same time and returns when all have ended.
+  /// Runs a body on several threads at the same time, the calling one among them, and returns when all have ended.
   ///
-  /// If the system allows fewer threads, those run the body; if it allows none, the calling thread does.
+  /// If the system allows fewer threads, those run the body.
   package static func run(count: Int, _ body: @escaping @Sendable () -> Void) {
     var threads: [WorkerThread] = []
-    while threads.count < count, let thread = start(body) { threads.append(thread) }
-    if threads.isEmpty { body() }
+    while threads.count + 1 < count, let thread = start(body) { threads.append(thread) }
+    body()
     for thread in threads { thread.join() }
   }
 }

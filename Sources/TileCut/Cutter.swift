@@ -60,6 +60,17 @@ public struct Cutter: Sendable {
   /// Problems that do not prevent a cut; each line names its file.
   public var warnings: [String] { sources.flatMap(\.warnings) }
 
+  /// Name and code of the coordinate reference system that ``CutOptions/crs`` gives; nil if it gives none.
+  public var givenCRS: String? { options.crs == nil ? nil : sources[0].georeference.crs.title }
+
+  /// For each source a line with its path, its size and the coordinate reference system that was taken for it.
+  public var sourceDescriptions: [String] {
+    sources.map { source in
+      let place = options.isFlat ? "nowhere on Earth" : source.georeference.crs.title
+      return "\(source.path): \(source.width) x \(source.height) pixels, \(place)"
+    }
+  }
+
   /// Steps 4 to 9: cuts into a new bundle, which appears at `path` only when it is complete.
   ///
   /// - Parameters:
@@ -164,9 +175,11 @@ public struct Cutter: Sendable {
     func edge(_ outline: Double, _ visible: Double) -> Double {
       abs(outline - visible) < matrix.cellSize ? outline : visible
     }
+    // Across the antimeridian the visible pixels reach both edges of the world, which says nothing of west and east.
+    let crosses = plan.outline.east > plan.matrixSet.boundingBox.east
     return BoundingBox(
-      west: edge(plan.outline.west, low.x), south: edge(plan.outline.south, low.y),
-      east: edge(plan.outline.east, high.x), north: edge(plan.outline.north, high.y))
+      west: crosses ? plan.outline.west : edge(plan.outline.west, low.x), south: edge(plan.outline.south, low.y),
+      east: crosses ? plan.outline.east : edge(plan.outline.east, high.x), north: edge(plan.outline.north, high.y))
   }
 }
 

@@ -15,7 +15,7 @@ extension BundleFile {
   /// - Throws: ``BundleError`` with `.writeFailed` for the extension of something that is no bundle.
   package static func kind(ofOutput path: String) throws -> Kind {
     if path.hasSuffix("/") { return .folder }
-    let name = AtomicFile.split(path).name
+    let name = FileSystem.split(path).name
     guard let dot = name.lastIndex(of: ".") else { return .mbtiles }
     let fileExtension = name[name.index(after: dot)...].lowercased()
     if fileExtension == "pmtiles" { return .pmtiles }

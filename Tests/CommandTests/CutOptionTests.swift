@@ -194,6 +194,7 @@ import TileIndex
     #expect(lines.first == "WebMercatorQuad, zoom 2-4" && lines.contains("  zoom 2: up to 1 tile"), "\(run)")
     let tiles = mercatorTiles(west: 10, south: 40, east: 20, north: 50, 2...4).count
     #expect(lines.contains("  in all up to \(tiles) tiles"), "\(run)")
+    #expect(lines.last == "\(picture): 64 x 64 pixels, WGS 84 (EPSG:4326)", "\(run)")
     #expect(folder.names == before)
     #expect(try folder.bytes("out.mbtiles") == Data("precious".utf8))
   }

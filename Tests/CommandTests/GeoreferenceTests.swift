@@ -1,3 +1,4 @@
+import Foundation
 import TestSupport
 import Testing
 
@@ -53,6 +54,85 @@ import Testing
     let picture = try folder.writePlacedPicture()
     let projection = try folder.write("placed.prj", "+proj=longlat +a=1737400 +b=1737400 +no_defs")
     expectRefusal(try tilecut("cut", picture, "-o", output), status: 65, naming: projection, "not of the Earth")
+  }
+
+  /// PROJ would take any CRS whose name resembles these.
+  @Test(arguments: [
+    ("foo", "EPSG:"), ("WGS 84", "EPSG:4326"), ("NAD27 / UTM zone 11N", "EPSG:26711"), ("4326", "EPSG:4326 (WGS 84)"),
+    ("Amersfoort", "EPSG:28992 (Amersfoort / RD New)"),
+  ])
+  func namesOfReferenceSystemsAreRefusedWithSuggestions(_ name: String, _ suggestion: String) throws {
+    let picture = try folder.writePicture("scan.png")
+    let run = try tilecut("cut", picture, "-o", output, "--crs", name, "--bounds", "4,52,5,53")
+    expectRefusal(run, status: 64, naming: "'\(name)'", "did you mean", suggestion)
+    #expect(folder.names == ["scan.png"])
+  }
+
+  @Test func crsTakenIsPrinted() throws {
+    let picture = try folder.writePicture("scan.png")
+    try folder.write("rd.prj", "EPSG:28992")
+    for crs in ["EPSG:28992", "urn:ogc:def:crs:EPSG::28992", folder.file("rd.prj")] {
+      let run = try tilecut("cut", picture, "-o", output, "--crs", crs, "--bounds", "4,52,5,53", "--force")
+      #expect(run.status == 0, "\(run)")
+      #expect(run.stderrLines.first == "tilecut: --crs is Amersfoort / RD New (EPSG:28992)", "\(run)")
+    }
+    expectRefusal(
+      try tilecut("cut", picture, "-o", output, "--crs", folder.file("none.prj"), "--bounds", "4,52,5,53", "--force"),
+      status: 66, naming: "none.prj")
+  }
+
+  @Test func missingDatabaseOfPROJIsNotBlamedOnTheReferenceSystem() throws {
+    let picture = try folder.writePicture("scan.png")
+    let empty = try TemporaryFolder()
+    let run = try Command(built: "tilecut").run(
+      ["cut", picture, "-o", output, "--crs", "EPSG:28992", "--bounds", "4,52,5,53"],
+      environment: ["PROJ_DATA": empty.url.path, "PROJ_LIB": empty.url.path])
+    expectRefusal(run, status: 71, naming: "PROJ", "proj-data")
+  }
+
+  /// Nobody writes to the pipe, so waiting for it would take forever.
+  @Test func pipesAreRefusedAtOnce() throws {
+    let pipe = folder.file("pipe.tif")
+    #expect(mkfifo(pipe, 0o600) == 0)
+    let run = try tilecut("cut", pipe, "-o", output, timeout: 20)
+    expectRefusal(run, status: 66, naming: pipe, "regular file")
+  }
+
+  // MARK: Across the antimeridian
+
+  @Test(arguments: [["--bounds", "170,-10,-170,20"], ["--bounds", "172,1,-172,9", "--zoom", "0-6"]])
+  func centreOfAMapAcrossTheAntimeridianLiesInIt(_ options: [String]) throws {
+    // The second box clips a map of the world, the first places a picture.
+    let picture = try folder.writePicture("world.png", width: 128, height: 64)
+    if options.count > 2 {
+      try folder.write("world.pgw", "2.8125\n0\n0\n-2.8125\n-178.59375\n88.59375\n")
+      try folder.write("world.prj", "EPSG:4326")
+    }
+    let run = try Command(built: "tilecut").run(["cut", picture, "-o", output] + options)
+    #expect(run.status == 0, "\(run)")
+    let centre = try #require(try SQLiteFile.metadata(output)["center"]).split(separator: ",").compactMap { Double($0) }
+    #expect(abs(abs(centre[0]) - 180) < 1e-6 && abs(centre[1] - 5) < 0.3, "\(centre)")
+    #expect(try SQLiteFile.metadata(output)["bounds"]?.hasPrefix("-180,") == true)
+    try expectValid(output)
+  }
+
+  @Test func centreOfABuiltRegionAcrossTheAntimeridianLiesInIt() throws {
+    _ = try folder.writePicture("world.png", width: 128, height: 64)
+    try folder.write("world.pgw", "2.8125\n0\n0\n-2.8125\n-178.59375\n88.59375\n")
+    try folder.write("world.prj", "EPSG:4326")
+    let manifest = try folder.write(
+      "regions.json",
+      """
+      {"version": 1, "categories": {"islands": {"zooms": [0, 5]}},
+       "regions": [{"id": "fiji", "category": "islands", "title": "Fiji", "sources": ["world.png"],
+                    "bounds": [172, -22, -176, -12], "edition": "1", "attribution": "none"}]}
+      """)
+    let run = try tilecut("build", manifest, "-o", folder.file("catalogue"))
+    #expect(run.status == 0, "\(run)")
+    let bundles = FileManager.default.enumerator(atPath: folder.file("catalogue"))?.compactMap { $0 as? String }
+    let bundle = try #require(bundles?.first { $0.hasSuffix("fiji.mbtiles") })
+    let centre = try SQLiteFile.metadata(folder.file("catalogue/\(bundle)"))["center"]
+    #expect(centre?.hasPrefix("178,") == true, "\(centre ?? "none")")
   }
 
   /// Unknown, empty, vertical, geocentric.

@@ -1,8 +1,9 @@
 import Foundation
 import TestSupport
 import Testing
-import TileCut
 import TileIndex
+
+@testable import TileCut
 
 @Suite("Placing rasters", .ownThread)
 struct RasterPlacementTests {
@@ -51,12 +52,117 @@ struct RasterPlacementTests {
     #expect(points.georeference.affine.f == 3_744_000 + 2.5 - 0.75)
   }
 
-  @Test("Control points alone do not place a raster, and the message says so")
+  @Test("Three ground control points place a raster; two, or points on a line, do not, and the message says so")
   func controlPoints() throws {
-    let ties = TIFFFixture.Value.double((0..<24).map { Double($0 * $0) })
-    let error = #expect(throws: CutError.self) { try open([33922: ties, 34735: Self.keys()]) }
-    #expect(error?.code == .noGeoreference && error?.message.contains("4 ground control points") == true)
-    #expect(error?.remedy?.contains("--bounds") == true)
+    func ties(_ points: [[Double]]) -> [Int: TIFFFixture.Value] {
+      [33922: .double(points.flatMap { [$0[0], $0[1], 0, $0[2], $0[3], 0] }), 34735: Self.keys()]
+    }
+    let corners: [[Double]] = [[0, 0, 440_000, 3_750_000], [20, 0, 440_200, 3_750_040], [0, 10, 440_030, 3_749_900]]
+    let affine = try open(ties(corners)).georeference.affine
+    let expected = Affine(a: 10, b: 3, c: 440_000, d: 2, e: -10, f: 3_750_000)
+    for pixel: SIMD2<Double> in [SIMD2(0, 0), SIMD2(20, 0), SIMD2(7, 9)] {
+      let away = affine(pixel) - expected(pixel)
+      #expect(abs(away.x) < 1e-6 && abs(away.y) < 1e-6, "\(affine)")
+    }
+    let two = #expect(throws: CutError.self) { try open(ties(Array(corners.prefix(2)))) }
+    #expect(two?.code == .noGeoreference && two?.message.contains("two ground control points") == true)
+    #expect(two?.remedy?.contains("--bounds") == true)
+    let line = (0..<5).map(Double.init).map { [$0, $0, 440_000 + $0, 3_750_000 - $0] }
+    let onLine = #expect(throws: CutError.self) { try open(ties(line)) }
+    #expect(onLine?.code == .noGeoreference && onLine?.message.contains("on a line") == true)
+  }
+
+  @Test("Control points that the polynomial misses by more than a pixel give a warning")
+  func inexactControlPoints() throws {
+    var points: [Double] = []
+    for i in 0..<9 {
+      let (x, y) = (Double(i % 3) * 10, Double(i / 3) * 5)
+      // The point in the middle lies 30 pixels away.
+      points += [x, y, 0, 440_000 + 60 * x + (i == 4 ? 1800 : 0), 3_750_000 - 50 * y, 0]
+    }
+    let source = try open([33922: .double(points), 34735: Self.keys()])
+    let warning = try #require(source.warnings.first)
+    #expect(warning.contains("order 2 misses its 9 ground control points") && warning.contains("gdalwarp -tps"))
+  }
+
+  // MARK: The file that GDAL keeps beside an image
+
+  private static let auxiliary = """
+    <PAMDataset>
+      <SRS dataAxisToSRSAxisMapping="1,2">PROJCS["WGS 84 / UTM zone 12N",GEOGCS["WGS 84",DATUM["WGS_1984",\
+    SPHEROID["WGS 84",6378137,298.257223563]],PRIMEM["Greenwich",0],UNIT["degree",0.0174532925199433]],\
+    PROJECTION["Transverse_Mercator"],PARAMETER["latitude_of_origin",0],PARAMETER["central_meridian",-111],\
+    PARAMETER["scale_factor",0.9996],PARAMETER["false_easting",500000],PARAMETER["false_northing",0],\
+    UNIT["metre",1],AUTHORITY["EPSG","32612"]]</SRS>
+      <GeoTransform>  4.5e+05,  2.0e+01, 1,  4.0e+06, 2, -2.0e+01</GeoTransform>
+      <PAMRasterBand band="1"><NoDataValue>5</NoDataValue>
+        <Metadata><MDI key="STATISTICS_MINIMUM">3</MDI><MDI key="STATISTICS_MAXIMUM">250.5</MDI></Metadata>
+      </PAMRasterBand>
+    </PAMDataset>
+    """
+
+  @Test("An .aux.xml file gives georeference, CRS, nodata value and statistics, and takes precedence, as in GDAL")
+  func auxiliaryFile() throws {
+    try folder.write("map.tif.aux.xml", Self.auxiliary)
+    let tags = [33550: Self.scale, 33922: Self.tie, 34735: Self.keys(), 42113: .text("7")]
+    for tags in [[:], tags] {
+      let source = try open(tags)
+      #expect(source.georeference.affine == Affine(a: 20, b: 1, c: 450_000, d: 2, e: -20, f: 4e6))
+      #expect(source.georeference.crs.title == "WGS 84 / UTM zone 12N (EPSG:32612)")
+      // The fixture's sample is 3x + 5y.
+      #expect(try source.words()[20] == 0 && source.words()[1] == grey(3))
+    }
+    let file = try #require(try AuxiliaryFile(beside: folder.file("map.tif")))
+    #expect(file.rangeByBand == [1: 3...250.5] && file.nodata == [5])
+  }
+
+  @Test("An .aux.xml file places a raster by control points; a damaged one is an error that names it")
+  func auxiliaryControlPoints() throws {
+    try folder.write(
+      "map.tif.aux.xml",
+      """
+      <PAMDataset><GCPList Projection="EPSG:32611">
+        <GCP Id="1" Pixel="0" Line="0" X="440000" Y="3750000"/><GCP Id="2" Pixel="20" Line="0" X="440200" Y="3750000"/>
+        <GCP Id="3" Pixel="0" Line="10" X="440000" Y="3749900"/></GCPList></PAMDataset>
+      """)
+    let source = try open([:])
+    #expect(source.georeference.crs.code == "EPSG:32611")
+    let place = source.georeference.place(ofPixel: SIMD2(10, 5))
+    #expect(abs(place.x - 440_100) < 1e-6 && abs(place.y - 3_749_950) < 1e-6)
+    try folder.write("map.tif.aux.xml", "<PAMDataset><GeoTransform>")
+    let error = #expect(throws: CutError.self) { try open([:]) }
+    #expect(error?.path == folder.file("map.tif.aux.xml") && error?.code == .noGeoreference)
+  }
+
+  // MARK: What the keys lack or contradict
+
+  @Test("Keys that contradict their EPSG code give a warning that names the difference")
+  func contradictions() throws {
+    func warnings(_ shorts: [(Int, Int)], _ doubles: [(Int, Double)] = []) throws -> [String] {
+      try open(keys(shorts, doubles: doubles)).warnings
+    }
+    #expect(
+      try warnings([(1024, 1), (3072, 32611)], [(3080, -117), (3081, 0), (3092, 0.9996), (3082, 500_000)]) == [])
+    let meridian = try warnings([(1024, 1), (3072, 32611)], [(3080, -111), (3082, 500_000)])
+    #expect(
+      meridian.first?.contains("contradict EPSG:32611") == true
+        && meridian.first?.contains("-111.0 instead of -117") == true)
+    let base = try warnings([(1024, 1), (2048, 4267), (3072, 32611)])
+    #expect(base.first?.contains("based on NAD27") == true)
+    let ellipsoid = try warnings([(1024, 2), (2048, 4326)], [(2057, 6_378_206.4), (2059, 294.978698)])
+    #expect(ellipsoid.first?.contains("their ellipsoid") == true)
+    // 49 grads, which some programs take for degrees.
+    let grads = try warnings([(1024, 1), (2048, 4807), (2054, 9105), (3072, 27563)], [(3081, 49)])
+    #expect(grads.first?.contains("may take for degrees") == true, "\(grads)")
+  }
+
+  @Test("A datum without a relation to WGS 84, and a missing grid, give a warning", arguments: [7001, 7022])
+  func unknownDatum(ellipsoid: Int) throws {
+    let tags = keys(
+      [(1024, 1), (2048, 32767), (2050, 32767), (2056, ellipsoid), (3072, 32767), (3074, 16011), (3076, 9001)])
+    let warnings = try open(tags).warnings
+    #expect(
+      warnings.contains { $0.contains("says nothing of how its datum lies") && $0.contains("--crs") }, "\(warnings)")
   }
 
   @Test("Without any georeference the message names the options that supply it")

@@ -56,6 +56,17 @@ import TileIndex
     #expect(try footprint(world).outline == TileMatrixSet.webMercatorQuad.boundingBox)
   }
 
+  /// Across the antimeridian the outline is a box on each side of it.
+  @Test func outlineAcrossTheAntimeridianHasTwoBoxes() throws {
+    let raster = SampleRaster("Fiji", "EPSG:4326", 40, 40, left: 170, top: 0, pixel: 0.5)
+    let outlines = try footprint(raster, .worldCRS84Quad).outlines
+    #expect(outlines.count == 2)
+    #expect(outlines[0] == BoundingBox(west: 170, south: -20, east: 180, north: 0))
+    #expect(outlines.last == BoundingBox(west: -180, south: -20, east: -170, north: 0))
+    let world = SampleRaster("the world from Greenwich", "EPSG:4326", 90, 45, left: 0, top: 90, pixel: 4)
+    #expect(try footprint(world, .worldCRS84Quad).outlines == [TileMatrixSet.worldCRS84Quad.boundingBox])
+  }
+
   /// Around a pole the footprint includes the pole, wherever it lies between the pixels.
   @Test(arguments: [0.0, 13_700, 26_000, 49_900])
   func polarMapCoversThePole(shift: Double) throws {

@@ -29,6 +29,8 @@ package struct ExitStatus: RawRepresentable, Hashable, Sendable {
   package static let unreadableInput = Self(rawValue: 66)
   package static let unavailable = Self(rawValue: 69)
   package static let internalError = Self(rawValue: 70)
+  /// The system lacks memory, or data that a library needs.
+  package static let systemError = Self(rawValue: 71)
   /// The output already exists, or the disk is full.
   package static let cannotCreate = Self(rawValue: 73)
   package static let outputFailed = Self(rawValue: 74)

@@ -60,7 +60,7 @@ struct CutCommand: ParsableCommand {
     parsing: .unconditional,
     help: ArgumentHelp("Value without data, for all bands or one each.", valueName: "V[,V...]"))
   var nodata: NumbersArgument?
-  @Option(help: ArgumentHelp("The sources' CRS: EPSG:n, WKT or PROJ string.", valueName: "crs"))
+  @Option(help: ArgumentHelp("The sources' CRS: EPSG:n, WKT, PROJ string or .prj file.", valueName: "crs"))
   var crs: String?
   @Option(
     parsing: .unconditional,
@@ -105,6 +105,7 @@ struct CutCommand: ParsableCommand {
     let folder = FileSystem.split(output).folder
     let cutter = try Cutter(options, resources: resources, scratchDirectory: folder)
     let warnings = cutter.warnings
+    if crs != nil, let taken = cutter.givenCRS { printError("tilecut: --crs is \(taken)") }
     for warning in warnings { printError("tilecut: warning: \(warning)") }
     if let version, Double(version)?.isFinite != true {
       printError(
@@ -112,6 +113,7 @@ struct CutCommand: ParsableCommand {
     }
     if dryRun {
       print(cutter.plan)
+      for line in cutter.sourceDescriptions { print(line) }
       return
     }
     // Until here no named file was written, so a signal may kill the process.
@@ -154,7 +156,7 @@ struct CutCommand: ParsableCommand {
       options.encoding = format == .png ? .png(PNGOptions()) : .jpeg(JPEGOptions(quality: quality ?? 85))
     }
     options.resampling = resampling ?? options.resampling
-    options.crs = crs ?? options.crs
+    options.crs = try crs.map(CutOptions.crsDefinition(ofOption:)) ?? options.crs
     options.nodata = nodata?.values ?? options.nodata
     options.scale = scale?.ends
     options.name = name ?? options.name

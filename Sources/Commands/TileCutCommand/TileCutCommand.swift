@@ -27,7 +27,8 @@ struct TileCutCommand: ParsableCommand {
     discussion: """
       Exit codes: 0 done; 1 verify found faults; 64 wrong usage; 65 an input is damaged, cannot be cut, or does not \
       fit another; \
-      66 an input cannot be read; 70 internal error; 73 the output exists already; 74 the output cannot be written; \
+      66 an input cannot be read; 70 internal error; 71 the system lacks memory or data of a library; \
+      73 the output exists already; 74 the output cannot be written; \
       75 a bundle is busy, try again; 129, 130 or 143 stopped by a signal.
       """,
     subcommands: [
@@ -58,6 +59,7 @@ struct TileCutCommand: ParsableCommand {
       case .unreadableSource: .unreadableInput
       case .badSource, .noGeoreference: .badInput
       case .unwritableOutput: .outputFailed
+      case .systemError: .systemError
       case .cancelled: .signal(SIGINT)
       default: .internalError
       }

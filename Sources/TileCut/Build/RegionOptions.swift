@@ -12,7 +12,7 @@ extension CutOptions {
     sources = settings.sources.map(manifest.resolved)
     matrixSet = settings.matrixSet
     if let zooms = settings.zooms { zoom = .levels(zooms) }
-    bounds = region.bounds ?? region.boundary?.bounds
+    bounds = region.bounds ?? region.boundsAcrossAntimeridian ?? region.boundary?.bounds
     boundary = region.boundary
     encoding =
       switch settings.format {

@@ -18,7 +18,8 @@ public struct CutPlan: Sendable {
   package let coverages: [Int: CandidateTiles]
   /// Rectangles of working-zoom pixels outside which nothing is drawn.
   package let clips: [PixelRect]?
-  /// The bounding box of the sources clipped to the bounds, in target CRS units.
+  /// The bounding box of the sources clipped to the bounds, in target CRS units. If they cross the antimeridian, it
+  /// reaches beyond the matrix set's eastern edge.
   package let outline: BoundingBox
 
   /// The number of candidate tiles in the stored zooms, an upper limit of the bundle's tiles.
@@ -46,18 +47,19 @@ public struct CutPlan: Sendable {
 
     let clipBoxes = try bounds.map { try Self.clipBoxes($0, matrixSet: matrixSet) }
     var boxes = footprints.flatMap(\.boxes)
-    var outlines = footprints.map(\.outline)
+    var outlines = footprints.flatMap(\.outlines)
     if let clipBoxes {
       boxes = boxes.flatMap { box in clipBoxes.compactMap { box.intersection($0) } }
       outlines = outlines.flatMap { outline in clipBoxes.compactMap { outline.intersection($0) } }
     }
     boxes = boxes.filter { $0.width > 0 && $0.height > 0 }
-    guard !boxes.isEmpty, let first = outlines.first else {
+    outlines = outlines.filter { $0.width > 0 && $0.height > 0 }
+    guard !boxes.isEmpty, !outlines.isEmpty else {
       throw CutError(
         .invalidOption, "the bounds and the sources have no ground in common",
         remedy: "choose bounds (west, south, east, north in degrees) within the sources")
     }
-    outline = outlines.dropFirst().reduce(first) { $0.union($1) }
+    outline = Self.outline(outlines, matrixSet: matrixSet)
     clips = clipBoxes?.map { Self.pixels(of: $0, matrix: matrixSet[working]) }
 
     let matrix = matrixSet[working]
@@ -115,6 +117,14 @@ public struct CutPlan: Sendable {
       }
       return levels
     }
+  }
+
+  private static func outline(_ outlines: [BoundingBox], matrixSet: TileMatrixSet) -> BoundingBox {
+    let sides = SourceFootprint.outlines(outlines, world: matrixSet.boundingBox, isGlobal: matrixSet.isGlobal)
+    guard sides.count == 2 else { return sides[0] }
+    return BoundingBox(
+      west: sides[0].west, south: min(sides[0].south, sides[1].south),
+      east: sides[1].east + matrixSet.boundingBox.width, north: max(sides[0].north, sides[1].north))
   }
 
   /// Checks the user's bounds. Everything that computes with them relies on this.

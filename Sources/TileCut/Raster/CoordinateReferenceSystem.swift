@@ -11,6 +11,8 @@ package struct CoordinateReferenceSystem: Hashable, Sendable {
   package let definition: String
   /// The name in the authority or the file, such as `WGS 84 / UTM zone 18N`.
   package let name: String
+  /// The authority's code, such as `EPSG:32618`; nil if the definition has none.
+  package let code: String?
   /// Whether coordinates are longitude and latitude, usually in degrees (see ``unitFactor``).
   package let isGeographic: Bool
   /// The name of the coordinates' unit: `degree`, `metre`, `US survey foot`.
@@ -31,48 +33,54 @@ package struct CoordinateReferenceSystem: Hashable, Sendable {
 
   /// WGS 84 / Pseudo-Mercator, in metres.
   package static let webMercator = CoordinateReferenceSystem(
-    definition: "EPSG:3857", name: "WGS 84 / Pseudo-Mercator", isGeographic: false, unit: "metre", unitFactor: 1,
-    isWebMercator: true, isWGS84LongLat: false)
+    definition: "EPSG:3857", name: "WGS 84 / Pseudo-Mercator", code: "EPSG:3857", isGeographic: false, unit: "metre",
+    unitFactor: 1, isWebMercator: true, isWGS84LongLat: false)
 
   /// WGS 84 longitude and latitude, in degrees.
   package static let wgs84LongLat = CoordinateReferenceSystem(
-    definition: "EPSG:4326", name: "WGS 84", isGeographic: true, unit: "degree", unitFactor: .pi / 180,
-    isWebMercator: false, isWGS84LongLat: true)
+    definition: "EPSG:4326", name: "WGS 84", code: "EPSG:4326", isGeographic: true, unit: "degree",
+    unitFactor: .pi / 180, isWebMercator: false, isWGS84LongLat: true)
 
   private init(
-    definition: String, name: String, isGeographic: Bool, unit: String, unitFactor: Double, isWebMercator: Bool,
-    isWGS84LongLat: Bool
+    definition: String, name: String, code: String?, isGeographic: Bool, unit: String, unitFactor: Double,
+    isWebMercator: Bool, isWGS84LongLat: Bool
   ) {
-    (self.definition, self.name, self.isGeographic, self.unit) = (definition, name, isGeographic, unit)
+    (self.definition, self.name, self.code) = (definition, name, code)
+    (self.isGeographic, self.unit) = (isGeographic, unit)
     (self.unitFactor, self.isWebMercator, self.isWGS84LongLat) = (unitFactor, isWebMercator, isWGS84LongLat)
   }
 
-  /// Creates a CRS from any text that PROJ understands.
+  /// Name and code for people: `WGS 84 / UTM zone 18N (EPSG:32618)`.
+  package var title: String { code.map { "\(name) (\($0))" } ?? name }
+
+  /// Creates a CRS from an exact definition. A name is refused, even if PROJ would find a CRS that resembles it.
   ///
   /// - Parameters:
   ///   - definition: `EPSG:3857`, `OGC:CRS84`, WKT 1 or 2, ESRI WKT (the text of a .prj file), PROJJSON or a PROJ
   ///     string.
   ///   - path: the file that holds the definition; nil if the user gave it as an option.
   /// - Throws: ``CutError``, `.noGeoreference` with a `path` and `.invalidOption` without one, if PROJ does not know
-  ///   the definition, or if it is not a horizontal CRS of the Earth.
+  ///   the definition, or if it is not a horizontal CRS of the Earth; `.systemError` if PROJ does not work at all.
   package init(definition: String, path: String? = nil) throws {
     let facts = try ParsedDefinition(text: definition, path: path)
     self.init(
-      definition: facts.definition, name: facts.name, isGeographic: facts.isGeographic, unit: facts.unit,
-      unitFactor: facts.unitFactor, isWebMercator: facts.isWebMercator, isWGS84LongLat: facts.isWGS84LongLat)
+      definition: facts.definition, name: facts.name, code: facts.code, isGeographic: facts.isGeographic,
+      unit: facts.unit, unitFactor: facts.unitFactor, isWebMercator: facts.isWebMercator,
+      isWGS84LongLat: facts.isWGS84LongLat)
   }
 }
 
 /// The properties of a CRS definition, determined once with PROJ.
 ///
 /// 1. Replace the aliases of Web Mercator that PROJ does not know or mistakes for another CRS.
-/// 2. Parse; refuse what PROJ does not know.
+/// 2. Refuse names with suggestions (``CRSText``). Parse; refuse what PROJ does not know.
 /// 3. Take the horizontal part; refuse local, vertical and geocentric systems.
 /// 4. Refuse CRSs of other planets.
 /// 5. Read name and unit, and recognise Web Mercator and WGS 84, which get one definition each.
 private struct ParsedDefinition {
   let definition: String
   let name: String
+  let code: String?
   let isGeographic: Bool
   let unit: String
   let unitFactor: Double
@@ -86,15 +94,25 @@ private struct ParsedDefinition {
     }
     let definition = Self.webMercatorAliases.contains(trimmed.uppercased()) ? "EPSG:3857" : trimmed
     let context = PROJContext()
+    guard CRSText.isExact(definition) else {
+      if let failure = context.failure() { throw failure }
+      throw Self.refusal(
+        path, "'\(Self.abridged(trimmed))' is no coordinate reference system",
+        suggestions: CRSText.suggestions(for: trimmed, in: context))
+    }
     guard let object = context.create(definition), proj_is_crs(object.pointer) != 0 else {
-      let words = context.takeComplaint().map { " (\($0))" } ?? ""
-      throw Self.refusal(path, "PROJ does not know the coordinate reference system '\(Self.abridged(trimmed))'\(words)")
+      let words = context.takeComplaint()
+      if let failure = context.failure(words) { throw failure }
+      throw Self.refusal(
+        path,
+        "PROJ does not know the coordinate reference system '\(Self.abridged(trimmed))'"
+          + (words.map { " (\($0))" } ?? ""))
     }
     let crs = try Self.horizontal(object, path: path)
     try Self.requireEarth(crs, path: path)
 
     name = crs.name.isEmpty || crs.name == "unknown" ? Self.abridged(definition) : crs.name
-    let unbound = Self.unbound(crs)
+    let unbound = crs.unbound
     isGeographic = unbound.type == PJ_TYPE_GEOGRAPHIC_2D_CRS || unbound.type == PJ_TYPE_GEOGRAPHIC_3D_CRS
     (unit, unitFactor) = Self.unit(of: unbound)
 
@@ -106,13 +124,14 @@ private struct ParsedDefinition {
       isWebMercator = Self.isWebMercator(crs)
     }
     if isWebMercator {
-      self.definition = "EPSG:3857"
+      (self.definition, code) = ("EPSG:3857", "EPSG:3857")
     } else if isWGS84LongLat {
       // For OGC:CRS84 PROJ chooses datum shifts that differ from EPSG:4326's by up to a metre; GDAL uses EPSG:4326.
-      self.definition = "EPSG:4326"
+      (self.definition, code) = ("EPSG:4326", "EPSG:4326")
     } else {
       // The stored definition must be that of the horizontal part.
       self.definition = object === crs ? definition : crs.wkt ?? definition
+      code = unbound.code
     }
   }
 
@@ -132,8 +151,9 @@ private struct ParsedDefinition {
     text.count <= 80 ? text : text.prefix(77) + "..."
   }
 
-  private static func refusal(_ path: String?, _ message: String) -> CutError {
-    let remedy = "give it as an authority code such as EPSG:4326, as WKT, or as a PROJ string"
+  private static func refusal(_ path: String?, _ message: String, suggestions: [String] = []) -> CutError {
+    let known = suggestions.isEmpty ? "" : "did you mean \(suggestions.joined(separator: " or "))? "
+    let remedy = known + "give it as an authority code such as EPSG:4326, as WKT, or as a PROJ string"
     return path == nil
       ? CutError(.invalidOption, message, remedy: remedy)
       : CutError(.noGeoreference, path: path, message, remedy: "\(remedy), with --crs")
@@ -149,7 +169,7 @@ private struct ParsedDefinition {
       }
       return try horizontal(part, path: path)
     case PJ_TYPE_BOUND_CRS:
-      _ = try horizontal(unbound(object), path: path)
+      _ = try horizontal(object.unbound, path: path)
       return object
     case PJ_TYPE_GEOGRAPHIC_2D_CRS, PJ_TYPE_GEOGRAPHIC_3D_CRS, PJ_TYPE_PROJECTED_CRS:
       return object
@@ -159,19 +179,10 @@ private struct ParsedDefinition {
     }
   }
 
-  /// The base CRS of a bound CRS, which carries its own datum shift.
-  private static func unbound(_ crs: PROJObject) -> PROJObject {
-    guard crs.type == PJ_TYPE_BOUND_CRS else { return crs }
-    return crs.context.own(proj_get_source_crs(crs.context.pointer, crs.pointer)) ?? crs
-  }
-
   /// PROJ transforms between planets without an error, since it assumes a null datum shift.
   private static func requireEarth(_ crs: PROJObject, path: String?) throws {
     let context = crs.context
-    var semiMajorMetres = 0.0
-    if let ellipsoid = context.own(proj_get_ellipsoid(context.pointer, unbound(crs).pointer)) {
-      _ = proj_ellipsoid_get_parameters(context.pointer, ellipsoid.pointer, &semiMajorMetres, nil, nil, nil)
-    }
+    let semiMajorMetres = crs.unbound.axes?.major ?? 0
     let body = proj_get_celestial_body_name(context.pointer, crs.pointer).map { String(cString: $0) }
     // All ellipsoids and spheres of the Earth in PROJ's database lie between 6,353,000 and 6,378,500 metres.
     let isEarthSized = (6.3e6...6.45e6).contains(semiMajorMetres)
@@ -204,7 +215,7 @@ private struct ParsedDefinition {
     let context = crs.context
     guard let web = context.create("EPSG:3857") else { return false }
     if crs.isEquivalent(to: web) { return true }
-    guard let operation = context.own(proj_crs_get_coordoperation(context.pointer, unbound(crs).pointer)) else {
+    guard let operation = context.own(proj_crs_get_coordoperation(context.pointer, crs.unbound.pointer)) else {
       return false
     }
     var method: UnsafePointer<CChar>?
@@ -218,6 +229,33 @@ private struct ParsedDefinition {
     return probes.allSatisfy { probe in
       let moved = proj_trans(normalized.pointer, PJ_FWD, proj_coord(probe.x, probe.y, 0, 0))
       return abs(moved.v.0 - probe.x) < 1e-3 && abs(moved.v.1 - probe.y) < 1e-3
+    }
+  }
+}
+
+/// Tells exact definitions of a CRS from names, for which PROJ would take any CRS whose name resembles them.
+private enum CRSText {
+  /// Whether a text is WKT, PROJJSON, a PROJ string, an authority's code or a URN.
+  static func isExact(_ text: String) -> Bool {
+    let lower = text.lowercased()
+    if text.hasPrefix("{") || text.contains("[") || lower.contains("proj=") || lower.contains("init=") { return true }
+    if lower.hasPrefix("urn:") || lower.hasPrefix("http://") || lower.hasPrefix("https://") { return true }
+    let parts = text.split(separator: ":", omittingEmptySubsequences: false)
+    guard parts.count == 2, !parts[1].isEmpty else { return false }
+    // EPSG:4326, EPSG:26912+5703, IAU_2015:49900.
+    let isAuthority = parts[0].allSatisfy { $0.isASCII && ($0.isLetter || $0.isNumber || $0 == "_" || $0 == "-") }
+    let isCode = parts[1].allSatisfy { $0.isASCII && !$0.isWhitespace }
+    return isAuthority && parts[0].first?.isLetter == true && isCode
+  }
+
+  /// Codes and names of CRSs that resemble a name, or that have a number as their code.
+  static func suggestions(for name: String, in context: PROJContext) -> [String] {
+    if let code = Int(name) {
+      return context.registered(code, PJ_CATEGORY_CRS).map { ["EPSG:\(code) (\($0.name))"] } ?? []
+    }
+    let types = [PJ_TYPE_PROJECTED_CRS, PJ_TYPE_GEOGRAPHIC_2D_CRS]
+    return context.objects(named: name, types: types, isApproximate: true, limit: 3).compactMap { crs in
+      crs.code.map { "\($0) (\(crs.name))" }
     }
   }
 }

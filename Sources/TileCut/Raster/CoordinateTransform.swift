@@ -34,9 +34,11 @@ package final class CoordinateTransform {
       made = Self.prepare(from: from, to: to, areaOfInterest: areaOfInterest)
     }
     guard let made else {
-      let words = context.takeComplaint().map { " (\($0))" } ?? ""
+      let words = context.takeComplaint()
+      if let failure = context.failure(words) { throw failure }
       throw CutError(
-        .noGeoreference, "PROJ knows no transformation from '\(source.name)' to '\(target.name)'\(words)",
+        .noGeoreference,
+        "PROJ knows no transformation from '\(source.name)' to '\(target.name)'" + (words.map { " (\($0))" } ?? ""),
         remedy: "check the source's coordinate reference system, or give another with --crs")
     }
     operation = made

@@ -15,6 +15,8 @@ public struct CutError: Error, CustomStringConvertible, Sendable {
     public static let noGeoreference = Code("no georeference")
     /// The output cannot be created or written (it exists, no space, no permission).
     public static let unwritableOutput = Code("unwritable output")
+    /// The system lacks memory, or data that a library needs.
+    public static let systemError = Code("system error")
     /// The caller cancelled the cut.
     public static let cancelled = Code("cancelled")
   }

@@ -57,6 +57,43 @@ final class PROJContext {
     let isPROJString = text.contains("proj=") && !text.contains("type=crs") && !text.contains("[")
     return own(proj_create(pointer, isPROJString ? "\(text) +type=crs" : text))
   }
+
+  /// An object of the EPSG registry, such as the datum 6277; nil if it has none of this category.
+  func registered(_ code: Int, _ category: PJ_CATEGORY) -> PROJObject? {
+    own(proj_create_from_database(pointer, "EPSG", "\(code)", category, 0, nil))
+  }
+
+  /// The objects of the registries whose name, or an alias of it, is or resembles `name`, the best match first.
+  func objects(named name: String, types: [PJ_TYPE], isApproximate: Bool, limit: Int) -> [PROJObject] {
+    var types = types
+    return objects(
+      proj_create_from_name(pointer, nil, name, &types, types.count, isApproximate ? 1 : 0, limit, nil))
+  }
+
+  /// Takes ownership of a list that PROJ created.
+  func objects(_ list: OpaquePointer?) -> [PROJObject] {
+    guard let list else { return [] }
+    defer { proj_list_destroy(list) }
+    return (0..<proj_list_get_count(list)).compactMap { own(proj_list_get(pointer, list, $0)) }
+  }
+
+  /// Why PROJ can create nothing at all, or nil if it works. Without this a definition would be blamed.
+  ///
+  /// - Parameter words: PROJ's last error message.
+  func failure(_ words: String? = nil) -> CutError? {
+    func isOfMemory(_ words: String) -> Bool { words.contains("bad_alloc") || words.contains("out of memory") }
+    let lacksMemory = words.map(isOfMemory) ?? false
+    if !lacksMemory, create("EPSG:4326") != nil { return nil }
+    let words = takeComplaint() ?? ""
+    if lacksMemory || words.isEmpty || isOfMemory(words) {
+      return CutError(
+        .systemError, "PROJ has not enough memory to read its database",
+        remedy: "raise the limit of the process's memory (ulimit -v), or cut with fewer --threads")
+    }
+    return CutError(
+      .systemError, "PROJ cannot use its database (\(words))",
+      remedy: "install PROJ's data (Debian: proj-data), or name its folder in PROJ_DATA")
+  }
 }
 
 /// A PROJ object (`PJ`), destroyed with its last reference. It keeps its context alive.
@@ -73,6 +110,26 @@ final class PROJObject {
 
   var type: PJ_TYPE { proj_get_type(pointer) }
   var name: String { proj_get_name(pointer).map { String(cString: $0) } ?? "" }
+
+  /// Authority and code, such as `EPSG:4277`; nil for an object that is in no registry.
+  var code: String? {
+    guard let authority = proj_get_id_auth_name(pointer, 0), let code = proj_get_id_code(pointer, 0) else { return nil }
+    return "\(String(cString: authority)):\(String(cString: code))"
+  }
+
+  /// The semi-major and semi-minor axis of a CRS's or a datum's ellipsoid, in metres.
+  var axes: (major: Double, minor: Double)? {
+    guard let ellipsoid = context.own(proj_get_ellipsoid(context.pointer, pointer)) else { return nil }
+    var (major, minor) = (0.0, 0.0)
+    _ = proj_ellipsoid_get_parameters(context.pointer, ellipsoid.pointer, &major, &minor, nil, nil)
+    return (major, minor)
+  }
+
+  /// The base of a bound CRS, which carries its own datum shift; any other CRS itself.
+  var unbound: PROJObject {
+    guard type == PJ_TYPE_BOUND_CRS else { return self }
+    return context.own(proj_get_source_crs(context.pointer, pointer)) ?? self
+  }
 
   /// Whether both describe the same positions, whatever their names and the axis order of geographic CRSs.
   func isEquivalent(to other: PROJObject) -> Bool {

@@ -64,23 +64,34 @@ package struct PixelRect: Hashable, Sendable {
   }
 }
 
-/// Where a raster lies: a CRS, and an affine transformation from pixel coordinates to CRS coordinates.
+/// Where a raster lies: a CRS, and the transformation from pixel coordinates to CRS coordinates.
 package struct Georeference: Sendable {
+  /// The transformation, or one that resembles it where ``controlPoints`` give it.
   package var affine: Affine
+  /// The transformation of a raster that ground control points place.
+  package var controlPoints: ControlPointTransform?
   package var crs: CoordinateReferenceSystem
 
-  package init(affine: Affine, crs: CoordinateReferenceSystem) {
+  package init(affine: Affine, controlPoints: ControlPointTransform? = nil, crs: CoordinateReferenceSystem) {
     self.affine = affine
+    self.controlPoints = controlPoints
     self.crs = crs
   }
 
-  /// The bounding box of a raster of the given size in CRS units, that of its corners if it is rotated.
+  /// CRS coordinates of a point in pixels.
+  package func place(ofPixel pixel: SIMD2<Double>) -> SIMD2<Double> {
+    controlPoints?.place(ofPixel: pixel) ?? affine(pixel)
+  }
+
+  /// The bounding box of a raster of the given size in CRS units, that of its edges if it is rotated or bent.
   package func bounds(width: Int, height: Int) -> BoundingBox {
-    let (w, h) = (Double(width), Double(height))
-    let corners = [affine(SIMD2(0, 0)), affine(SIMD2(w, 0)), affine(SIMD2(0, h)), affine(SIMD2(w, h))]
-    return BoundingBox(
-      west: corners.map(\.x).min()!, south: corners.map(\.y).min()!, east: corners.map(\.x).max()!,
-      north: corners.map(\.y).max()!)
+    let steps = controlPoints == nil ? 1 : 16
+    var edge: [SIMD2<Double>] = []
+    for i in 0...steps {
+      let (x, y) = (Double(width * i) / Double(steps), Double(height * i) / Double(steps))
+      edge += [SIMD2(x, 0), SIMD2(x, Double(height)), SIMD2(0, y), SIMD2(Double(width), y)]
+    }
+    return BoundingBox(around: edge.map(place(ofPixel:)))
   }
 
   /// The bounding box in WGS 84 degrees; west exceeds east across the antimeridian. Nil if PROJ finds none.

@@ -16,7 +16,8 @@ final class SourceFile: Sendable {
   /// - Throws: ``CutError`` `.unreadableSource` if it cannot be opened or is not a regular file.
   init(path: String) throws {
     self.path = path
-    descriptor = open(path, O_RDONLY | O_CLOEXEC)
+    // Without O_NONBLOCK a pipe that nobody writes to would be waited for; regular files ignore it.
+    descriptor = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK)
     guard descriptor >= 0 else {
       let reason = String(cString: strerror(errno))
       size = 0
@@ -28,7 +29,9 @@ final class SourceFile: Sendable {
     size = isRegular ? Int(facts.st_size) : 0
     guard isRegular else {
       close(descriptor)
-      throw CutError(.unreadableSource, path: path, "is not a file", remedy: "name a raster file")
+      throw CutError(
+        .unreadableSource, path: path, "is not a regular file, so its parts cannot be read in any order",
+        remedy: "name a raster file; save what comes through a pipe first")
     }
   }
 
@@ -44,6 +47,6 @@ final class SourceFile: Sendable {
   /// The content of a small text file; nil if it does not exist or is longer than `bytesMax`.
   static func text(at path: String, bytesMax: Int) -> String? {
     guard let file = try? SourceFile(path: path), file.size <= bytesMax else { return nil }
-    return String(decoding: file.prefix(bytesMax), as: UTF8.self)
+    return String(decoding: file.prefix(file.size), as: UTF8.self)
   }
 }

@@ -1,11 +1,11 @@
 package import TileIndex
 
-/// Maps target pixels to source pixels exactly: pixel grid, then PROJ, then the source's affine transformation. One per
-/// worker thread and source.
+/// Maps target pixels to source pixels exactly: pixel grid, then PROJ, then the source's affine transformation or
+/// control points. One per worker thread and source.
 package final class PixelMapper {
   package let grid: PixelGrid
   private let targetToSource: CoordinateTransform
-  private let sourceAffine: Affine
+  private let georeference: Georeference
   private let sourceToPixel: Affine
   private let period: Double?
   private let centreX: Double
@@ -25,12 +25,12 @@ package final class PixelMapper {
         remedy: "correct the pixel size, or place the image with --bounds W,S,E,N and --crs")
     }
     self.grid = grid
-    sourceAffine = georeference.affine
+    self.georeference = georeference
     sourceToPixel = inverse
     let transform = try CoordinateTransform(
       from: target, to: georeference.crs, areaOfInterest: source.areaOfInterest)
     targetToSource = transform
-    let centre = georeference.affine(SIMD2(Double(source.width) / 2, Double(source.height) / 2))
+    let centre = georeference.place(ofPixel: SIMD2(Double(source.width) / 2, Double(source.height) / 2))
     centreX = centre.x
     period = georeference.crs.horizontalPeriod
     var middle = [centre]
@@ -59,16 +59,19 @@ package final class PixelMapper {
     } else {
       targetToSource.transform(points)
     }
-    for i in points.indices {
-      var p = points[i]
-      if let period { p.x += period * ((centreX - p.x) / period).rounded() }
-      points[i] = sourceToPixel(p)
+    if let period {
+      for i in points.indices { points[i].x += period * ((centreX - points[i].x) / period).rounded() }
+    }
+    if let controlPoints = georeference.controlPoints {
+      for i in points.indices { points[i] = controlPoints.pixel(at: points[i]) }
+    } else {
+      for i in points.indices { points[i] = sourceToPixel(points[i]) }
     }
   }
 
   /// Replaces source pixel coordinates by target pixel coordinates. Points outside of the target CRS become NaN.
   package func toTarget(_ points: UnsafeMutableBufferPointer<SIMD2<Double>>) {
-    for i in points.indices { points[i] = sourceAffine(points[i]) }
+    for i in points.indices { points[i] = georeference.place(ofPixel: points[i]) }
     targetToSource.inverse(points)
     for i in points.indices { points[i] = grid.pixel(points[i]) }
   }

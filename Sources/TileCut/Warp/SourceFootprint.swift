@@ -7,9 +7,11 @@ package struct SourceFootprint: Sendable {
   package let boxes: [BoundingBox]
   /// The bounding box of ``boxes``.
   package var reach: BoundingBox { boxes.dropFirst().reduce(boxes[0]) { $0.union($1) } }
-  /// The bounding box of the source's outline in target CRS units, clipped to the matrix set. It has the full width if
-  /// the source crosses the antimeridian.
-  package let outline: BoundingBox
+  /// The source's outline in target CRS units, clipped to the matrix set: a box, or two if the source crosses the
+  /// antimeridian. The first of the two touches the eastern edge of the matrix set, the other the western.
+  package let outlines: [BoundingBox]
+  /// The bounding box of ``outlines``.
+  package var outline: BoundingBox { outlines.dropFirst().reduce(outlines[0]) { $0.union($1) } }
   /// The edge of a source pixel in target CRS units: the median over the mesh of the square root of a pixel's area.
   package let resolution: Double
 
@@ -22,36 +24,32 @@ package struct SourceFootprint: Sendable {
     let world = matrixSet.boundingBox
     let period = matrixSet.isGlobal ? world.width : nil
     var boxes: [BoundingBox] = []
-    var outline: BoundingBox?
-    var crossesSeam = false
+    var visibleBoxes: [BoundingBox] = []
     var resolutions: [Double] = []
     for row in 0..<mesh.rows {
       for column in 0..<mesh.columns {
         guard let cell = mesh.cell(column, row, period: period) else { continue }
-        for (box, _) in Self.normalised(cell.reach, world: world, period: period) {
+        for box in Self.normalised(cell.reach, world: world, period: period) {
           if let visible = Self.visible(box, in: world) { boxes.append(visible) }
         }
-        for (box, wrapped) in Self.normalised(cell.box, world: world, period: period) {
+        for box in Self.normalised(cell.box, world: world, period: period) {
           guard let visible = Self.visible(box, in: world) else { continue }
-          outline = outline.map { $0.union(visible) } ?? visible
-          crossesSeam = crossesSeam || wrapped
+          visibleBoxes.append(visible)
           if cell.resolution.isFinite, cell.resolution > 0 { resolutions.append(cell.resolution) }
         }
       }
     }
     for cap in mesh.polarCaps(in: world) {
       boxes.append(cap)
-      outline = outline.map { $0.union(cap) } ?? cap
+      visibleBoxes.append(cap)
     }
-    guard let outline, !resolutions.isEmpty else {
+    guard !visibleBoxes.isEmpty, !resolutions.isEmpty else {
       throw CutError(
         .noGeoreference, path: source.path, "it lies wholly outside \(matrixSet.identifier)",
         remedy: "check its CRS and bounds (gdalinfo shows them), or give --crs")
     }
     self.boxes = boxes
-    self.outline =
-      crossesSeam
-      ? BoundingBox(west: world.west, south: outline.south, east: world.east, north: outline.north) : outline
+    outlines = Self.outlines(visibleBoxes, world: world, isGlobal: matrixSet.isGlobal)
     resolutions.sort()
     resolution = resolutions[resolutions.count / 2]
   }
@@ -61,27 +59,42 @@ package struct SourceFootprint: Sendable {
     return visible
   }
 
+  /// The bounding box of some boxes; two if they meet at the antimeridian and leave a gap elsewhere, because together
+  /// the two are far smaller then. The first of the two touches the eastern edge of the world, the other the western.
+  static func outlines(_ boxes: [BoundingBox], world: BoundingBox, isGlobal: Bool) -> [BoundingBox] {
+    let whole = boxes.dropFirst().reduce(boxes[0]) { $0.union($1) }
+    let tolerance = world.width * 1e-9
+    guard isGlobal, whole.west <= world.west + tolerance, whole.east >= world.east - tolerance else { return [whole] }
+    var gap = (west: 0.0, east: 0.0)
+    var reach = whole.west
+    for box in boxes.sorted(by: { $0.west < $1.west }) {
+      if box.west - reach > max(gap.east - gap.west, tolerance) { gap = (reach, box.west) }
+      reach = max(reach, box.east)
+    }
+    guard gap.east > gap.west else { return [whole] }
+    let sides = [boxes.filter { $0.west >= gap.east }, boxes.filter { $0.east <= gap.west }]
+    return sides.map { side in side.dropFirst().reduce(side[0]) { $0.union($1) } }
+  }
+
   /// A box moved into the matrix set's extent, in two pieces if it crosses the antimeridian.
-  private static func normalised(
-    _ box: BoundingBox, world: BoundingBox, period: Double?
-  ) -> [(box: BoundingBox, crossesSeam: Bool)] {
-    guard let period else { return [(box, false)] }
+  private static func normalised(_ box: BoundingBox, world: BoundingBox, period: Double?) -> [BoundingBox] {
+    guard let period else { return [box] }
     // Rounding errors put an edge at exactly 180 degrees on either side.
     let tolerance = period * 1e-12
     if box.width >= period - tolerance {
-      return [(BoundingBox(west: world.west, south: box.south, east: world.east, north: box.north), false)]
+      return [BoundingBox(west: world.west, south: box.south, east: world.east, north: box.north)]
     }
     var moved = box
     let turns = ((box.west - world.west + tolerance) / period).rounded(.down)
     moved.west -= turns * period
     moved.east -= turns * period
-    guard moved.east > world.east + tolerance else { return [(moved, false)] }
+    guard moved.east > world.east + tolerance else { return [moved] }
     var left = moved
     var right = moved
     left.east = world.east
     right.west = world.west
     right.east -= period
-    return [(left, true), (right, true)]
+    return [left, right]
   }
 }
 
@@ -99,8 +112,9 @@ private struct Mesh {
   init(source: any RasterSource, target: CoordinateReferenceSystem, steps: Int) throws {
     self.source = source
     self.target = target
-    columns = min(steps, source.width)
-    rows = min(steps, source.height)
+    // Not fewer, because a cell of a raster of few pixels might reach around the Earth.
+    columns = min(steps, max(source.width, 8))
+    rows = min(steps, max(source.height, 8))
     step = SIMD2(Double(source.width) / Double(2 * columns), Double(source.height) / Double(2 * rows))
     transform = try CoordinateTransform(
       from: source.georeference.crs, to: target, areaOfInterest: source.areaOfInterest)
@@ -118,7 +132,7 @@ private struct Mesh {
     _ target: CoordinateReferenceSystem
   ) -> [SIMD2<Double>] {
     let georeference = source.georeference
-    var points = positions.map { georeference.affine($0) }
+    var points = positions.map { georeference.place(ofPixel: $0) }
     if georeference.crs.isGeographic {
       // The poles have no image in Mercator; what lies outside the matrix set is clipped later.
       let limit = (target.isGeographic ? 90 : 89.999) / 360 * (georeference.crs.horizontalPeriod ?? 360)
@@ -181,7 +195,8 @@ private struct Mesh {
     guard target.isGeographic, !source.georeference.crs.isGeographic, let toPixel = source.georeference.affine.inverse
     else { return [] }
     return [world.north, world.south].compactMap { latitude in
-      let pixel = toPixel(transform.inverse(SIMD2(0, latitude)))
+      let place = transform.inverse(SIMD2(0, latitude))
+      let pixel = source.georeference.controlPoints?.pixel(at: place) ?? toPixel(place)
       guard pixel.x >= 0, pixel.y >= 0, pixel.x <= Double(source.width), pixel.y <= Double(source.height) else {
         return nil
       }

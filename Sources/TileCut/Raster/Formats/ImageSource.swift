@@ -19,7 +19,11 @@ package final class ImageSource: RasterSource {
     let reader: PNGRowReader
     do { reader = try PNGRowReader(path: path) } catch { throw CutError(error, path: file.path) }
     (width, height) = (reader.width, reader.height)
-    georeference = try Placement(path: path, width: width, height: height).georeference(options)
+    let remarks = WarningList()
+    georeference = try Placement(path: path, width: width, height: height, warnings: remarks).georeference(options)
+    var options = options
+    // In a palette image the file beside it means an index, of which nothing is left after decoding.
+    if !reader.isPalette { options.nodata = options.nodata ?? options.auxiliary?.nodata }
     let cache = options.cache ?? BlockCache(bytesMax: options.cacheBytesMax)
     try Self.requireData(file, pixelBytes: Self.packedBytes(reader))
     let rows = try PNGRowSource(path: path, reader: reader, options: options, memoryMax: cache.bytesMax / 2)
@@ -27,7 +31,7 @@ package final class ImageSource: RasterSource {
     // Byte 25 is the colour type; bit 2 means an alpha channel, in contrast to single transparent colours.
     let hasAlphaChannel = file.prefix(26).last.map { $0 & 4 != 0 } ?? false
     alphaKind = !rows.sawTransparent ? .opaque : hasAlphaChannel || rows.sawSoft ? .soft : .mask
-    warnings = reader.warnings.map { "\(file.path): libpng warns: \($0)" }
+    warnings = remarks.all + reader.warnings.map { "\(file.path): libpng warns: \($0)" }
   }
 
   /// Opens a JPEG file.
@@ -36,12 +40,15 @@ package final class ImageSource: RasterSource {
     let reader: JPEGRowReader
     do { reader = try JPEGRowReader(path: path) } catch { throw CutError(error, path: file.path) }
     (width, height) = (reader.width, reader.height)
-    georeference = try Placement(path: path, width: width, height: height).georeference(options)
+    let remarks = WarningList()
+    georeference = try Placement(path: path, width: width, height: height, warnings: remarks).georeference(options)
+    var options = options
+    options.nodata = options.nodata ?? options.auxiliary?.nodata
     let cache = options.cache ?? BlockCache(bytesMax: options.cacheBytesMax)
     let rows = try JPEGRowSource(path: path, reader: reader, options: options, memoryMax: cache.bytesMax)
     self.reader = try rows.readAll(cache: cache, scratchDirectory: options.scratchDirectory)
     alphaKind = options.nodata == nil ? .opaque : .mask
-    warnings = reader.warnings.map { "\(file.path): libjpeg warns: \($0)" }
+    warnings = remarks.all + reader.warnings.map { "\(file.path): libjpeg warns: \($0)" }
   }
 
   package func read(_ window: PixelRect, into target: UnsafeMutableRawPointer, rowBytes: Int) throws -> Bool {

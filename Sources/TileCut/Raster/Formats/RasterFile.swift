@@ -6,6 +6,8 @@ package enum RasterFile {
   ///   is not supported; `.noGeoreference` if its position is unknown; `.invalidOption` if an option does not fit it.
   package static func open(path: String, options: RasterOpenOptions) throws -> any RasterSource {
     let file = try SourceFile(path: path)
+    var options = options
+    options.auxiliary = try AuxiliaryFile(beside: path)
     switch RasterFormat(file.prefix(16)) {
     case .tiff: return try GeoTIFFSource(file, options: options)
     case .png: return try ImageSource(png: file, options: options)

@@ -17,6 +17,8 @@ package struct RasterOpenOptions: Sendable {
   package var cacheBytesMax: Int
   /// A cache shared with other rasters.
   package var cache: BlockCache?
+  /// What is known from the file beside the raster; ``RasterFile`` sets it.
+  var auxiliary: AuxiliaryFile?
   /// The directory for unlinked scratch files, for rasters that cannot be decoded in pieces.
   package var scratchDirectory: String
 

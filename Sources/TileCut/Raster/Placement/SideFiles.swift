@@ -53,15 +53,37 @@ struct SideFiles {
     return nil
   }
 
+  /// The definition in a file that is named where a definition may stand, such as `utm.prj`.
+  fileprivate static func definition(inFile path: String) throws -> String {
+    guard let text = SourceFile.text(at: path, bytesMax: projectionBytesMax) else {
+      throw CutError(
+        .unreadableSource, path: path, "cannot be read as the definition of a coordinate reference system",
+        remedy: "name a .prj file, or give the definition itself: EPSG:n, WKT or a PROJ string")
+    }
+    return text
+  }
+
+  private static let projectionBytesMax = 1 << 16
+
   /// The CRS in the .prj file, or nil if there is none.
   ///
   /// - Throws: ``CutError`` `.noGeoreference` if PROJ does not know it.
   func projection() throws -> CoordinateReferenceSystem? {
     for suffix in ["prj", "PRJ"] {
       let name = "\(stem).\(suffix)"
-      guard let text = SourceFile.text(at: name, bytesMax: 1 << 16) else { continue }
+      guard let text = SourceFile.text(at: name, bytesMax: Self.projectionBytesMax) else { continue }
       return try CoordinateReferenceSystem(definition: text, path: name)
     }
     return nil
+  }
+}
+
+extension CutOptions {
+  /// The definition of a CRS that an option gives: the content of the .prj or .wkt file that it names, else its text.
+  ///
+  /// - Throws: ``CutError`` `.unreadableSource` if the file cannot be read.
+  public static func crsDefinition(ofOption text: String) throws -> String {
+    let name = text.lowercased()
+    return name.hasSuffix(".prj") || name.hasSuffix(".wkt") ? try SideFiles.definition(inFile: text) : text
   }
 }

@@ -6,6 +6,8 @@ final class GeoKeys {
   private let pointer: OpaquePointer
   // `pointer` uses it, so it must live as long.
   let context: PROJContext
+  /// Contradictions that ``crs(path:)`` has found in the keys.
+  private(set) var remarks: [String] = []
 
   /// - Returns: nil if the handle's directory has no keys.
   init?(_ handle: TIFFHandle) {
@@ -20,7 +22,10 @@ final class GeoKeys {
     case modelType = 1024
     case rasterType = 1025
     case citation = 1026
+    case geographicCRS = 2048
     case geographicCitation = 2049
+    case semiMajorAxis = 2057
+    case inverseFlattening = 2059
     case toWGS84 = 2062
     case projectedCRS = 3072
     case projectedCitation = 3073
@@ -32,9 +37,12 @@ final class GeoKeys {
     return ctiff_geo_short(pointer, key.rawValue, &value) != 0 ? Int(value) : nil
   }
 
-  func doubles(_ key: Key) -> [Double] {
+  func doubles(_ key: Key) -> [Double] { doubles(number: key.rawValue) }
+
+  /// The doubles of a key that has no name here; empty if it is absent.
+  func doubles(number key: Int32) -> [Double] {
     var values = [Double](repeating: 0, count: 16)
-    let count = ctiff_geo_doubles(pointer, key.rawValue, &values, Int32(values.count))
+    let count = ctiff_geo_doubles(pointer, key, &values, Int32(values.count))
     return Array(values.prefix(Int(count)))
   }
 
@@ -69,9 +77,9 @@ final class GeoKeys {
   ///
   /// 1. An ESRI PE string in a citation key is a complete definition.
   /// 2. An EPSG code is a complete definition. Keys that repeat its parameters are ignored, as the specification asks,
-  ///    except for a different unit.
-  /// 3. A user-defined projected CRS is composed of a base CRS (by code, by name or by ellipsoid), the projection that
-  ///    libgeotiff derives, and the unit. The base CRS is kept because datum shifts depend on it.
+  ///    except for a different unit; where they contradict it, ``remarks`` say so.
+  /// 3. A user-defined projected CRS is composed of a base CRS (``base(_:)``), the projection that libgeotiff derives,
+  ///    and the unit. The base CRS is kept because datum shifts depend on it.
   ///
   /// - Throws: ``CutError`` `.noGeoreference` naming `path` if PROJ does not accept the description.
   func crs(path: String) throws -> CoordinateReferenceSystem? {
@@ -97,9 +105,11 @@ final class GeoKeys {
         return "EPSG:3857"
       }
       if let pcs, Self.isCode(pcs), let crs = context.create("EPSG:\(pcs)") {
+        remarks += contradictions(to: crs, definition)
         return withUnit(of: definition, crs: crs) ?? "EPSG:\(pcs)"
       }
       guard let built = builtProjected(definition) else {
+        if let failure = context.failure(context.takeComplaint()) { throw failure }
         throw CutError(
           .noGeoreference, path: path,
           "its coordinate reference system (\(names.first ?? "GeoTIFF keys")) is not one that PROJ knows",
@@ -107,7 +117,9 @@ final class GeoKeys {
       }
       return built
     }
-    return base(definition).flatMap { $0.wkt }
+    let crs = base(definition)
+    if let crs, Self.isCode(Int(definition.gcs)) { remarks += contradictions(to: crs, definition) }
+    return crs.flatMap { $0.wkt }
   }
 
   /// The WKT after `ESRI PE String = `, without its vertical part.
@@ -121,51 +133,13 @@ final class GeoKeys {
     return kept + String(repeating: "]", count: max(0, open))
   }
 
-  /// The base geographic CRS: by code, else by a name that PROJ's database has with the same ellipsoid, else by
-  /// ellipsoid.
-  private func base(_ definition: ctiff_geo_definition) -> PROJObject? {
-    if Self.isCode(Int(definition.gcs)), let crs = context.create("EPSG:\(definition.gcs)") { return crs }
-    let (a, b) = (definition.semi_major_metres, definition.semi_minor_metres)
-    if let citation = text(.geographicCitation), let crs = named(citation, semiMajor: a, semiMinor: b) { return crs }
-    guard a > 0, b > 0 else { return nil }
-    var string = "+proj=longlat +a=\(a) +b=\(b)"
-    if definition.prime_meridian_degrees != 0 { string += " +pm=\(definition.prime_meridian_degrees)" }
-    let shift = doubles(.toWGS84)
-    if shift.count == 3 || shift.count == 7 { string += " +towgs84=" + shift.map { "\($0)" }.joined(separator: ",") }
-    return context.create(string)
-  }
-
-  /// A geographic CRS by its EPSG or ESRI name: `NAD27`, `GCS Name = GCS_North_American_1927|Datum = ...`.
-  private func named(_ citation: String, semiMajor: Double, semiMinor: Double) -> PROJObject? {
-    var name = citation.split(separator: "|").first.map(String.init) ?? citation
-    if let start = name.firstRange(of: "GCS Name = ")?.upperBound { name = String(name[start...]) }
-    var types = [PJ_TYPE_GEOGRAPHIC_2D_CRS]
-    guard let list = proj_create_from_name(context.pointer, nil, name, &types, types.count, 0, 4, nil) else {
-      return nil
-    }
-    defer { proj_list_destroy(list) }
-    for index in 0..<proj_list_get_count(list) {
-      guard let crs = context.own(proj_list_get(context.pointer, list, index)),
-        let ellipsoid = context.own(proj_get_ellipsoid(context.pointer, crs.pointer))
-      else { continue }
-      var (a, b) = (0.0, 0.0)
-      _ = proj_ellipsoid_get_parameters(context.pointer, ellipsoid.pointer, &a, &b, nil, nil)
-      // An equal name alone may be a coincidence.
-      if semiMajor == 0 || (abs(a - semiMajor) < 1 && abs(b - semiMinor) < 1) { return crs }
-    }
-    return nil
-  }
-
   /// A projected CRS composed of base, projection and unit.
   private func builtProjected(_ definition: ctiff_geo_definition) -> String? {
     guard let string = projString(), let projected = context.create(string), let base = base(definition) else {
       return nil
     }
-    let unbound =
-      projected.type == PJ_TYPE_BOUND_CRS
-      ? context.own(proj_get_source_crs(context.pointer, projected.pointer)) : projected
-    guard let unbound, let name = text(.projectedCitation) ?? text(.citation) ?? .some("unknown") else { return nil }
-    return compose(name: name, base: base, projection: unbound, unitMetres: definition.length_unit_metres)
+    let name = text(.projectedCitation) ?? text(.citation) ?? "unknown"
+    return compose(name: name, base: base, projection: projected.unbound, unitMetres: definition.length_unit_metres)
   }
 
   /// The CRS of a code with the unit of the keys, or nil if the code has the same unit.
@@ -184,10 +158,9 @@ final class GeoKeys {
     else { return nil }
     // A datum shift (BoundCRS) encloses the finished CRS instead of its base.
     let hub = base.type == PJ_TYPE_BOUND_CRS ? base : nil
-    let plain = hub == nil ? base : context.own(proj_get_source_crs(context.pointer, base.pointer))
-    guard let baseJSON = plain?.json else { return nil }
+    guard let baseJSON = base.unbound.json else { return nil }
     let unit = #"{"type":"LinearUnit","name":"unit","conversion_factor":\#(unitMetres > 0 ? unitMetres : 1)}"#
-    let quoted = name.filter { $0 != "\"" && $0 != "\\" && !$0.isNewline }
+    let quoted = Self.quotable(name)
     let json = """
       {"type":"ProjectedCRS","name":"\(quoted)","base_crs":\(baseJSON),"conversion":\(conversionJSON),
       "coordinate_system":{"subtype":"Cartesian","axis":[

@@ -19,6 +19,8 @@ package final class GeoTIFFSource: RasterSource {
 
   /// Opens a TIFF file.
   init(_ file: SourceFile, options: RasterOpenOptions) throws {
+    var options = options
+    options.nodata = options.nodata ?? options.auxiliary?.nodata
     let image = try TIFFImage(file, options: options)
     (path, width, height) = (image.path, image.layout.width, image.layout.height)
     alphaKind = image.alphaKind
@@ -40,8 +42,11 @@ package final class GeoTIFFSource: RasterSource {
       }
       let placement = Placement(
         path: image.path, width: image.layout.width, height: image.layout.height, affine: tags.affine,
-        crs: { try keys?.crs(path: image.path) }, problem: tags.problem)
-      return try placement.georeference(options)
+        controlPoints: tags.controlPoints, crs: { try keys?.crs(path: image.path) }, problem: tags.problem,
+        warnings: image.warnings)
+      let georeference = try placement.georeference(options)
+      for remark in keys?.remarks ?? [] { image.warnings.add("\(image.path): \(remark)") }
+      return georeference
     }
   }
 
@@ -59,13 +64,14 @@ package final class GeoTIFFSource: RasterSource {
   }
 }
 
-/// The affine transformation in a GeoTIFF's tags (OGC 19-008r4, section 7.3).
+/// The affine transformation or the control points in a GeoTIFF's tags (OGC 19-008r4, section 7.3).
 private struct TIFFPlacement {
   let affine: Affine?
+  let controlPoints: [GroundControlPoint]
   /// Why the tags are unusable, if they exist.
   let problem: String?
 
-  /// Reads ModelPixelScale and ModelTiepoint, or ModelTransformation.
+  /// Reads ModelPixelScale and ModelTiepoint, or ModelTransformation, or three tie points or more.
   ///
   /// - Parameter isPoint: raster coordinates refer to pixel centres, not corners (GTRasterTypeGeoKey is PixelIsPoint).
   init(_ handle: TIFFHandle, isPoint: Bool, warn: (String) -> Void) {
@@ -73,6 +79,7 @@ private struct TIFFPlacement {
     let ties = handle.doubles(tag: 33922)
     let matrix = handle.doubles(tag: 34264)
     var affine: Affine?
+    var controlPoints: [GroundControlPoint] = []
     var problem: String?
     if scale.count >= 2, scale[0] != 0, scale[1] != 0, ties.count >= 6 {
       // By the specification a negative vertical scale means south-up, but files that have one are north-up; GDAL does
@@ -82,8 +89,14 @@ private struct TIFFPlacement {
       affine = Affine(a: a, b: 0, c: ties[3] - ties[0] * a, d: 0, e: e, f: ties[4] - ties[1] * e)
     } else if matrix.count >= 16 {
       affine = Affine(a: matrix[0], b: matrix[1], c: matrix[3], d: matrix[4], e: matrix[5], f: matrix[7])
+    } else if ties.count >= 18 {
+      // Raster coordinates of pixel centres count from the centre of the first pixel.
+      let shift = isPoint ? 0.5 : 0
+      controlPoints = stride(from: 0, to: ties.count - 5, by: 6).map { i in
+        GroundControlPoint(pixel: SIMD2(ties[i] + shift, ties[i + 1] + shift), place: SIMD2(ties[i + 3], ties[i + 4]))
+      }
     } else if ties.count >= 12 {
-      problem = "is placed only by \(ties.count / 6) ground control points, which are not supported"
+      problem = "has only two ground control points, and three are needed to place it"
     } else if scale.count >= 2 || ties.count >= 6 {
       problem = "its georeference is incomplete: it has only one of pixel scale and tie point"
     }
@@ -92,6 +105,7 @@ private struct TIFFPlacement {
       affine?.f = corner.f - corner.d / 2 - corner.e / 2
     }
     self.affine = affine
+    self.controlPoints = controlPoints
     self.problem = problem
   }
 }
