@@ -13,7 +13,7 @@
 # make soak    loads tileserve for an hour (SOAK_SECONDS) and checks that its memory stays within the budget; soak-short takes two minutes
 # make tsan    runs the tests of cache, prefetch, replay, memory pressure and upstreams under the thread sanitizer, in a build of their own
 # make docs    builds the DocC documentation of the libraries that an app embeds, into .build/docs
-# make fuzz    runs libFuzzer on the evidence parsers, FUZZ_SECONDS each (120); what it found is kept in .build/fuzz-corpus
+# make fuzz    runs libFuzzer on the readers of evidence and rasters, FUZZ_SECONDS each (120); what it found is kept in .build/fuzz-corpus
 SHELL := /bin/bash
 .SHELLFLAGS := -eu -o pipefail -c
 .PHONY: all demo test test-long test-clients test-full tests-built bless build lint format packages web-libraries bench bench-serve bench-cache bench-ledger bench-store tsan docs fuzz soak soak-short clean

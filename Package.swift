@@ -66,6 +66,8 @@ let package = Package(
     .systemLibrary(
       name: "CWebP", pkgConfig: "libwebp", providers: [.apt(["libwebp-dev"]), .brew(["webp"])]),
     .systemLibrary(
+      name: "COpenJPEG", pkgConfig: "libopenjp2", providers: [.apt(["libopenjp2-7-dev"]), .brew(["openjpeg"])]),
+    .systemLibrary(
       name: "CDeflate", pkgConfig: "libdeflate",
       providers: [.apt(["libdeflate-dev"]), .brew(["libdeflate"])]),
     // Apple's platforms have Foundation's XML parser.
@@ -117,6 +119,7 @@ let package = Package(
       dependencies: [
         "Support",
         "TileIndex", "RegionCatalog", "Gazetteer", "TileImage", "CPNGShim", "CJPEGShim", "CTIFFShim", "CPROJ",
+        "COpenJPEG",
       ],
       swiftSettings: strict),
     // What commands share: signals, standard streams, arguments.
@@ -371,7 +374,7 @@ let package = Package(
   swiftLanguageModes: [.v6]
 )
 
-// `make fuzz` names libFuzzer's runtime here. Its target needs flags that a package must not have where others depend
+// `make fuzz` names libFuzzer's runtime here. Its targets need flags that a package must not have where others depend
 // on it.
 if let runtime = Context.environment["LIBFUZZER_RUNTIME"] {
   package.targets += [
@@ -380,8 +383,13 @@ if let runtime = Context.environment["LIBFUZZER_RUNTIME"] {
       name: "LedgerFuzz", dependencies: ["Support", "PurchaseLedger", "CLibFuzzer"], path: "Fuzz/LedgerFuzz",
       swiftSettings: strict,
       linkerSettings: [.unsafeFlags([runtime]), .linkedLibrary("stdc++")]),
+    .executableTarget(
+      name: "RasterFuzz", dependencies: ["TileCut", "TileImage", "CLibFuzzer"], path: "Fuzz/RasterFuzz",
+      swiftSettings: strict,
+      linkerSettings: [.unsafeFlags([runtime]), .linkedLibrary("stdc++")]),
   ]
-  for target in package.targets where ["PurchaseLedger", "Support"].contains(target.name) {
+  let fuzzed = ["PurchaseLedger", "Support", "TileCut", "TileImage", "TileIndex"]
+  for target in package.targets where fuzzed.contains(target.name) {
     target.swiftSettings = strict + [.unsafeFlags(["-sanitize=fuzzer"])]
   }
 }

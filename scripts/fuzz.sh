@@ -1,8 +1,10 @@
 #!/bin/bash
-# libFuzzer on the parsers of purchase evidence: JWS, receipts in DER and BER, notifications; FUZZ_SECONDS each.
-# No trap, no hang, no more than 512 MB. What fails is kept: LedgerFuzz KIND FILE runs it again.
+# libFuzzer on the parsers of purchase evidence (JWS, receipts in DER and BER, notifications) and on the readers of rasters; FUZZ_SECONDS each.
+# No trap, no hang, no more than 512 MB. What fails is kept: LedgerFuzz KIND FILE or RasterFuzz KIND FILE runs it again.
+# FUZZ_KINDS names some of them.
 set -euo pipefail
 seconds=${FUZZ_SECONDS:-120}
+kinds=${FUZZ_KINDS:-jws receipt notification tiff png jpeg webp jpeg2000 geokeys vrt aux}
 runtime=$(find "$(dirname "$(readlink -f "$(command -v swift)")")/../lib/clang" -name "libclang_rt.fuzzer_no_main-$(uname -m).a" 2>/dev/null | head -n 1)
 if [ -z "$runtime" ]; then
   echo "fuzz: this Swift toolchain has no libclang_rt.fuzzer_no_main-$(uname -m).a; the toolchains of swift.org for Linux have" >&2
@@ -12,12 +14,21 @@ export LIBFUZZER_RUNTIME
 LIBFUZZER_RUNTIME=$(realpath "$runtime")
 scratch=${FUZZ_SCRATCH:-.build/fuzz}
 corpora=${FUZZ_CORPUS:-.build/fuzz-corpus}
-echo "building the fuzzer (release, its own folder); the first time takes a few minutes"
-swift build -c release --static-swift-stdlib --scratch-path "$scratch" --product LedgerFuzz ${FUZZ_BUILD_OPTIONS:-} 2>&1 | scripts/quiet-build.sh
-for kind in jws receipt notification; do
+built=""
+for kind in $kinds; do
+  case $kind in
+    jws | receipt | notification) program=LedgerFuzz ;;
+    *) program=RasterFuzz ;;
+  esac
+  if [[ $built != *$program* ]]; then
+    echo "building $program (release, its own folder); the first time takes a few minutes"
+    # shellcheck disable=SC2086
+    swift build -c release --static-swift-stdlib --scratch-path "$scratch" --product "$program" ${FUZZ_BUILD_OPTIONS:-} 2>&1 | scripts/quiet-build.sh
+    built="$built $program"
+  fi
   mkdir -p "$corpora/$kind"
   log=$corpora/$kind.log
-  if ! "$scratch/release/LedgerFuzz" "$kind" "$corpora/$kind" -max_total_time="$seconds" -rss_limit_mb=512 -timeout=10 \
+  if ! "$scratch/release/$program" "$kind" "$corpora/$kind" -max_total_time="$seconds" -rss_limit_mb=512 -timeout=10 \
     -max_len=131072 -artifact_prefix="$corpora/$kind-" -print_final_stats=1 >"$log" 2>&1; then
     tail -n 30 "$log" >&2
     echo "fuzz: $kind failed after $(ls "$corpora/$kind" | wc -l) inputs of the corpus; see $log and $corpora/$kind-*" >&2

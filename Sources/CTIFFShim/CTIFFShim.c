@@ -19,7 +19,9 @@
 struct ctiff_file {
   TIFF *tiff;
   int fd;
-  uint64_t size, position;
+  // Where the TIFF begins in the file, and its bytes.
+  uint64_t start, size;
+  uint64_t position;
   char error[TEXT_BYTES];
   char warnings[WARNINGS_MAX][TEXT_BYTES];
   int warning_count;
@@ -72,7 +74,7 @@ static tmsize_t io_read(thandle_t client, void *target, tmsize_t bytes) {
   ctiff_file *file = client;
   tmsize_t done = 0;
   while (done < bytes) {
-    ssize_t n = pread(file->fd, (char *)target + done, (size_t)(bytes - done), (off_t)file->position);
+    ssize_t n = pread(file->fd, (char *)target + done, (size_t)(bytes - done), (off_t)(file->start + file->position));
     if (n < 0 && errno == EINTR) continue;
     if (n < 0) return done > 0 ? done : -1;
     if (n == 0) break;
@@ -119,7 +121,7 @@ static pthread_once_t once = PTHREAD_ONCE_INIT;
 // Teaches libtiff the types of the GeoTIFF tags, for the whole process.
 static void initialize(void) { XTIFFInitialize(); }
 
-ctiff_file *ctiff_open(int fd, uint64_t size, const char *name, uint64_t alloc_bytes_max, char *message,
+ctiff_file *ctiff_open(int fd, uint64_t start, uint64_t size, const char *name, uint64_t alloc_bytes_max, char *message,
                        size_t message_bytes) {
   pthread_once(&once, initialize);
   ctiff_file *file = calloc(1, sizeof *file);
@@ -133,6 +135,7 @@ ctiff_file *ctiff_open(int fd, uint64_t size, const char *name, uint64_t alloc_b
     return NULL;
   }
   file->fd = fd;
+  file->start = start;
   file->size = size;
   TIFFOpenOptionsSetMaxSingleMemAlloc(options, (tmsize_t)alloc_bytes_max);
   TIFFOpenOptionsSetErrorHandlerExtR(options, keep_error, file);

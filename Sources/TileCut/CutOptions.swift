@@ -20,8 +20,13 @@ public struct CutOptions: Sendable {
   public var crs: String?
   /// Overrides the nodata value in the files: one value for all bands or one for each, in the source's units.
   public var nodata: [Double]?
-  /// For samples of more than 8 bits: the values that become 0 and 255. `low` may exceed `high`, which inverts.
-  public var scale: (low: Double, high: Double)?
+  /// For samples of more than 8 bits: the values that become 0 and 255.
+  public var scale: SampleRange?
+  /// The bands to show, from 1: one as grey, or three as red, green and blue. No band is alpha then unless ``alpha``
+  /// names one. Nil means what the files say.
+  public var bands: [Int]?
+  /// The alpha band; nil means what the files say.
+  public var alpha: AlphaBand?
 
   /// The tileset's name; nil means the first source's file name without its extension.
   public var name: String?
@@ -50,6 +55,11 @@ public struct CutOptions: Sendable {
       throw CutError(
         .invalidOption, "a flat image has no place on Earth",
         remedy: "leave --bounds, --crs, --matrix and further sources out, or --flat")
+    }
+    if let bands, !BandChoice.isValid(bands) {
+      throw CutError(
+        .invalidOption, "the bands \(bands.map(String.init).joined(separator: ",")) are not one or three",
+        remedy: "give one band, or three for red, green and blue; the first band is 1")
     }
     switch encoding {
     case .jpeg(let jpeg) where !(1...100).contains(jpeg.quality):

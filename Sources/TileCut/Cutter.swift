@@ -1,4 +1,5 @@
 import Support
+import RegionCatalog
 import Synchronization
 import TileImage
 import TileIndex
@@ -23,7 +24,11 @@ public struct Cutter: Sendable {
   public let resources: CutResources
   /// The tiles that will be made.
   public let plan: CutPlan
+  /// The values that become 0 and 255, if the options leave their choice to the sources' values.
+  public let automaticScale: (low: Double, high: Double)?
   private let sources: [any RasterSource]
+  /// What is drawn: the sources, or overviews of them that suffice for the deepest zoom.
+  private let drawn: [any RasterSource]
 
   /// Steps 1 to 3: opens the sources and plans the cut. Nothing is written yet.
   ///
@@ -34,26 +39,32 @@ public struct Cutter: Sendable {
     _ options: CutOptions, resources: CutResources = CutResources(), scratchDirectory: String? = nil
   ) throws {
     guard !options.sources.isEmpty else {
-      throw CutError(.invalidOption, "no source to cut", remedy: "name a GeoTIFF, PNG or JPEG file")
+      throw CutError(.invalidOption, "no source to cut", remedy: "name a GeoTIFF, PNG, JPEG or WebP file")
     }
     try options.check()
     // Checked first, because sources without a georeference are placed by these bounds.
     if let bounds = options.bounds { try CutPlan.requireBox(bounds) }
-    let sources = try Self.open(options, resources, scratchDirectory ?? FileSystem.temporaryFolder)
-    try self.init(options, resources, sources: sources)
+    let (sources, scale) = try Self.open(options, resources, scratchDirectory ?? FileSystem.temporaryFolder)
+    try self.init(options, resources, sources: sources, automaticScale: scale)
   }
 
   /// Plans the cut of sources that are already open.
-  init(_ options: CutOptions, _ resources: CutResources, sources: [any RasterSource]) throws {
+  init(
+    _ options: CutOptions, _ resources: CutResources, sources: [any RasterSource], automaticScale: SampleScale? = nil
+  ) throws {
     self.options = options
     self.resources = resources
     self.sources = sources
+    self.automaticScale = automaticScale.map { ($0.low, $0.high) }
     let target = try CoordinateReferenceSystem(definition: options.matrixSet.crs)
     let footprints = try sources.map {
       try SourceFootprint(source: $0, target: target, matrixSet: options.matrixSet)
     }
+    let overviews = try SourceOverviews(sources, footprints: footprints, options: options)
+    drawn = overviews.sources
     plan = try CutPlan(
-      footprints: footprints, matrixSet: options.matrixSet, zoom: options.zoom, bounds: options.bounds,
+      footprints: footprints, detail: overviews.resolution, matrixSet: options.matrixSet, zoom: options.zoom,
+      bounds: options.bounds,
       boundary: options.boundary, resampling: options.resampling, encoding: options.encoding)
   }
 
@@ -131,21 +142,42 @@ public struct Cutter: Sendable {
 
   private static func open(
     _ options: CutOptions, _ resources: CutResources, _ scratchDirectory: String
-  ) throws -> [any RasterSource] {
+  ) throws -> ([any RasterSource], SampleScale?) {
     var open = RasterOpenOptions()
     open.crs = try options.crs.map { try CoordinateReferenceSystem(definition: $0) }
     open.bounds = options.bounds
     open.isFlat = options.isFlat
     open.nodata = options.nodata
-    open.scale = try options.scale.map { try SampleScale(low: $0.low, high: $0.high) }
+    open.bands = options.bands
+    open.alpha = options.alpha
     open.scratchDirectory = scratchDirectory
     open.cache = BlockCache(bytesMax: resources.cacheBytes)
-    return try options.sources.map { try RasterFile.open(path: $0, options: open) }
+    var automaticScale: SampleScale?
+    switch options.scale {
+    case .values(let low, let high): open.scale = try SampleScale(low: low, high: high)
+    case .auto:
+      automaticScale = try Self.automaticScale(options, open)
+      open.scale = automaticScale
+      open.keeps8Bit = true
+    case nil: break
+    }
+    return (try options.sources.map { try RasterFile.open(path: $0, options: open) }, automaticScale)
+  }
+
+  /// One scale for all sources, so that no seam appears between them; nil if none needs one.
+  private static func automaticScale(_ options: CutOptions, _ open: RasterOpenOptions) throws -> SampleScale? {
+    var all: ValueSample?
+    for path in options.sources {
+      guard let sample = try RasterFile.valueSample(path: path, options: open) else { continue }
+      all = all ?? ValueSample()
+      all?.add(sample)
+    }
+    return try all?.automaticScale(path: options.sources[0])
   }
 
   private func makeMosaic() throws -> Mosaic {
     Mosaic(
-      sources: sources, footprints: plan.footprints,
+      sources: drawn, footprints: plan.footprints,
       target: try CoordinateReferenceSystem(definition: plan.matrixSet.crs),
       grid: PixelGrid(plan.matrixSet[plan.workingZoom], wraps: plan.matrixSet.isGlobal), resampling: plan.resampling,
       clips: plan.clips)

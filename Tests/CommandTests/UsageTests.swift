@@ -20,7 +20,8 @@ import Testing
     ["--format", "jpeg", "--quality", "101"], ["--format", "gif"], ["--format", ""], ["--threads", "0"],
     ["--threads=-1"], ["--threads", "100000"], ["--memory", "1MB"], ["--memory", "much"], ["--memory=-1GB"],
     ["--memory", "9999999GB"], ["--resampling", "lanczos"], ["--matrix", "LINZAntarticaMapTilegrid"],
-    ["--type", "underlay"], ["--progress", "loud"], ["--scale", "5"], ["--scale", "1,1"], ["--scale", "nan,1"],
+    ["--type", "underlay"], ["--progress", "loud"], ["--scale", "5"], ["--scale", "all"],
+    ["--bands", "1,2"], ["--bands", "0"], ["--alpha", "no"], ["--scale", "1,1"], ["--scale", "nan,1"],
     ["--nodata", "x"], ["--nodata", "1,2"], ["--name", ""], ["--version", ""], ["--colour"],
   ])
   func wrongUsageIsRefused(_ options: [String]) throws {
@@ -58,7 +59,7 @@ import Testing
 
   @Test func textFileAsSourceIsRefused() throws {
     let text = try folder.write("readme.tif", "not a raster\n")
-    expectRefusal(try tilecut("cut", text, "-o", output), status: 65, naming: text, "GeoTIFF, PNG or JPEG")
+    expectRefusal(try tilecut("cut", text, "-o", output), status: 65, naming: text, "GeoTIFF, PNG, JPEG")
   }
 
   /// The file is endless and has no size.

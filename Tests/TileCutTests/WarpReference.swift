@@ -115,7 +115,7 @@ struct WarpReference {
         let s = t / stretch
         w =
           s < 1 ? 1.5 * pow(s, 3) - 2.5 * s * s + 1 : s < 2 ? -0.5 * pow(s, 3) + 2.5 * s * s - 4 * s + 2 : 0
-      case .average:
+      case .average, .mode:
         let low = max(Double(i), position - scale / 2)
         let high = min(Double(i + 1), position + scale / 2)
         w = max(0, high - low)

@@ -13,7 +13,8 @@ import TileIndex
   }
 
   static let cases = SampleRaster.all.flatMap { raster in
-    Resampling.allCases.map { Case(raster: raster, resampling: $0) }
+    // ModeTests has a reference of its own for votes.
+    Resampling.allCases.filter { $0 != .mode }.map { Case(raster: raster, resampling: $0) }
   }
 
   /// Each raster with one kernel, each kernel with several rasters.

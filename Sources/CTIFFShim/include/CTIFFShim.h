@@ -6,9 +6,10 @@
 
 typedef struct ctiff_file ctiff_file;
 
-/// Opens a TIFF over a descriptor that several handles may share (it is read with pread and not closed).
+/// Opens a TIFF over a descriptor that several handles may share (it is read with pread and not closed). It may lie inside
+/// another file, as `size` bytes from `start` on.
 /// Returns NULL with libtiff's words in `message`.
-ctiff_file *ctiff_open(int fd, uint64_t size, const char *name, uint64_t alloc_bytes_max, char *message,
+ctiff_file *ctiff_open(int fd, uint64_t start, uint64_t size, const char *name, uint64_t alloc_bytes_max, char *message,
                        size_t message_bytes);
 void ctiff_close(ctiff_file *file);
 

@@ -1,5 +1,6 @@
 public import ArgumentParser
 import Support
+import RegionCatalog
 public import TileCut
 public import TileIndex
 
@@ -40,13 +41,38 @@ struct NumbersArgument: ExpressibleByArgument {
   }
 }
 
-/// `MIN,MAX`.
+/// `MIN,MAX` or `auto`.
 struct ScaleArgument: ExpressibleByArgument {
-  let ends: (low: Double, high: Double)
+  let range: SampleRange
 
   init?(argument: String) {
+    if argument == SampleRange.autoWord {
+      range = .auto
+      return
+    }
     guard let n = numbers(argument), n.count == 2 else { return nil }
-    ends = (n[0], n[1])
+    range = .values(low: n[0], high: n[1])
+  }
+}
+
+/// One band's number, or three with commas between.
+struct BandsArgument: ExpressibleByArgument {
+  let bands: [Int]
+
+  init?(argument: String) {
+    guard let n = numbers(argument) else { return nil }
+    bands = n.compactMap { Int(exactly: $0) }
+    guard bands.count == n.count, BandChoice.isValid(bands) else { return nil }
+  }
+}
+
+/// `none`, or a band's number.
+struct AlphaArgument: ExpressibleByArgument {
+  let band: AlphaBand
+
+  init?(argument: String) {
+    guard let band = AlphaBand(argument) else { return nil }
+    self.band = band
   }
 }
 

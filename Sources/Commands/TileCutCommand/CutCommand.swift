@@ -13,7 +13,7 @@ struct CutCommand: ParsableCommand {
     commandName: "cut",
     abstract: "Cuts rasters into a bundle.",
     discussion: """
-      SOURCE is a GeoTIFF, or a PNG or JPEG with a world file and .prj beside it; several are drawn one over the \
+      SOURCE is a GeoTIFF, or a PNG, JPEG or WebP with a world file and .prj beside it; several are drawn one over the \
       other. \
       A region manifest (.json with one region) stands for all that it says of it; options go over it.
       """)
@@ -64,10 +64,19 @@ struct CutCommand: ParsableCommand {
   var crs: String?
   @Option(
     parsing: .unconditional,
-    help: ArgumentHelp("Values that become black and white, for more than 8 bits.", valueName: "MIN,MAX"))
+    help: ArgumentHelp(
+      "Values that become black and white, for more than 8 bits; auto: the 2nd and 98th percentile.",
+      valueName: "MIN,MAX|auto"))
   var scale: ScaleArgument?
   @Option(help: "How rows count in a folder: xyz from the north, tms from the south. (default: xyz)")
   var scheme: TileScheme?
+  @Option(
+    help: ArgumentHelp(
+      "Bands to show, from 1: one as grey, or red, green and blue; without alpha unless --alpha names it.",
+      valueName: "N[,N,N]"))
+  var bands: BandsArgument?
+  @Option(help: ArgumentHelp("The alpha band, or none; what the source says unless given.", valueName: "N|none"))
+  var alpha: AlphaArgument?
   @Option(help: ArgumentHelp("Worker threads; one a core unless given.", valueName: "n"))
   var threads: Int?
   @Option(help: ArgumentHelp("Memory budget.", valueName: "bytes"))
@@ -110,6 +119,9 @@ struct CutCommand: ParsableCommand {
     if let version, Double(version)?.isFinite != true {
       printError(
         "tilecut: warning: --version \(version) is not a number, as MBTiles 1.3 wants it; some readers may object")
+    }
+    if let scale = cutter.automaticScale {
+      printError("tilecut: the values \(scale.low) to \(scale.high) become 0 to 255 (--scale auto)")
     }
     if dryRun {
       print(cutter.plan)
@@ -158,7 +170,9 @@ struct CutCommand: ParsableCommand {
     options.resampling = resampling ?? options.resampling
     options.crs = try crs.map(CutOptions.crsDefinition(ofOption:)) ?? options.crs
     options.nodata = nodata?.values ?? options.nodata
-    options.scale = scale?.ends
+    options.scale = scale?.range ?? options.scale
+    options.bands = bands?.bands ?? options.bands
+    options.alpha = alpha?.band ?? options.alpha
     options.name = name ?? options.name
     options.attribution = attribution ?? options.attribution
     options.description = description ?? options.description

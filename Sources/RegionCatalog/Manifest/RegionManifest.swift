@@ -50,7 +50,7 @@ public struct RegionSettings: Hashable, Sendable {
   }
 
   /// Resampling methods, as TileCut names them.
-  public static let resamplings = ["nearest", "bilinear", "cubic", "average"]
+  public static let resamplings = ["nearest", "bilinear", "cubic", "average", "mode"]
 
   /// The preview image for the shop.
   public struct Preview: Hashable, Sendable {
@@ -79,6 +79,12 @@ public struct RegionSettings: Hashable, Sendable {
   public var resampling = "bilinear"
   /// The nodata value, one for all bands or one for each.
   public var nodata: [Double]?
+  /// The values that become black and white, for samples of more than 8 bits.
+  public var scale: SampleRange?
+  /// The bands to show, from 1: one as grey, or three as red, green and blue; nil for what the files say.
+  public var bands: [Int]?
+  /// The alpha band; nil for what the files say.
+  public var alpha: AlphaBand?
   /// The sources' coordinate reference system; overrides their own.
   public var crs: String?
   /// Credits for the map's data.

@@ -4,8 +4,8 @@ import TileIndex
 extension RegionSettings {
   /// The keys of `defaults` and categories, also valid in regions.
   package static let keys = [
-    "sources", "zooms", "grid", "format", "quality", "resampling", "nodata", "crs", "attribution", "edition",
-    "priceTier", "preview", "gazetteers", "packBytes",
+    "sources", "zooms", "grid", "format", "quality", "resampling", "nodata", "scale", "bands", "alpha", "crs",
+    "attribution", "edition", "priceTier", "preview", "gazetteers", "packBytes",
   ]
   package static let previewKeys = ["bounds", "zoom", "width", "height"]
   package static let gridKeys = ["id", "tileEdges", "tileSizes", "uri"]
@@ -24,6 +24,9 @@ extension RegionSettings {
     if let number = object.whole("quality", in: 1...100) { quality = number }
     if let word = Self.word(object, "resampling", among: Self.resamplings) { resampling = word }
     if let values = object.numbers("nodata", remedy: "write [0], or a number for each band") { nodata = values }
+    if let range = Self.scale(object) { scale = range }
+    if let list = Self.bands(object) { bands = list }
+    if let band = Self.alpha(object) { alpha = band }
     if let text = object.text("crs", remedy: "write EPSG:n, WKT or a PROJ string") { crs = text }
     if let text = object.shownText("attribution") { attribution = text }
     if let text = object.shownText("priceTier") { priceTier = text }
@@ -72,6 +75,46 @@ extension RegionSettings {
       return nil
     }
     return low...high
+  }
+
+  /// `[min, max]`, or `"auto"`.
+  private static func scale(_ object: ManifestObject) -> SampleRange? {
+    let remedy = "write [0, 4400], or \"\(SampleRange.autoWord)\""
+    if case .string(let text)? = object.value("scale") {
+      if text == SampleRange.autoWord { return .auto }
+      object.fault("scale", "is no range of values: \"\(text)\"", remedy: remedy)
+      return nil
+    }
+    guard let ends = object.numbers("scale", count: 2, remedy: remedy) else { return nil }
+    guard ends[0] != ends[1] else {
+      object.fault("scale", "has two equal values", remedy: remedy)
+      return nil
+    }
+    return .values(low: ends[0], high: ends[1])
+  }
+
+  /// One band's number, or three.
+  private static func bands(_ object: ManifestObject) -> [Int]? {
+    let remedy = "write one band's number or three, such as [4, 3, 2]; the first band is 1"
+    guard let numbers = object.numbers("bands", remedy: remedy) else { return nil }
+    let bands = numbers.compactMap { Int(exactly: $0) }
+    guard bands.count == numbers.count, BandChoice.isValid(bands) else {
+      object.fault("bands", "are not one or three bands", remedy: remedy)
+      return nil
+    }
+    return bands
+  }
+
+  /// `"none"`, or a band's number.
+  private static func alpha(_ object: ManifestObject) -> AlphaBand? {
+    if case .number? = object.value("alpha") { return object.whole("alpha", in: 1...65535).map { .number($0) } }
+    let remedy = "write \"\(AlphaBand.absentWord)\", or the band's number"
+    guard let word = object.text("alpha", remedy: remedy) else { return nil }
+    guard word == AlphaBand.absentWord else {
+      object.fault("alpha", "is no band: \"\(word)\"", remedy: remedy)
+      return nil
+    }
+    return .absent
   }
 
   private static func grid(_ object: ManifestObject, _ faults: ManifestFaults) -> TileMatrixSet? {

@@ -32,12 +32,24 @@ struct RegionFingerprints {
     try add("quality", settings.quality)
     try add("resampling", settings.resampling)
     try add("nodata", settings.nodata)
+    switch settings.scale {
+    case .values(let low, let high): lines.append("scale \(low) \(high)")
+    case .auto: lines.append("scale auto")
+    case nil: break
+    }
+    try add("bands", settings.bands)
+    switch settings.alpha {
+    case .number(let band): lines.append("alpha \(band)")
+    case .absent: lines.append("alpha none")
+    case nil: break
+    }
     try add("crs", settings.crs)
     try add("attribution", settings.attribution)
     try add("edition", settings.edition)
     for source in settings.sources.map(options.manifest.resolved) {
       lines.append("source \(try hashes.sha256(source))")
       for side in SideFiles(path: source).present { lines.append("side \(try hashes.sha256(side))") }
+      for part in VRTDocument.files(of: source) { lines.append("part \(try hashes.sha256(part))") }
     }
     for file in settings.gazetteers.map(options.manifest.resolved) {
       lines.append("gazetteer \(try hashes.sha256(file))")
@@ -58,7 +70,7 @@ struct RegionFingerprints {
 extension SideFiles {
   /// The existing side files. All of them count, because one may take precedence over another.
   var present: [String] {
-    (worldFileSuffixes + ["prj", "PRJ"]).map(path(withSuffix:)).filter(CatalogFiles.exists)
+    ((worldFileSuffixes + ["prj", "PRJ"]).map(path(withSuffix:)) + [overviews]).filter(CatalogFiles.exists)
   }
 }
 

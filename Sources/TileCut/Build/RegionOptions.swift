@@ -22,6 +22,9 @@ extension CutOptions {
       }
     resampling = Resampling(rawValue: settings.resampling) ?? .bilinear
     nodata = settings.nodata
+    scale = settings.scale
+    bands = settings.bands
+    alpha = settings.alpha
     crs = settings.crs
     name = region.title
     description = region.description

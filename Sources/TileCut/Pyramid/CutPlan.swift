@@ -30,8 +30,11 @@ public struct CutPlan: Sendable {
   /// The limit for rows of tiles in all boxes of all sources; each takes 32 bytes while planning.
   private static let rowCountLimit = 4_000_000
 
+  /// - Parameter detail: the edge of the finest pixel that is drawn, in target CRS units; nil means the footprints'
+  ///   finest.
   package init(
-    footprints: [SourceFootprint], matrixSet: TileMatrixSet, zoom: ZoomSelection, bounds: BoundingBox?,
+    footprints: [SourceFootprint], detail: Double? = nil, matrixSet: TileMatrixSet, zoom: ZoomSelection,
+    bounds: BoundingBox?,
     boundary: RegionBoundary? = nil, resampling: Resampling, encoding: TileEncoding
   ) throws {
     self.matrixSet = matrixSet
@@ -42,7 +45,7 @@ public struct CutPlan: Sendable {
     let native = matrixSet.nearestZoom(toCellSize: finest)
     zooms = try Self.zooms(zoom, native: native, matrixSet: matrixSet)
     var working = zooms.upperBound
-    while working < native, matrixSet[working].cellSize > 4.0001 * finest { working += 1 }
+    while working < native, matrixSet[working].cellSize > 4.0001 * (detail ?? finest) { working += 1 }
     workingZoom = working
 
     let clipBoxes = try bounds.map { try Self.clipBoxes($0, matrixSet: matrixSet) }
@@ -103,7 +106,13 @@ public struct CutPlan: Sendable {
   }
 
   var reduction: Reduction {
-    Reduction(matrixSet: matrixSet, picks: resampling == .nearest, workingZoom: workingZoom)
+    let kind: Reduction.Kind =
+      switch resampling {
+      case .nearest: .pick
+      case .mode: .mode
+      default: .average
+      }
+    return Reduction(matrixSet: matrixSet, kind: kind, workingZoom: workingZoom)
   }
 
   private static func zooms(_ zoom: ZoomSelection, native: Int, matrixSet: TileMatrixSet) throws -> ClosedRange<Int> {

@@ -27,12 +27,15 @@ struct ParentTile {
     pixels = target
     let x = (childID.column - id.column * ratio) * matrix.tileWidth / ratio
     let y = (childID.row - id.row * ratio) * matrix.tileHeight / ratio
-    if reduction.picks {
+    switch reduction.kind {
+    case .pick:
       Reduce.pick(child, ratio: ratio, into: target, x: x, y: y, phase: reduction.phase(parentZoom: id.zoom))
       if let stray = child.firstVisiblePixel() {
         strays.append((x + stray.x / ratio, y + stray.y / ratio, stray.rgba))
       }
-    } else {
+    case .mode:
+      Reduce.mode(child, ratio: ratio, into: target, x: x, y: y, phase: reduction.phase(parentZoom: id.zoom))
+    case .average:
       Reduce.average(child, ratio: ratio, into: target, x: x, y: y)
     }
   }
@@ -50,9 +53,17 @@ struct ParentTile {
 
 /// How children are reduced to their parent.
 struct Reduction: Sendable {
+  enum Kind: Sendable {
+    /// The mean of a block of the children's pixels.
+    case average
+    /// One pixel of a block.
+    case pick
+    /// The most frequent pixel of a block.
+    case mode
+  }
+
   let matrixSet: TileMatrixSet
-  /// True if a parent's pixels are picked instead of averaged.
-  let picks: Bool
+  let kind: Kind
   let workingZoom: Int
 
   /// Which pixel of a block is picked. The four pixels of a 2 x 2 block are equally near to the parent pixel's centre.

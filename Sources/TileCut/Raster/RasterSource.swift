@@ -23,9 +23,15 @@ package protocol RasterSource: AnyObject, Sendable {
   /// - Returns: true if every pixel of the window is opaque.
   /// - Throws: ``CutError`` naming the block that cannot be decoded.
   func read(_ window: PixelRect, into target: UnsafeMutableRawPointer, rowBytes: Int) throws -> Bool
+
+  /// The coarsest version of the raster that the file has of which a pixel spans at most `factorMax` pixels in either
+  /// direction; nil if it has none.
+  func overview(factorMax: Double) throws -> (any RasterSource)?
 }
 
 extension RasterSource {
+  package func overview(factorMax: Double) throws -> (any RasterSource)? { nil }
+
   /// The raster's extent in WGS 84 degrees, from which PROJ chooses a datum shift; nil if it is unknown.
   var areaOfInterest: BoundingBox? { georeference.geographicBounds(width: width, height: height) }
 }

@@ -38,10 +38,22 @@ final class SourceFile: Sendable {
   deinit { if descriptor >= 0 { close(descriptor) } }
 
   /// The first bytes of the file, fewer if it is shorter.
-  func prefix(_ count: Int) -> [UInt8] {
-    var bytes = [UInt8](repeating: 0, count: count)
-    let n = bytes.withUnsafeMutableBytes { pread(descriptor, $0.baseAddress, count, 0) }
-    return Array(bytes.prefix(max(0, n)))
+  func prefix(_ count: Int) -> [UInt8] { bytes(at: 0, count: count) }
+
+  /// Bytes from an offset on, fewer if the file ends before.
+  func bytes(at offset: Int, count: Int) -> [UInt8] {
+    guard offset >= 0, offset < size, count > 0 else { return [] }
+    var bytes = [UInt8](repeating: 0, count: min(count, size - offset))
+    var done = 0
+    while done < bytes.count {
+      let n = bytes.withUnsafeMutableBytes {
+        pread(descriptor, $0.baseAddress! + done, $0.count - done, off_t(offset + done))
+      }
+      if n < 0 && errno == EINTR { continue }
+      guard n > 0 else { break }
+      done += n
+    }
+    return Array(bytes.prefix(done))
   }
 
   /// The content of a small text file; nil if it does not exist or is longer than `bytesMax`.

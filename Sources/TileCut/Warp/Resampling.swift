@@ -8,6 +8,9 @@ public enum Resampling: String, Sendable, CaseIterable, Codable {
   case cubic
   /// The area-weighted mean of the source pixels that the target pixel covers.
   case average
+  /// The colour that covers most of the target pixel, for palettes and categories; no colour appears that the source
+  /// does not have.
+  case mode
 }
 
 /// A resampling kernel along one axis, sized to the local scale.
@@ -36,7 +39,7 @@ package struct KernelShape: Sendable {
       case .nearest: 0.5
       case .bilinear: stretch
       case .cubic: 2 * stretch
-      case .average: max(scale, Self.scaleMin) / 2 + 0.5
+      case .average, .mode: max(scale, Self.scaleMin) / 2 + 0.5
       }
   }
 
@@ -80,7 +83,7 @@ package struct KernelShape: Sendable {
     case .bilinear:
       let narrowing = 1 / stretch
       sum = fill(weights, taps, start) { max(0, 1 - abs($0) * narrowing) }
-    case .average:
+    case .average, .mode:
       // The overlap of the source pixel with the target pixel's footprint.
       let half = max(scale, Self.scaleMin) / 2
       sum = fill(weights, taps, start) { max(0, min($0 + 0.5, half) - max($0 - 0.5, -half)) }

@@ -20,7 +20,11 @@ extension Warper {
       return try warpQuarters(rect, spacing: spacing, on: canvas)
     }
     try self.window.read(window, of: source)
-    if let scales { weigh(part, of: grid, scales, shapes, on: canvas) } else { pick(part, of: grid, on: canvas) }
+    switch scales {
+    case nil: pick(part, of: grid, on: canvas)
+    case let scales? where resampling == .mode: vote(part, of: grid, scales, shapes, on: canvas)
+    case let scales?: weigh(part, of: grid, scales, shapes, on: canvas)
+    }
     return true
   }
 

@@ -32,6 +32,8 @@ extension Warper {
     try self.window.read(window, of: source)
     if resampling == .nearest {
       pick(piece)
+    } else if resampling == .mode {
+      vote(piece, widest)
     } else {
       self.window.premultiply()
       weigh(piece, widest)
@@ -122,7 +124,7 @@ extension Warper {
 }
 
 /// A part of a tile whose columns and rows lie inside the source without a jump.
-private struct SeparablePiece {
+struct SeparablePiece {
   let canvas: Canvas
   let x: AxisMap
   let y: AxisMap

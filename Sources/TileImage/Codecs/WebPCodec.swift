@@ -115,6 +115,15 @@ enum WebPDecoder {
     return (Int(features.width), Int(features.height))
   }
 
+  /// The size, and whether there is an alpha channel; the rest is not read.
+  static func header(
+    of bytes: UnsafeRawBufferPointer
+  ) throws(ImageError) -> (width: Int, height: Int, hasAlpha: Bool) {
+    let features = try features(of: bytes)
+    if features.has_animation != 0 { throw ImageError(.unsupported, "WebP: an animation") }
+    return (Int(features.width), Int(features.height), features.has_alpha != 0)
+  }
+
   private static func features(of bytes: UnsafeRawBufferPointer) throws(ImageError) -> WebPBitstreamFeatures {
     var features = WebPBitstreamFeatures()
     try check(WebPGetFeatures(bytes.baseAddress?.assumingMemoryBound(to: UInt8.self), bytes.count, &features))
@@ -129,5 +138,16 @@ enum WebPDecoder {
     case VP8_STATUS_NOT_ENOUGH_DATA, VP8_STATUS_SUSPENDED: throw ImageError(.malformed, "WebP: the data end early")
     default: throw ImageError(.malformed, "WebP: bitstream error")
     }
+  }
+}
+
+extension ImageDecoder {
+  /// The size of a still WebP image and whether it has an alpha channel, from its header alone.
+  ///
+  /// - Throws: ``ImageError``: `malformed`; `unsupported` for animations.
+  package static func webPHeader(
+    _ bytes: UnsafeRawBufferPointer
+  ) throws(ImageError) -> (width: Int, height: Int, hasAlpha: Bool) {
+    try WebPDecoder.header(of: bytes)
   }
 }

@@ -2,8 +2,8 @@ import TileImage
 
 /// The rows of a PNG file in the most compact ``PixelForm`` that holds them.
 ///
-/// libpng delivers 8 bits, or 16 bits if a scale or a nodata value must be applied to 16-bit samples. All passes of an
-/// interlaced file are decoded first, since each covers the whole image; they are kept in memory or in a scratch file.
+/// libpng delivers 8 bits, or 16 bits if a scale must be applied. All passes of an interlaced file are decoded first,
+/// since each covers the whole image; they are kept in memory or in a scratch file.
 final class PNGRowSource: RowSource {
   let path: String
   let width: Int
@@ -22,11 +22,16 @@ final class PNGRowSource: RowSource {
   init(path: String, reader: PNGRowReader, options: RasterOpenOptions, memoryMax: Int) throws {
     (self.path, self.reader) = (path, reader)
     (width, height) = (reader.width, reader.height)
-    let isNative = options.scale != nil || (options.nodata != nil && reader.bitDepth == 16)
-    let colours = reader.isGrey ? 1 : 3
+    let depth = reader.isPalette ? 8 : reader.bitDepth
+    let scale = depth <= 8 && options.keeps8Bit ? nil : options.scale
+    if depth > 8, scale == nil {
+      throw CutError.scaleWanted(
+        path: path, kind: "\(depth)-bit", sample: try? Self.valueSample(path: path, options: options))
+    }
+    let isNative = scale != nil
     converter = try SampleRowConverter(
-      options: options, colours: isNative ? colours : 3, channels: isNative ? reader.nativeChannels : 4,
-      is16Bit: isNative, depth: reader.isPalette ? 8 : reader.bitDepth)
+      options: options, scale: scale, channels: Self.channels(reader, isNative: isNative), is16Bit: isNative,
+      depth: depth, path: path)
     form = reader.hasAlpha || converter != nil ? .rgba : reader.isGrey ? .indexed(.grey) : .rgb
     do { try reader.start(isNative ? .native16 : .rgba8) } catch { throw CutError(error, path: path) }
     line = .allocate(byteCount: reader.rowBytes + width * 4 + PixelForm.slackBytes, alignment: 64)
@@ -58,6 +63,54 @@ final class PNGRowSource: RowSource {
     }
     if case .rgba = form { noteAlpha(words) }
     form.pack(words, count: width, into: row)
+  }
+
+  /// A sample of the colours' values of a file; nil if they need no scale.
+  ///
+  /// The whole file is decoded, because there is no other way to its last rows. Of an interlaced one the last pass is
+  /// taken: every other row.
+  static func valueSample(path: String, options: RasterOpenOptions) throws -> ValueSample? {
+    do {
+      let reader = try PNGRowReader(path: path)
+      guard !reader.isPalette, reader.bitDepth == 16 else { return nil }
+      try reader.start(.native16)
+      let channels = try Self.channels(reader, isNative: true).chosen(options, path: path)
+      let line = UnsafeMutableRawPointer.allocate(byteCount: reader.rowBytes + PixelForm.slackBytes, alignment: 64)
+      line.initializeMemory(as: UInt8.self, repeating: 0, count: reader.rowBytes + PixelForm.slackBytes)
+      defer { line.deallocate() }
+      let samples = line.assumingMemoryBound(to: UInt16.self)
+      var sample = ValueSample()
+      let step = reader.width * reader.height / ValueSample.countMax
+      for pass in 1...reader.passCount {
+        for y in 0..<reader.height {
+          try reader.readRow(into: line)
+          guard pass == reader.passCount, reader.passCount == 1 || y % 2 == 1 else { continue }
+          for x in 0..<reader.width where ValueSample.takes(y * reader.width + x, step: step) {
+            let first = x * reader.outputChannels
+            if let alpha = channels.alpha, samples[first + alpha] == 0 { continue }
+            let values = channels.colours.map { Double(samples[first + $0]) }
+            if let nodata = options.nodata, !nodata.isEmpty,
+              values.indices.allSatisfy({ values[$0] == nodata[min($0, nodata.count - 1)] })
+            {
+              continue
+            }
+            sample.add(values)
+          }
+        }
+      }
+      return sample
+    } catch let error as ImageError {
+      throw CutError(error, path: path)
+    }
+  }
+
+  /// Where the file's bands lie in a row: in its own channels, or in RGBA.
+  private static func channels(_ reader: PNGRowReader, isNative: Bool) -> RowChannels {
+    let colours = reader.isGrey ? 1 : 3
+    if isNative {
+      return RowChannels(count: reader.nativeChannels, colours: colours, alpha: reader.hasAlpha ? colours : nil)
+    }
+    return RowChannels(count: 4, colours: colours, alpha: reader.hasAlpha ? 3 : nil)
   }
 
   private func noteAlpha(_ words: UnsafePointer<UInt32>) {
@@ -134,7 +187,11 @@ final class JPEGRowSource: RowSource {
   init(path: String, reader: JPEGRowReader, options: RasterOpenOptions, memoryMax: Int) throws {
     (self.path, self.reader) = (path, reader)
     (width, height) = (reader.width, reader.height)
-    converter = try SampleRowConverter(options: options, colours: 3, channels: 4, is16Bit: false, depth: 8)
+    let scale = options.keeps8Bit ? nil : options.scale
+    converter = try SampleRowConverter(
+      options: options, scale: scale,
+      channels: RowChannels(count: 4, colours: reader.channels == 1 ? 1 : 3, alpha: nil),
+      is16Bit: false, depth: 8, path: path)
     form = converter != nil ? .rgba : reader.channels == 1 ? .indexed(.grey) : .rgb
     line = .allocate(byteCount: width * 4 + PixelForm.slackBytes, alignment: 64)
     do {
@@ -150,78 +207,14 @@ final class JPEGRowSource: RowSource {
 
   deinit { line.deallocate() }
 
+  /// A band is used as alpha.
+  var hasAlpha: Bool { converter?.hasAlpha ?? false }
+
   func readRow(into row: UnsafeMutableRawPointer) throws {
     do { try reader.readRow(into: line) } catch { throw CutError(error, path: path, row: nextRow) }
     nextRow += 1
     let words = line.assumingMemoryBound(to: UInt32.self)
     converter?.convert(line, count: width, into: words)
     form.pack(words, count: width, into: row)
-  }
-}
-
-/// Applies the user's scale and nodata values to rows of PNG or JPEG samples.
-private struct SampleRowConverter {
-  private let colours: Int
-  private let channels: Int
-  private let is16Bit: Bool
-  private let scale: SampleScale
-  private let nodata: [Double]?
-  /// The converted size of one unit of the file's samples, since libpng stretches them to the full range of 8 or 16
-  /// bits.
-  private let unit: Double
-
-  /// - Returns: nil if the options have neither scale nor nodata values.
-  /// - Parameters:
-  ///   - colours: 1 or 3, the first channels; a channel after them is alpha.
-  ///   - depth: bits of the file's samples, in whose units the scale and nodata values are given.
-  /// - Throws: ``CutError`` `.invalidOption` if the number of nodata values does not fit that of colours.
-  init?(options: RasterOpenOptions, colours: Int, channels: Int, is16Bit: Bool, depth: Int) throws {
-    guard options.scale != nil || options.nodata != nil else { return nil }
-    (self.colours, self.channels, self.is16Bit) = (colours, channels, is16Bit)
-    let high = Double((1 << (is16Bit ? 16 : 8)) - 1)
-    unit = high / Double((1 << depth) - 1)
-    scale = options.scale ?? SampleScale(unchecked: 0, Double((1 << depth) - 1))
-    guard let values = options.nodata else {
-      nodata = nil
-      return
-    }
-    guard values.count == 1 || values.count >= colours else {
-      throw CutError(
-        .invalidOption, "\(values.count) nodata values do not fit \(colours) colour bands",
-        remedy: "give one value, or one for each band")
-    }
-    nodata = (0..<colours).map { values[values.count == 1 ? 0 : $0] }
-  }
-
-  /// Converts `count` pixels of `channels` samples each to RGBA words.
-  func convert(_ row: UnsafeRawPointer, count: Int, into words: UnsafeMutablePointer<UInt32>) {
-    let wide = row.assumingMemoryBound(to: UInt16.self)
-    let narrow = row.assumingMemoryBound(to: UInt8.self)
-    func sample(_ i: Int) -> Double { is16Bit ? Double(wide[i]) : Double(narrow[i]) }
-    for i in 0..<count {
-      let first = i * channels
-      var word: UInt32 = 0
-      var isNodata = nodata != nil
-      for colour in 0..<colours {
-        let value = sample(first + colour) / unit
-        if let nodata, abs(value - nodata[colour]) > 1e-6 { isNodata = false }
-        let scaled = UInt32(max(0, min(255, scale.level(value) + 0.5)))
-        word |= scaled << UInt32(8 * colour)
-      }
-      if colours == 1 { word *= 0x0001_0101 }
-      let alpha = channels > colours ? UInt32((sample(first + colours) * (is16Bit ? 255 / 65535 : 1)).rounded()) : 255
-      words[i] = isNodata || alpha == 0 ? 0 : word | alpha << 24
-    }
-  }
-}
-
-extension CutError {
-  /// Turns a codec's error into one that names the file.
-  ///
-  /// - Parameter row: the row that was being decoded, if known.
-  init(_ error: ImageError, path: String, row: Int? = nil) {
-    let place = row.map { "row \($0) cannot be decoded: " } ?? "cannot be decoded: "
-    self.init(
-      .badSource, path: path, place + error.message, remedy: "the file is damaged; copy or make it again")
   }
 }

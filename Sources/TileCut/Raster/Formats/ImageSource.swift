@@ -1,8 +1,8 @@
 import TileImage
 
-/// A PNG or JPEG image, placed by a world file and a .prj file or by options.
+/// A PNG, JPEG or WebP image, placed by a world file and a .prj file or by options.
 ///
-/// Both formats decode only from top to bottom, so the image is decoded once when it is opened and kept for random
+/// These formats decode only from top to bottom, so the image is decoded once when it is opened and kept for random
 /// access.
 package final class ImageSource: RasterSource {
   package let path: String
@@ -14,41 +14,70 @@ package final class ImageSource: RasterSource {
   private let reader: any WindowReader
 
   /// Opens a PNG file.
-  init(png file: SourceFile, options: RasterOpenOptions) throws {
-    path = file.path
+  convenience init(png file: SourceFile, options: RasterOpenOptions) throws {
     let reader: PNGRowReader
-    do { reader = try PNGRowReader(path: path) } catch { throw CutError(error, path: file.path) }
-    (width, height) = (reader.width, reader.height)
-    let remarks = WarningList()
-    georeference = try Placement(path: path, width: width, height: height, warnings: remarks).georeference(options)
-    var options = options
+    do { reader = try PNGRowReader(path: file.path) } catch { throw CutError(error, path: file.path) }
     // In a palette image the file beside it means an index, of which nothing is left after decoding.
-    if !reader.isPalette { options.nodata = options.nodata ?? options.auxiliary?.nodata }
-    let cache = options.cache ?? BlockCache(bytesMax: options.cacheBytesMax)
-    try Self.requireData(file, pixelBytes: Self.packedBytes(reader))
-    let rows = try PNGRowSource(path: path, reader: reader, options: options, memoryMax: cache.bytesMax / 2)
-    self.reader = try rows.readAll(cache: cache, scratchDirectory: options.scratchDirectory)
+    let options = reader.isPalette ? options : options.withAuxiliaryNodata
     // Byte 25 is the colour type; bit 2 means an alpha channel, in contrast to single transparent colours.
     let hasAlphaChannel = file.prefix(26).last.map { $0 & 4 != 0 } ?? false
-    alphaKind = !rows.sawTransparent ? .opaque : hasAlphaChannel || rows.sawSoft ? .soft : .mask
-    warnings = remarks.all + reader.warnings.map { "\(file.path): libpng warns: \($0)" }
+    try self.init(file, width: reader.width, height: reader.height, options: options) { cache in
+      try Self.requireData(file, pixelBytes: Self.packedBytes(reader))
+      return try PNGRowSource(path: file.path, reader: reader, options: options, memoryMax: cache.bytesMax / 2)
+    } alphaKind: { rows in
+      !rows.sawTransparent ? .opaque : hasAlphaChannel || rows.sawSoft ? .soft : .mask
+    } warnings: {
+      reader.warnings.map { "\(file.path): libpng warns: \($0)" }
+    }
   }
 
   /// Opens a JPEG file.
-  init(jpeg file: SourceFile, options: RasterOpenOptions) throws {
-    path = file.path
+  convenience init(jpeg file: SourceFile, options: RasterOpenOptions) throws {
     let reader: JPEGRowReader
-    do { reader = try JPEGRowReader(path: path) } catch { throw CutError(error, path: file.path) }
-    (width, height) = (reader.width, reader.height)
+    do { reader = try JPEGRowReader(path: file.path) } catch { throw CutError(error, path: file.path) }
+    let options = options.withAuxiliaryNodata
+    try self.init(file, width: reader.width, height: reader.height, options: options) { cache in
+      try JPEGRowSource(path: file.path, reader: reader, options: options, memoryMax: cache.bytesMax)
+    } alphaKind: { rows in
+      rows.hasAlpha ? .soft : options.nodata == nil ? .opaque : .mask
+    } warnings: {
+      reader.warnings.map { "\(file.path): libjpeg warns: \($0)" }
+    }
+  }
+
+  /// Opens a WebP file.
+  convenience init(webp file: SourceFile, options: RasterOpenOptions) throws {
+    let image = try WebPImage(file)
+    let options = options.withAuxiliaryNodata
+    try self.init(file, width: image.width, height: image.height, options: options) { cache in
+      try WebPRowSource(image, options: options, memoryMax: cache.bytesMax)
+    } alphaKind: { rows in
+      rows.hasAlpha ? .soft : options.nodata == nil ? .opaque : .mask
+    } warnings: {
+      []
+    }
+  }
+
+  /// - Parameters:
+  ///   - rows: opens the rows; called after the image is placed, which is cheap and may fail.
+  ///   - alphaKind: called after all rows are decoded; `warnings` likewise.
+  private init<Rows: RowSource>(
+    _ file: SourceFile, width: Int, height: Int, options: RasterOpenOptions, rows: (BlockCache) throws -> Rows,
+    alphaKind: (Rows) -> AlphaKind, warnings: () -> [String]
+  ) throws {
+    path = file.path
     let remarks = WarningList()
-    georeference = try Placement(path: path, width: width, height: height, warnings: remarks).georeference(options)
-    var options = options
-    options.nodata = options.nodata ?? options.auxiliary?.nodata
+    let orientation = Orientation(code: ExifOrientation.code(file), options: options, path: path) { remarks.add($0) }
+    (self.width, self.height) = orientation.size(width: width, height: height)
+    georeference = try Placement(path: path, width: self.width, height: self.height, warnings: remarks)
+      .georeference(options)
     let cache = options.cache ?? BlockCache(bytesMax: options.cacheBytesMax)
-    let rows = try JPEGRowSource(path: path, reader: reader, options: options, memoryMax: cache.bytesMax)
-    self.reader = try rows.readAll(cache: cache, scratchDirectory: options.scratchDirectory)
-    alphaKind = options.nodata == nil ? .opaque : .mask
-    warnings = remarks.all + reader.warnings.map { "\(file.path): libjpeg warns: \($0)" }
+    let rows = try rows(cache)
+    reader = orientation.turned(
+      try rows.readAll(cache: cache, scratchDirectory: options.scratchDirectory), width: self.width,
+      height: self.height)
+    self.alphaKind = alphaKind(rows)
+    self.warnings = remarks.all + warnings()
   }
 
   package func read(_ window: PixelRect, into target: UnsafeMutableRawPointer, rowBytes: Int) throws -> Bool {

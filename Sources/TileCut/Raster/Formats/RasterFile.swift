@@ -8,21 +8,41 @@ package enum RasterFile {
     let file = try SourceFile(path: path)
     var options = options
     options.auxiliary = try AuxiliaryFile(beside: path)
-    switch RasterFormat(file.prefix(16)) {
+    switch RasterFormat(file.prefix(RasterFormat.bytesWanted)) {
     case .tiff: return try GeoTIFFSource(file, options: options)
     case .png: return try ImageSource(png: file, options: options)
     case .jpeg: return try ImageSource(jpeg: file, options: options)
+    case .webp: return try ImageSource(webp: file, options: options)
+    case .jpeg2000: return try JP2Source(file, options: options)
+    case .vrt: return try VRTSource(file, options: options)
     case nil:
       throw CutError(
         .badSource, path: path, file.size == 0 ? "is empty" : "is no raster of a known format",
-        remedy: "give a GeoTIFF, PNG or JPEG file; others can be converted with gdal_translate")
+        remedy: "give a GeoTIFF, PNG, JPEG, JPEG 2000, WebP or VRT file; others can be converted with gdal_translate")
+    }
+  }
+
+  /// A sample of the values of a raster's colours; nil if they need no scale.
+  ///
+  /// - Throws: ``CutError`` as for ``open(path:options:)``.
+  static func valueSample(path: String, options: RasterOpenOptions) throws -> ValueSample? {
+    let file = try SourceFile(path: path)
+    switch RasterFormat(file.prefix(RasterFormat.bytesWanted)) {
+    case .tiff: return try GeoTIFFSource.valueSample(file, options: options)
+    case .png: return try PNGRowSource.valueSample(path: path, options: options)
+    case .jpeg2000: return try JP2Image.valueSample(file, options: options)
+    case .vrt: return try VRTSource.valueSample(file, options: options)
+    case .jpeg, .webp, nil: return nil
     }
   }
 }
 
 /// The supported formats, told apart by their first bytes.
 private enum RasterFormat {
-  case tiff, png, jpeg
+  case tiff, png, jpeg, webp, jpeg2000, vrt
+
+  /// A VRT may begin with an XML declaration and comments.
+  static let bytesWanted = 1024
 
   init?(_ bytes: [UInt8]) {
     func starts(_ magic: [UInt8]) -> Bool { bytes.starts(with: magic) }
@@ -34,6 +54,12 @@ private enum RasterFormat {
       self = .png
     } else if starts([0xff, 0xd8]) {
       self = .jpeg
+    } else if starts(Array("RIFF".utf8)), bytes.dropFirst(8).starts(with: Array("WEBP".utf8)) {
+      self = .webp
+    } else if starts([0, 0, 0, 12, 0x6a, 0x50, 0x20, 0x20]) || starts([0xff, 0x4f, 0xff, 0x51]) {
+      self = .jpeg2000
+    } else if VRTDocument.isVRT(bytes) {
+      self = .vrt
     } else {
       return nil
     }

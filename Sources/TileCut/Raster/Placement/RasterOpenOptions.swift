@@ -1,3 +1,4 @@
+package import RegionCatalog
 package import TileIndex
 
 /// How to open a raster. What is nil is read from the file and the files beside it.
@@ -13,6 +14,15 @@ package struct RasterOpenOptions: Sendable {
   package var nodata: [Double]?
   /// Maps samples to 0...255. Required for more than 8 bits, optional for 8.
   package var scale: SampleScale?
+  /// True if ``scale`` is meant for samples of more than 8 bits only.
+  package var keeps8Bit = false
+  /// The bands to show, from 1: one as grey, or three as red, green and blue. No band is alpha then unless ``alpha``
+  /// names one. Nil means what the file says.
+  package var bands: [Int]?
+  /// Overrides the file's statement about its alpha band.
+  package var alpha: AlphaBand?
+  /// How many VRT files lead to this one.
+  var vrtDepth = 0
   /// Bytes of decoded pixels to cache; ignored if there is a ``cache``.
   package var cacheBytesMax: Int
   /// A cache shared with other rasters.
@@ -34,6 +44,15 @@ package struct RasterOpenOptions: Sendable {
     self.cacheBytesMax = cacheBytesMax
     self.cache = cache
     self.scratchDirectory = scratchDirectory
+  }
+}
+
+extension RasterOpenOptions {
+  /// The nodata value of the file beside the raster counts unless one is given.
+  var withAuxiliaryNodata: RasterOpenOptions {
+    var options = self
+    options.nodata = options.nodata ?? options.auxiliary?.nodata
+    return options
   }
 }
 

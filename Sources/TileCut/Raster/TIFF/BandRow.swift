@@ -33,6 +33,22 @@ struct BandRow {
     }
   }
 
+  /// Unpacks samples of 9 to 15 bits to 16-bit ones, most significant bits first.
+  static func unpackWide(
+    _ source: UnsafeRawPointer, bits: Int, sampleCount: Int, into target: UnsafeMutablePointer<UInt16>
+  ) {
+    let bytes = source.assumingMemoryBound(to: UInt8.self)
+    let mask = UInt32(1) << UInt32(bits) &- 1
+    var position = 0
+    for i in 0..<sampleCount {
+      let byte = position >> 3
+      // Three bytes hold any sample of up to 16 bits; the last two may be slack bytes.
+      let three = UInt32(bytes[byte]) << 16 | UInt32(bytes[byte &+ 1]) << 8 | UInt32(bytes[byte &+ 2])
+      target[i] = UInt16(truncatingIfNeeded: three >> UInt32(24 &- bits &- (position & 7)) & mask)
+      position &+= bits
+    }
+  }
+
   /// Maps samples to 0...255 by `scale`, and sets `isData` where a sample is not nodata.
   ///
   /// `isData` is never cleared: a pixel counts as data if one of its bands has data.
@@ -47,7 +63,7 @@ struct BandRow {
     }
     switch (layout.format, layout.bits) {
     case (.unsigned, 8): run(UInt8.self) { Double($0) }
-    case (.unsigned, 16): run(UInt16.self) { Double($0) }
+    case (.unsigned, 9...16): run(UInt16.self) { Double($0) }
     case (.unsigned, 32): run(UInt32.self) { Double($0) }
     case (.unsigned, 64): run(UInt64.self) { Double($0) }
     case (.signed, 8): run(Int8.self) { Double($0) }
@@ -61,31 +77,29 @@ struct BandRow {
     }
   }
 
-  /// The samples as numbers. Slow; meant for a few samples.
-  func values(count: Int, layout: TIFFLayout) -> [Double] {
-    func list<Sample>(_ type: Sample.Type, _ value: (Sample) -> Double) -> [Double] {
-      let samples = base.assumingMemoryBound(to: Sample.self)
-      return (0..<count).map { value(samples[$0 * stride]) }
-    }
+  /// A sample as a number. Slow; meant for a few samples.
+  func value(_ index: Int, layout: TIFFLayout) -> Double {
+    func sample<Sample>(_ type: Sample.Type) -> Sample { base.assumingMemoryBound(to: Sample.self)[index &* stride] }
     switch (layout.format, layout.bits) {
-    case (.unsigned, 16): return list(UInt16.self) { Double($0) }
-    case (.unsigned, 32): return list(UInt32.self) { Double($0) }
-    case (.unsigned, 64): return list(UInt64.self) { Double($0) }
-    case (.signed, 64): return list(Int64.self) { Double($0) }
-    case (.signed, 8): return list(Int8.self) { Double($0) }
-    case (.signed, 16): return list(Int16.self) { Double($0) }
-    case (.signed, 32): return list(Int32.self) { Double($0) }
-    case (.float, 16): return list(UInt16.self) { HalfFloat.value($0) }
-    case (.float, 32): return list(Float.self) { Double($0) }
-    case (.float, 64): return list(Double.self) { $0 }
-    default: return []
+    case (.unsigned, 1...8): return Double(sample(UInt8.self))
+    case (.unsigned, 9...16): return Double(sample(UInt16.self))
+    case (.unsigned, 32): return Double(sample(UInt32.self))
+    case (.unsigned, 64): return Double(sample(UInt64.self))
+    case (.signed, 64): return Double(sample(Int64.self))
+    case (.signed, 8): return Double(sample(Int8.self))
+    case (.signed, 16): return Double(sample(Int16.self))
+    case (.signed, 32): return Double(sample(Int32.self))
+    case (.float, 16): return HalfFloat.value(sample(UInt16.self))
+    case (.float, 32): return Double(sample(Float.self))
+    case (.float, 64): return sample(Double.self)
+    default: return .nan
     }
   }
 
   /// Whether ``scale(count:layout:by:nodata:isInverted:into:isData:)`` supports the sample format.
   static func canScale(_ layout: TIFFLayout) -> Bool {
     switch (layout.format, layout.bits) {
-    case (.unsigned, 8), (.unsigned, 16), (.unsigned, 32), (.unsigned, 64): true
+    case (.unsigned, 8...16), (.unsigned, 32), (.unsigned, 64): true
     case (.signed, 8), (.signed, 16), (.signed, 32), (.signed, 64): true
     case (.float, 16), (.float, 32), (.float, 64): true
     default: false

@@ -2,7 +2,7 @@ import CTIFFShim
 
 /// A GeoTIFF, or a plain TIFF placed by a world file or by options.
 ///
-/// 1. Read the layout of the first directory and of its mask, if there is one; overviews are skipped (``TIFFImage``).
+/// 1. Read the layout of the first directory, of its mask and of its overviews (``TIFFImage``, ``TIFFDirectories``).
 /// 2. Check the layout against the file before anything is allocated (``TIFFLayout``, ``TIFFBlockSurvey``).
 /// 3. Interpret the samples (``TIFFColourModel``) and place the raster (``GeoKeys``, ``Placement``).
 /// 4. Decode blocks on demand into a cache, or everything once where that is impossible (``TIFFReader``).
@@ -13,35 +13,67 @@ package final class GeoTIFFSource: RasterSource {
   package let alphaKind: AlphaKind
   package let georeference: Georeference
   private let reader: any WindowReader
-  private let warningList: WarningList
+  private let image: TIFFImage
+  private let cache: BlockCache
+  private let scratchDirectory: String
+  private let orientation: Orientation
 
-  package var warnings: [String] { warningList.all }
+  package var warnings: [String] { image.warnings.all }
 
   /// Opens a TIFF file.
   init(_ file: SourceFile, options: RasterOpenOptions) throws {
-    var options = options
-    options.nodata = options.nodata ?? options.auxiliary?.nodata
+    let options = options.withAuxiliaryNodata
     let image = try TIFFImage(file, options: options)
-    (path, width, height) = (image.path, image.layout.width, image.layout.height)
+    self.image = image
+    path = image.path
+    orientation = Orientation(
+      code: image.layout.orientation, options: options, path: image.path
+    ) { image.warnings.add($0) }
+    (width, height) = orientation.size(width: image.layout.width, height: image.layout.height)
     alphaKind = image.alphaKind
-    warningList = image.warnings
-    georeference = try Self.place(image, options: options)
-    let cache = options.cache ?? BlockCache(bytesMax: options.cacheBytesMax)
-    reader = try Self.reader(image, cache: cache, scratchDirectory: options.scratchDirectory)
+    georeference = try Self.place(image, width: width, height: height, options: options)
+    cache = options.cache ?? BlockCache(bytesMax: options.cacheBytesMax)
+    scratchDirectory = options.scratchDirectory
+    reader = orientation.turned(
+      try Self.reader(
+        image.part, mask: image.mask, model: image.model, cache: cache, scratchDirectory: scratchDirectory),
+      width: width, height: height)
   }
 
   package func read(_ window: PixelRect, into target: UnsafeMutableRawPointer, rowBytes: Int) throws -> Bool {
     try reader.read(window, into: target, rowBytes: rowBytes)
   }
 
-  private static func place(_ image: TIFFImage, options: RasterOpenOptions) throws -> Georeference {
+  /// A sample of the values of a file's colour bands; nil if they need no scale.
+  static func valueSample(_ file: SourceFile, options: RasterOpenOptions) throws -> ValueSample? {
+    var options = options
+    options.scale = SampleScale(unchecked: 0, 1)
+    options.keeps8Bit = true
+    let image = try TIFFImage(file, options: options)
+    return image.model.scale == nil ? nil : image.valueSample.values()
+  }
+
+  package func overview(factorMax: Double) throws -> (any RasterSource)? {
+    guard let (part, mask) = image.overview(factorMax: factorMax) else { return nil }
+    let reader = try Self.reader(
+      part, mask: mask, model: image.model, cache: cache, scratchDirectory: scratchDirectory)
+    let (width, height) = orientation.size(width: part.layout.width, height: part.layout.height)
+    let pixels = TIFFPixelDecoder(layout: part.layout, model: image.model)
+    return RasterOverview(
+      of: self, reader: orientation.turned(reader, width: width, height: height), width: width, height: height,
+      alphaKind: TIFFImage.alphaKind(pixels, part: part, mask: mask))
+  }
+
+  private static func place(_ image: TIFFImage, width: Int, height: Int, options: RasterOpenOptions) throws
+    -> Georeference
+  {
     try image.file.withHandle { handle in
       let keys = GeoKeys(handle)
       let tags = TIFFPlacement(handle, isPoint: keys?.short(.rasterType) == 2) { text in
         image.warnings.add("\(image.path): \(text)")
       }
       let placement = Placement(
-        path: image.path, width: image.layout.width, height: image.layout.height, affine: tags.affine,
+        path: image.path, width: width, height: height, affine: tags.affine,
         controlPoints: tags.controlPoints, crs: { try keys?.crs(path: image.path) }, problem: tags.problem,
         warnings: image.warnings)
       let georeference = try placement.georeference(options)
@@ -50,13 +82,13 @@ package final class GeoTIFFSource: RasterSource {
     }
   }
 
-  private static func reader(_ image: TIFFImage, cache: BlockCache, scratchDirectory: String) throws
-    -> any WindowReader
-  {
+  private static func reader(
+    _ image: TIFFPart, mask: TIFFPart?, model: TIFFColourModel, cache: BlockCache, scratchDirectory: String
+  ) throws -> any WindowReader {
     let pixels = try TIFFReader.reader(
-      file: image.file, layout: image.layout, pixels: image.pixels, isSparse: image.isSparse, cache: cache,
-      scratchDirectory: scratchDirectory)
-    guard let mask = image.mask else { return pixels }
+      file: image.file, layout: image.layout, pixels: TIFFPixelDecoder(layout: image.layout, model: model),
+      isSparse: image.isSparse, cache: cache, scratchDirectory: scratchDirectory)
+    guard let mask else { return pixels }
     let maskReader = try TIFFReader.reader(
       file: mask.file, layout: mask.layout, pixels: TIFFPixelDecoder(maskOf: mask.layout), isSparse: mask.isSparse,
       cache: cache, scratchDirectory: scratchDirectory)
@@ -65,7 +97,7 @@ package final class GeoTIFFSource: RasterSource {
 }
 
 /// The affine transformation or the control points in a GeoTIFF's tags (OGC 19-008r4, section 7.3).
-private struct TIFFPlacement {
+struct TIFFPlacement {
   let affine: Affine?
   let controlPoints: [GroundControlPoint]
   /// Why the tags are unusable, if they exist.

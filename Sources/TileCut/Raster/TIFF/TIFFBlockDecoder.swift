@@ -56,7 +56,8 @@ final class TIFFBlockDecoder: BlockDecoder {
     let rows = rowCount(row)
     let formBytes = layout.blockWidth * rows * grid.form.bytesPerPixel
     if pixels.isStoredAsForm {
-      return try readPlane(0, column: column, row: row, into: target, capacity: formBytes, handle: handle)
+      return try readPlane(
+        pixels.planes[0], column: column, row: row, into: target, capacity: formBytes, handle: handle)
     }
     let planes = pixels.planes
     let planeBytes = layout.storedRowBytes * layout.blockHeight

@@ -1,4 +1,5 @@
 import CTIFFShim
+import RegionCatalog
 
 #if canImport(Glibc)
   import Glibc
@@ -11,19 +12,23 @@ import CTIFFShim
 /// What the samples of a TIFF mean: which bands are colours, which is alpha, which values are nodata.
 struct TIFFColourModel: Sendable {
   enum Colour: Sendable {
-    /// The first band, black to white.
+    /// One band, black to white.
     case grey
-    /// The first three bands.
+    /// Three bands.
     case rgb
-    /// The first band, an index into this colour map of RGBA words.
+    /// One band, an index into this colour map of RGBA words.
     case palette([UInt32])
     /// The output of libtiff's RGBA interface (YCbCr, CMYK, CIELab, LogLuv).
     case libtiffRGBA
   }
 
   let colour: Colour
+  /// The indices of the bands that are shown: three for RGB, else one.
+  let colourBands: [Int]
   /// The index of the alpha band, if there is one.
   let alphaBand: Int?
+  /// The alpha band is one only by the file's ExtraSamples tag, which is often wrong for near infrared.
+  let isAlphaUncertain: Bool
   /// Colours are premultiplied by alpha.
   let isAssociated: Bool
   /// Zero is white.
@@ -35,47 +40,65 @@ struct TIFFColourModel: Sendable {
 
   /// The model of a mask.
   init(maskOf layout: TIFFLayout) {
-    (colour, alphaBand, isAssociated, isInverted) = (.grey, nil, false, false)
-    (nodata, scale) = (nil, nil)
+    (colour, colourBands, alphaBand, isAssociated, isInverted) = (.grey, [0], nil, false, false)
+    (nodata, scale, isAlphaUncertain) = (nil, nil, false)
   }
 
-  var colourBands: Int { if case .grey = colour { 1 } else if case .palette = colour { 1 } else { 3 } }
+  var colourBandCount: Int { colourBands.count }
 
   /// Interprets the samples, like GDAL where the file is ambiguous. `warn` is called for bands that are not used.
   ///
-  /// - Parameters:
-  ///   - nodata: the user's, one value or one for each colour band; nil means the file's GDAL_NODATA value.
-  ///   - scale: the user's.
   /// - Throws: ``CutError`` `.badSource` for unsupported photometric interpretations, `.invalidOption` for options that
   ///   do not fit the bands.
   init(
-    _ layout: TIFFLayout, handle: TIFFHandle, path: String, nodata userNodata: [Double]?, scale: SampleScale?,
-    warn: (String) -> Void
+    _ layout: TIFFLayout, handle: TIFFHandle, path: String, options: RasterOpenOptions, warn: (String) -> Void
   ) throws {
-    let extra = Self.extraBands(layout)
-    let alphaIndex = extra.firstIndex { $0 != .unspecified }
-    let colourSamples = layout.samples - extra.count
-    alphaBand = alphaIndex.map { $0 + colourSamples }
-    isAssociated = alphaIndex.map { extra[$0] == .associatedAlpha } ?? false
-    let plainBands = layout.samples - (alphaIndex == nil ? 0 : 1)
+    let roles = TIFFBandRoles(layout, metadata: handle.text(tag: 42112))
+    let alpha = try BandSelection.alpha(options, bandCount: layout.samples, path: path) ?? roles.alpha
+    let bands = try BandSelection.colours(options, bandCount: layout.samples, path: path)
+    // Bands that the user chooses come without the file's alpha band, which may be one of them.
+    alphaBand = bands != nil && options.alpha == nil ? nil : alpha
+    isAlphaUncertain = alphaBand != nil && options.alpha == nil && !roles.isAlphaCertain
+    isAssociated = alphaBand.map { roles.isAssociated($0) } ?? false
+    let plainBands = layout.samples - (alphaBand == nil ? 0 : 1)
+    func isLeftOut(_ shown: String) -> String { "only \(shown) of \(plainBands) bands" }
+    let choice = "; choose others with --bands"
 
     switch layout.photometric {
-    case .rgb where layout.samples >= 3, .ycbcr where layout.isRGBFromJPEG && layout.samples == 3:
-      colour = .rgb
-      if plainBands > 3 {
-        warn("only the first three of \(plainBands) bands are used, as red, green and blue")
-      }
-    case .palette:
+    case .palette where bands == nil || bands == [0]:
       colour = .palette(try Self.palette(handle, bits: layout.bits, path: path))
-      if plainBands > 1 { warn("only the first of \(plainBands) bands is used, through the palette") }
-    case .minIsBlack where plainBands == 3 && layout.bits == 8, .minIsWhite where plainBands == 3 && layout.bits == 8:
-      colour = .rgb
-      warn("its three bands are not said to be colours; they are taken for red, green and blue")
-    case .minIsBlack, .minIsWhite, .mask:
-      colour = .grey
-      if plainBands > 1 { warn("only the first of \(plainBands) bands is used, as grey") }
+      colourBands = [0]
+      if plainBands > 1, bands == nil { warn("\(isLeftOut("the first")) is used, through the palette\(choice)") }
+    case .rgb where layout.samples >= 3, .ycbcr where layout.isRGBFromJPEG && layout.samples == 3, .minIsBlack,
+      .minIsWhite, .mask, .palette:
+      if let bands {
+        colour = bands.count == 3 ? .rgb : .grey
+        colourBands = bands
+      } else if let named = roles.colours {
+        colour = .rgb
+        colourBands = named
+        if plainBands > 3 {
+          let list =
+            named == [0, 1, 2] ? "the first three" : "bands \(named.map { "\($0 + 1)" }.joined(separator: ","))"
+          warn("\(isLeftOut(list)) are used, as red, green and blue\(choice)")
+        }
+      } else if plainBands == 3, layout.bits == 8, alphaBand == nil || alphaBand == 3 {
+        colour = .rgb
+        colourBands = [0, 1, 2]
+        warn("its three bands are not said to be colours; they are taken for red, green and blue")
+      } else {
+        colour = .grey
+        colourBands = [alphaBand == 0 && layout.samples > 1 ? 1 : 0]
+        if plainBands > 1 { warn("\(isLeftOut("the first")) is used, as grey\(choice)") }
+      }
     default:
+      guard bands == nil || bands == [0, 1, 2], options.alpha == nil || options.alpha == .absent else {
+        throw CutError(
+          .invalidOption, path: path, "its bands are not colours by themselves, so that none can be chosen",
+          remedy: "leave --bands and --alpha out, or convert it to an RGB image first")
+      }
       colour = .libtiffRGBA
+      colourBands = [0, 1, 2]
       try Self.requireRGBAInterface(handle, layout: layout, path: path)
     }
     if case .grey = colour { isInverted = layout.photometric == .minIsWhite } else { isInverted = false }
@@ -83,23 +106,14 @@ struct TIFFColourModel: Sendable {
     let is8Bit = layout.format == .unsigned && layout.bits <= 8
     switch colour {
     case .palette, .libtiffRGBA: self.scale = nil
-    default: self.scale = scale ?? (is8Bit ? nil : SampleScale(unchecked: 0, 0))
+    default:
+      self.scale = is8Bit && options.keeps8Bit ? nil : options.scale ?? (is8Bit ? nil : SampleScale(unchecked: 0, 0))
     }
-    let bands = if case .rgb = colour { 3 } else if case .libtiffRGBA = colour { 3 } else { 1 }
-    nodata = try Self.nodata(userNodata, handle: handle, layout: layout, bands: bands)
+    nodata = try Self.nodata(options.nodata, handle: handle, layout: layout, bands: colourBands.count)
   }
 
   /// Whether samples of more than 8 bits lack a scale.
   var lacksScale: Bool { scale.map { $0.low == $0.high } ?? false }
-
-  /// The samples after the colours of the photometric interpretation. Those that the file does not declare count as
-  /// unspecified.
-  private static func extraBands(_ layout: TIFFLayout) -> [TIFFLayout.ExtraSample] {
-    let colours = layout.photometric == .rgb || layout.photometric == .ycbcr ? 3 : 1
-    let unsaid = layout.samples - layout.extraSamples.count - colours
-    let extra = unsaid > 0 ? [TIFFLayout.ExtraSample](repeating: .unspecified, count: unsaid) : []
-    return (extra + layout.extraSamples).suffix(max(0, layout.samples - colours))
-  }
 
   private static func palette(_ handle: TIFFHandle, bits: Int, path: String) throws -> [UInt32] {
     guard bits <= 16, let palette = TIFFPalette(handle, bits: bits) else {

@@ -81,12 +81,15 @@ final class TIFFHandle: @unchecked Sendable {
   /// The largest single allocation of libtiff: the largest block, compressed or not, and some slack.
   static let allocBytesMax: UInt64 = 272 << 20
 
-  init(_ file: SourceFile) throws {
+  /// - Parameter part: the bytes of the file that are the TIFF; nil means all.
+  init(_ file: SourceFile, part: Range<Int>? = nil) throws {
+    let part = part ?? 0..<file.size
     self.file = file
     var message = [CChar](repeating: 0, count: 512)
     guard
       let pointer = ctiff_open(
-        file.descriptor, UInt64(file.size), file.path, Self.allocBytesMax, &message, message.count)
+        file.descriptor, UInt64(part.lowerBound), UInt64(part.count), file.path, Self.allocBytesMax, &message,
+        message.count)
     else {
       throw CutError(
         .badSource, path: file.path, "is damaged, or no TIFF: \(Self.string(message))",
@@ -115,6 +118,14 @@ final class TIFFHandle: @unchecked Sendable {
       warningsSeen += 1
     }
     return texts
+  }
+
+  /// The bytes of a block in the file; nil for a missing block or one whose place cannot be read.
+  func range(of number: UInt32) -> Range<Int>? {
+    var offset: UInt64 = 0
+    var bytes: UInt64 = 0
+    guard ctiff_block_range(pointer, number, &offset, &bytes) != 0, offset != 0, bytes != 0 else { return nil }
+    return Int(offset)..<Int(offset + bytes)
   }
 
   /// Decodes a block as stored. Returns the number of bytes; 0 for a missing block, -1 for one that cannot be decoded.

@@ -1,21 +1,19 @@
-import CTIFFShim
-
-/// The image of a TIFF file: its first directory, and the mask of it if there is one.
+/// The image of a TIFF file: its first directory, the mask of it if there is one, and its overviews.
 struct TIFFImage: Sendable {
   let path: String
-  let file: TIFFFile
-  let layout: TIFFLayout
-  let pixels: TIFFPixelDecoder
-  /// Whether some blocks are missing in the file.
-  let isSparse: Bool
-  let alphaKind: AlphaKind
-  /// The mask's directory and layout.
-  let mask: (file: TIFFFile, layout: TIFFLayout, isSparse: Bool)?
+  let part: TIFFPart
+  let mask: TIFFPart?
+  let model: TIFFColourModel
+  let directories: TIFFDirectories
   let warnings: WarningList
+
+  var file: TIFFFile { part.file }
+  var layout: TIFFLayout { part.layout }
+  var alphaKind: AlphaKind { Self.alphaKind(TIFFPixelDecoder(layout: layout, model: model), part: part, mask: mask) }
 
   /// Reads and checks everything except the pixels.
   ///
-  /// - Throws: ``CutError`` `.badSource` for files that are damaged or not supported.
+  /// - Throws: ``CutError`` `.badSource` for files that are damaged or not supported, or whose samples need a scale.
   init(_ source: SourceFile, options: RasterOpenOptions) throws {
     let warnings = WarningList()
     let file = TIFFFile(source, directory: 0, warnings: warnings)
@@ -23,27 +21,52 @@ struct TIFFImage: Sendable {
     let (layout, isSparse, model) = try file.withHandle { handle in
       let layout = try TIFFLayout(handle, file: source)
       let survey = try TIFFBlockSurvey(layout, handle: handle, file: source)
-      let model = try TIFFColourModel(
-        layout, handle: handle, path: source.path, nodata: options.nodata, scale: options.scale, warn: warn)
+      let model = try TIFFColourModel(layout, handle: handle, path: source.path, options: options, warn: warn)
       return (layout, survey.isSparse, model)
     }
-    if layout.orientation != 1 { warn("its orientation tag (\(layout.orientation)) is ignored") }
-    let pixels = TIFFPixelDecoder(layout: layout, model: model)
-    try Self.requireDecodable(pixels, path: source.path)
-    if model.lacksScale { throw Self.scaleWanted(file, layout: layout, model: model) }
+    try Self.requireDecodable(TIFFPixelDecoder(layout: layout, model: model), path: source.path)
+    (path, self.model, self.warnings) = (source.path, model, warnings)
+    part = TIFFPart(file: file, layout: layout, isSparse: isSparse)
+    directories = TIFFDirectories(source, image: layout, warnings: warnings)
+    mask = try directories.mask()
+    if model.lacksScale { throw scaleWanted }
+    if model.isAlphaUncertain { warnAboutUnlikelyAlpha(warn) }
+  }
 
-    self.mask = try Self.findMask(source, image: layout, warnings: warnings)
-    let canBeMissing = isSparse || mask != nil
-    if model.alphaBand != nil {
-      alphaKind = .soft
-    } else if case .indexed(let table) = pixels.form {
-      alphaKind = canBeMissing || !table.isOpaque ? .mask : .opaque
-    } else {
-      let canBeNaN = layout.format == .float
-      alphaKind = canBeMissing || canBeNaN || model.nodata != nil ? .mask : .opaque
+  /// A sample of the colour bands' values.
+  var valueSample: TIFFValueSample {
+    TIFFValueSample(part, mask: mask, directories: directories, model: model)
+  }
+
+  /// A coarser version of the image, of which a pixel spans at most `factor` pixels; nil if there is none.
+  func overview(factorMax: Double) -> (image: TIFFPart, mask: TIFFPart?)? {
+    directories.overview(factorMax: factorMax, isMasked: mask != nil) { part in
+      let decoder = TIFFPixelDecoder(layout: part.layout, model: model)
+      guard (try? Self.requireDecodable(decoder, path: path)) != nil else { return false }
+      return !decoder.isThroughRGBA || (try? part.file.withHandle { $0.rgbaRefusal() == nil }) == true
     }
-    (path, self.file, self.layout, self.pixels) = (source.path, file, layout, pixels)
-    (self.isSparse, self.warnings) = (isSparse, warnings)
+  }
+
+  static func alphaKind(_ pixels: TIFFPixelDecoder, part: TIFFPart, mask: TIFFPart?) -> AlphaKind {
+    let canBeMissing = part.isSparse || mask != nil
+    if pixels.model.alphaBand != nil { return .soft }
+    if case .indexed(let table) = pixels.form { return canBeMissing || !table.isOpaque ? .mask : .opaque }
+    let canBeNaN = part.layout.format == .float
+    return canBeMissing || canBeNaN || pixels.model.nodata != nil ? .mask : .opaque
+  }
+
+  /// Warns of an alpha band that looks like a picture: most of its values are neither transparent nor opaque, and they
+  /// are many different ones.
+  private func warnAboutUnlikelyAlpha(_ warn: (String) -> Void) {
+    guard let band = model.alphaBand, layout.samples > 3 else { return }
+    let values = valueSample.alphaValues()
+    let high = layout.format == .float ? 1 : Double(sign: .plus, exponent: layout.bits, significand: 1) - 1
+    let between = values.filter { $0 > 0 && $0 < high }
+    guard between.count * 2 > values.count, Set(between).count > 32 else { return }
+    let share = between.count * 100 / max(values.count, 1)
+    warn(
+      "its band \(band + 1) is said to be alpha, but \(share)% of its values are neither transparent nor opaque; if it is near infrared, give --alpha none"
+    )
   }
 
   /// Refuses unsupported sample formats and blocks that are too large to decode.
@@ -77,82 +100,13 @@ struct TIFFImage: Sendable {
     }
   }
 
-  private static func scaleWanted(_ file: TIFFFile, layout: TIFFLayout, model: TIFFColourModel) -> CutError {
+  private var scaleWanted: CutError {
     let kind =
       switch layout.format {
       case .float: "\(layout.bits)-bit float"
       case .signed: "\(layout.bits)-bit signed"
       case .unsigned: "\(layout.bits)-bit"
       }
-    let range = TIFFValueRange(file, layout: layout, model: model)
-    let example = range.map { "--scale \($0.low),\($0.high)" } ?? "--scale MIN,MAX"
-    let found = range == nil ? "" : ", the range of a sample of its values"
-    return CutError(
-      .badSource, path: file.path, "has \(kind) samples, which must be scaled to 0...255",
-      remedy: "say which values become black and white: \(example)\(found)")
-  }
-
-  /// The first directory that is a mask of the full image and not of an overview.
-  private static func findMask(_ source: SourceFile, image: TIFFLayout, warnings: WarningList) throws
-    -> (TIFFFile, TIFFLayout, Bool)?
-  {
-    let handle = try TIFFHandle(source)
-    for directory in 1..<directoriesMax {
-      // The image is usable even if a directory after it is damaged.
-      guard ctiff_next_directory(handle.pointer) != 0 else { return nil }
-      var facts = ctiff_layout()
-      guard ctiff_read_layout(handle.pointer, &facts) != 0, facts.subfile_type & 5 == 4,
-        Int(facts.width) == image.width, Int(facts.height) == image.height
-      else { continue }
-      let layout = try TIFFLayout(handle, file: source)
-      guard layout.samples == 1, layout.bits == 1 || layout.bits == 8 else { continue }
-      guard layout.blockWidth * layout.blockHeight <= TIFFLayout.blockBytesMax else { continue }
-      let survey = try TIFFBlockSurvey(layout, handle: handle, file: source)
-      return (TIFFFile(source, directory: directory, warnings: warnings), layout, survey.isSparse)
-    }
-    return nil
-  }
-
-  /// A mask follows the image or the image's overviews.
-  private static let directoriesMax = 64
-}
-
-/// The lowest and highest value in a sample of the first band's blocks, from which the error message suggests a scale.
-private struct TIFFValueRange {
-  let low: String
-  let high: String
-
-  private static let blocksMax = 16
-
-  /// - Returns: nil if nothing can be decoded or everything is nodata.
-  init?(_ file: TIFFFile, layout: TIFFLayout, model: TIFFColourModel) {
-    guard layout.storedBlockBytes <= TIFFLayout.blockBytesMax / 16, BandRow.canScale(layout) else { return nil }
-    let count = layout.columns * layout.rows
-    let step = max(1, count / Self.blocksMax)
-    var range: ClosedRange<Double>?
-    for number in stride(from: 0, to: count, by: step) {
-      let (row, column) = (number / layout.columns, number % layout.columns)
-      let rows = min(layout.blockHeight, layout.height - row * layout.blockHeight)
-      _ = try? file.withHandle { handle in
-        let bytes = layout.storedRowBytes * layout.blockHeight
-        let memory = handle.scratch(byteCount: bytes)
-        guard
-          handle.decode(layout.blockNumber(column: column, row: row, plane: 0), into: memory, byteCount: bytes) > 0
-        else { return }
-        for y in 0..<rows {
-          let band = BandRow(base: memory + y * layout.storedRowBytes, stride: layout.samplesPerBlockPixel)
-          let columns = min(layout.blockWidth, layout.width - column * layout.blockWidth)
-          for value in band.values(count: columns, layout: layout) where value.isFinite {
-            if let nodata = model.nodata, nodata[0].matches(value) { continue }
-            range = min(range?.lowerBound ?? value, value)...max(range?.upperBound ?? value, value)
-          }
-        }
-      }
-    }
-    guard let range, range.lowerBound < range.upperBound else { return nil }
-    func text(_ value: Double) -> String {
-      abs(value) < 1e15 && value == value.rounded() ? "\(Int(value))" : "\(Float(value))"
-    }
-    (low, high) = (text(range.lowerBound), text(range.upperBound))
+    return .scaleWanted(path: path, kind: kind, sample: valueSample.values())
   }
 }

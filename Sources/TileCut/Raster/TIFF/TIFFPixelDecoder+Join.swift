@@ -1,13 +1,22 @@
 extension TIFFPixelDecoder {
-  /// Unpacks samples of fewer than 8 bits to bytes: unchanged values for a table, else stretched to 0...255.
+  /// Unpacks samples of fewer than 8 bits to bytes: unchanged values for a table, else stretched to 0...255. Samples of
+  /// 9 to 15 bits become 16-bit ones of the same value.
   func unpack(_ planes: [UnsafeRawPointer], count: Int, work: UnsafeMutableRawPointer) -> [BandRow] {
-    let bytes = work.assumingMemoryBound(to: UInt8.self)
     let sampleCount = count * layout.samplesPerBlockPixel
+    let sampleBytes = layout.bits < 8 ? 1 : 2
     for (i, plane) in planes.enumerated() {
-      BandRow.unpack(plane, bits: layout.bits, sampleCount: sampleCount, into: bytes + i * sampleCount)
+      let target = work + i * sampleCount * sampleBytes
+      if layout.bits < 8 {
+        BandRow.unpack(
+          plane, bits: layout.bits, sampleCount: sampleCount, into: target.assumingMemoryBound(to: UInt8.self))
+      } else {
+        BandRow.unpackWide(
+          plane, bits: layout.bits, sampleCount: sampleCount, into: target.assumingMemoryBound(to: UInt16.self))
+      }
     }
-    if case .indexed = form {
-    } else {
+    if layout.bits < 8, case .indexed = form {
+    } else if layout.bits < 8 {
+      let bytes = work.assumingMemoryBound(to: UInt8.self)
       let factor = 255 / ((1 << layout.bits) - 1)
       let rest = 255 % ((1 << layout.bits) - 1)
       for i in 0..<planes.count * sampleCount {
@@ -16,9 +25,9 @@ extension TIFFPixelDecoder {
       }
     }
     if layout.isSeparate {
-      return planes.indices.map { BandRow(base: UnsafeRawPointer(bytes + $0 * sampleCount), stride: 1) }
+      return planes.indices.map { BandRow(base: UnsafeRawPointer(work + $0 * sampleCount * sampleBytes), stride: 1) }
     }
-    return self.bands.map { BandRow(base: UnsafeRawPointer(bytes + $0), stride: layout.samples) }
+    return self.bands.map { BandRow(base: UnsafeRawPointer(work + $0 * sampleBytes), stride: layout.samples) }
   }
 
   /// Joins three bands to RGB.
@@ -46,20 +55,19 @@ extension TIFFPixelDecoder {
     guard layout.bits > 8 || model.scale != nil else {
       joinBytes(bands, count: count, into: words)
       if let nodata = model.nodata { clearNodata(nodata, count: count, in: words) }
-      if model.alphaBand != nil { applyAlpha(bands[model.colourBands], count: count, to: words) }
+      if model.alphaBand != nil { applyAlpha(bands[model.colourBandCount], count: count, to: words) }
       return Self.anyVisible(words, count: count)
     }
-    // The memory after that of `unpack`.
-    let scaled = (work + layout.samples * (count + 16)).assumingMemoryBound(to: UInt8.self)
+    let scaled = (work + unpackedBytes(width: count)).assumingMemoryBound(to: UInt8.self)
     let isData = scaled + 3 * (count + 16)
     isData.update(repeating: 0, count: count)
-    for band in 0..<model.colourBands {
+    for band in 0..<model.colourBandCount {
       bands[band].scale(
         count: count, layout: layout, by: model.scale!, nodata: model.nodata?[band], isInverted: model.isInverted,
         into: scaled + band * (count + 16), isData: isData)
     }
     joinBytes(
-      (0..<model.colourBands).map { BandRow(base: UnsafeRawPointer(scaled + $0 * (count + 16)), stride: 1) },
+      (0..<model.colourBandCount).map { BandRow(base: UnsafeRawPointer(scaled + $0 * (count + 16)), stride: 1) },
       count: count, into: words)
     for i in 0..<count where isData[i] == 0 { words[i] = 0 }
     if model.alphaBand != nil { applyAlpha(alphaRow(bands, count: count, work: work), count: count, to: words) }
@@ -70,18 +78,19 @@ extension TIFFPixelDecoder {
   private func joinBytes(_ bands: [BandRow], count: Int, into words: UnsafeMutablePointer<UInt32>) {
     let stride = bands[0].stride
     let r = bands[0].samples
-    if model.colourBands == 1 {
+    if model.colourBandCount == 1 {
       let flip: UInt32 = model.isInverted && model.scale == nil ? 0x00ff_ffff : 0
       for i in 0..<count { words[i] = (UInt32(r[i &* stride]) &* 0x0001_0101 ^ flip) | 0xff00_0000 }
-    } else if stride >= 3 {
-      // The bands are adjacent in memory; reads one byte of the next pixel, or of the slack bytes.
+    } else if stride >= 3, bands[1].base == bands[0].base + 1, bands[2].base == bands[0].base + 2 {
+      // Reads one byte of the next pixel, or of the slack bytes.
       for i in 0..<count {
         words[i] = bands[0].base.loadUnaligned(fromByteOffset: i &* stride, as: UInt32.self) | 0xff00_0000
       }
     } else {
       let (g, b) = (bands[1].samples, bands[2].samples)
       for i in 0..<count {
-        words[i] = UInt32(r[i]) | UInt32(g[i]) << 8 | UInt32(b[i]) << 16 | 0xff00_0000
+        let place = i &* stride
+        words[i] = UInt32(r[place]) | UInt32(g[place]) << 8 | UInt32(b[place]) << 16 | 0xff00_0000
       }
     }
   }
@@ -116,7 +125,7 @@ extension TIFFPixelDecoder {
 
   /// The alpha band scaled to 8 bits: from the full range for integers, from 0...1 for floats.
   private func alphaRow(_ bands: [BandRow], count: Int, work: UnsafeMutableRawPointer) -> BandRow {
-    let band = bands[model.colourBands]
+    let band = bands[model.colourBandCount]
     guard layout.bits > 8 || layout.format != .unsigned else { return band }
     let high: Double =
       switch layout.format {
@@ -124,7 +133,7 @@ extension TIFFPixelDecoder {
       case .signed: Double(sign: .plus, exponent: layout.bits - 1, significand: 1) - 1
       case .unsigned: Double(sign: .plus, exponent: layout.bits, significand: 1) - 1
       }
-    let target = (work + (layout.samples + 4) * (count + 16)).assumingMemoryBound(to: UInt8.self)
+    let target = (work + unpackedBytes(width: count) + 4 * (count + 16)).assumingMemoryBound(to: UInt8.self)
     let unused = target + count + 16
     band.scale(
       count: count, layout: layout, by: SampleScale(unchecked: 0, high), nodata: nil, isInverted: false, into: target,

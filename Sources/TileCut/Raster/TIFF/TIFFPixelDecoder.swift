@@ -12,7 +12,7 @@ struct TIFFPixelDecoder: Sendable {
     self.layout = layout
     self.model = model
     form = Self.form(layout: layout, model: model)
-    bands = Array(0..<model.colourBands) + (model.alphaBand.map { [$0] } ?? [])
+    bands = model.colourBands + (model.alphaBand.map { [$0] } ?? [])
   }
 
   /// The decoder of a mask of 1 or 8 bits.
@@ -30,7 +30,7 @@ struct TIFFPixelDecoder: Sendable {
   var isStoredAsForm: Bool {
     switch form {
     case .indexed: layout.bits == 8 && layout.samplesPerBlockPixel == 1
-    case .rgb: layout.bits == 8 && !layout.isSeparate && layout.samples == 3
+    case .rgb: layout.bits == 8 && !layout.isSeparate && layout.samples == 3 && bands == [0, 1, 2]
     case .rgba: false
     }
   }
@@ -75,14 +75,7 @@ struct TIFFPixelDecoder: Sendable {
   func convert(
     _ planes: [UnsafeRawPointer], count: Int, into target: UnsafeMutableRawPointer, work: UnsafeMutableRawPointer
   ) -> Bool {
-    let rows: [BandRow]
-    if layout.bits < 8 {
-      rows = unpack(planes, count: count, work: work)
-    } else if layout.isSeparate {
-      rows = planes.map { BandRow(base: $0, stride: 1) }
-    } else {
-      rows = bands.map { BandRow(base: planes[0] + $0 * (layout.bits / 8), stride: layout.samples) }
-    }
+    let rows = bandRows(planes, count: count, work: work)
     switch form {
     case .indexed:
       rows[0].gather(count: count, into: target.assumingMemoryBound(to: UInt8.self))
@@ -95,6 +88,20 @@ struct TIFFPixelDecoder: Sendable {
     }
   }
 
+  /// The samples of ``bands`` in a row of pixels; parameters as for ``convert(_:count:into:work:)``.
+  func bandRows(_ planes: [UnsafeRawPointer], count: Int, work: UnsafeMutableRawPointer) -> [BandRow] {
+    if layout.bits % 8 != 0 { return unpack(planes, count: count, work: work) }
+    if layout.isSeparate { return planes.map { BandRow(base: $0, stride: 1) } }
+    return bands.map { BandRow(base: planes[0] + $0 * (layout.bits / 8), stride: layout.samples) }
+  }
+
   /// Bytes of scratch memory that ``convert(_:count:into:work:)`` needs for rows of `width` pixels.
-  func workBytes(width: Int) -> Int { (layout.samples + 6) * (width + 64) }
+  func workBytes(width: Int) -> Int { unpackedBytes(width: width) + 6 * (width + 64) }
+
+  /// The part of the scratch memory that holds samples of a number of bits that is no multiple of 8.
+  func unpackedBytes(width: Int) -> Int {
+    let samples = layout.isSeparate ? bands.count : layout.samples
+    let bytes = layout.bits % 8 == 0 ? 0 : layout.bits < 8 ? 1 : 2
+    return (samples * bytes * (width + 16) + 15) / 16 * 16
+  }
 }

@@ -1,0 +1,113 @@
+import CTIFFShim
+
+/// One directory of a file with what is needed to read its pixels.
+struct TIFFPart: Sendable {
+  let file: TIFFFile
+  let layout: TIFFLayout
+  /// Whether some blocks are missing in the file.
+  let isSparse: Bool
+}
+
+/// The directories that belong to a TIFF's image: its mask, and its overviews with their masks. They lie in the file
+/// itself; overviews also in the file of the same name with `.ovr` after it.
+struct TIFFDirectories: Sendable {
+  private struct Entry: Sendable {
+    let file: SourceFile
+    let directory: Int
+    let layout: TIFFLayout
+  }
+
+  private let masks: [Entry]
+  private let overviews: [Entry]
+  private let image: TIFFLayout
+  private let warnings: WarningList
+
+  /// Overviews and their masks are at most this many.
+  private static let directoriesMax = 64
+
+  /// Reads the layouts. What is damaged or belongs to something else is left out.
+  init(_ source: SourceFile, image: TIFFLayout, warnings: WarningList) {
+    (self.image, self.warnings) = (image, warnings)
+    var found = Self.entries(of: source, from: 1)
+    if let outside = try? SourceFile(path: SideFiles(path: source.path).overviews) {
+      found += Self.entries(of: outside, from: 0)
+    }
+    masks = found.filter { entry in
+      entry.layout.isMask && entry.layout.samples == 1 && [1, 8].contains(entry.layout.bits)
+        && entry.layout.blockWidth * entry.layout.blockHeight <= TIFFLayout.blockBytesMax
+    }
+    overviews = found.filter { $0.layout.isReducedImage && !$0.layout.isMask && $0.layout.isReduced(from: image) }
+      .sorted { $0.layout.width > $1.layout.width }
+  }
+
+  private static func entries(of source: SourceFile, from first: Int) -> [Entry] {
+    guard let handle = try? TIFFHandle(source) else { return [] }
+    var found: [Entry] = []
+    for directory in 0..<directoriesMax {
+      // The image is usable even if a directory after it is damaged.
+      if directory > 0, ctiff_next_directory(handle.pointer) == 0 { break }
+      if directory >= first, let layout = try? TIFFLayout(handle, file: source) {
+        found.append(Entry(file: source, directory: directory, layout: layout))
+      }
+    }
+    return found
+  }
+
+  /// The mask of the full image.
+  ///
+  /// - Throws: ``CutError`` `.badSource` if it is damaged.
+  func mask() throws -> TIFFPart? { try mask(of: image) { !$0.isReducedImage } }
+
+  /// The coarsest overview of which a pixel spans at most `factor` pixels of the image and that `accepts`; with its
+  /// mask if the image has one. A damaged one is left out with a warning.
+  ///
+  /// - Parameter pixelsMin: overviews of fewer pixels are left out.
+  func overview(
+    factorMax: Double, pixelsMin: Int = 1, isMasked: Bool, accepts: (TIFFPart) -> Bool
+  ) -> (image: TIFFPart, mask: TIFFPart?)? {
+    for entry in overviews.reversed()
+    where Double(image.width) / Double(entry.layout.width) <= factorMax
+      && Double(image.height) / Double(entry.layout.height) <= factorMax
+      && entry.layout.width * entry.layout.height >= pixelsMin
+    {
+      do {
+        let part = try part(entry)
+        let mask = isMasked ? try mask(of: part.layout) { $0.isReducedImage } : nil
+        if accepts(part), !isMasked || mask != nil { return (part, mask) }
+      } catch {
+        warnings.add(
+          "\(entry.file.path): an overview of \(entry.layout.width) x \(entry.layout.height) pixels is damaged and not used"
+        )
+      }
+    }
+    return nil
+  }
+
+  private func mask(of image: TIFFLayout, where isRight: (TIFFLayout) -> Bool) throws -> TIFFPart? {
+    let entry = masks.first {
+      $0.layout.width == image.width && $0.layout.height == image.height && isRight($0.layout)
+    }
+    return try entry.map(part)
+  }
+
+  private func part(_ entry: Entry) throws -> TIFFPart {
+    let file = TIFFFile(entry.file, directory: entry.directory, warnings: warnings)
+    let survey = try file.withHandle { try TIFFBlockSurvey(entry.layout, handle: $0, file: entry.file) }
+    return TIFFPart(file: file, layout: entry.layout, isSparse: survey.isSparse)
+  }
+}
+
+extension TIFFLayout {
+  /// Whether this may be an overview of an image: the same samples, and fewer pixels in both directions alike.
+  fileprivate func isReduced(from image: TIFFLayout) -> Bool {
+    let isSameColour =
+      photometric == image.photometric
+      || (photometric == .rgb || isRGBFromJPEG) && (image.photometric == .rgb || image.isRGBFromJPEG)
+    guard samples == image.samples, bits == image.bits, format == image.format, isSameColour, width < image.width,
+      height <= image.height
+    else { return false }
+    // Sizes are rounded, up or down.
+    let factor = Double(image.width) / Double(width)
+    return abs(Double(image.height) / factor - Double(height)) <= 1 + Double(height) / Double(width)
+  }
+}

@@ -1,0 +1,216 @@
+import TileIndex
+
+/// A GDAL virtual raster (VRT): an XML file that composes the bands of a raster from parts of other files.
+///
+/// Only what a mosaic needs is read: bands of simple sources, and complex ones that have nodata values alone. Anything
+/// that computes values is refused.
+struct VRTDocument {
+  struct Band {
+    /// In drawing order.
+    var sources: [Source] = []
+    var nodata: Double?
+    /// The colour interpretation in lower case.
+    var interpretation = ""
+  }
+
+  struct Source: Hashable {
+    var file = ""
+    /// From 1.
+    var band = 1
+    /// Rectangles in pixels of the source and of the VRT; nil means all.
+    var from: Rect?
+    var to: Rect?
+    var nodata: Double?
+    /// Every sample has this value, whatever the file says; what `gdalbuildvrt -addalpha` writes.
+    var constant: Double?
+    var ratio = 1.0
+
+    /// The same part of the same file, whatever the band.
+    func isBeside(_ other: Source) -> Bool { file == other.file && from == other.from && to == other.to }
+  }
+
+  struct Rect: Hashable {
+    var x = 0.0
+    var y = 0.0
+    var width = 0.0
+    var height = 0.0
+  }
+
+  let path: String
+  let width: Int
+  let height: Int
+  let bands: [Band]
+  /// Six numbers as GDAL orders them.
+  let transform: [Double]?
+  /// WKT, or any definition that PROJ knows.
+  let projection: String?
+
+  static let bytesMax = 64 << 20
+  /// Larger rasters than libtiff allows.
+  private static let edgeMax = Int(Int32.max)
+
+  /// Whether the first bytes of a file are those of a VRT.
+  static func isVRT(_ bytes: [UInt8]) -> Bool {
+    let text = String(decoding: bytes, as: UTF8.self)
+    return text.contains("<VRTDataset")
+  }
+
+  /// - Throws: ``CutError`` `.badSource` for documents that are damaged or compute values.
+  init(_ file: SourceFile) throws {
+    path = file.path
+    guard file.size <= Self.bytesMax else {
+      throw CutError(
+        .badSource, path: file.path, "is too long for a VRT: \(file.size) bytes", remedy: "divide it into several files"
+      )
+    }
+    var reading = Reading(path: file.path)
+    do {
+      try XMLReader.read(file.bytes(at: 0, count: file.size)) { try reading.take($0) }
+    } catch let error as XMLReader.SyntaxError {
+      throw CutError(.badSource, path: file.path, "is damaged: \(error)", remedy: "make it again with gdalbuildvrt")
+    }
+    guard let width = reading.width, let height = reading.height, (1...Self.edgeMax).contains(width),
+      (1...Self.edgeMax).contains(height)
+    else { throw reading.damaged("has no size") }
+    guard !reading.bands.isEmpty else { throw reading.damaged("has no band") }
+    (self.width, self.height, bands) = (width, height, reading.bands)
+    (transform, projection) = (reading.transform, reading.projection)
+  }
+
+  /// The files that a VRT refers to, directly or through other VRTs; none if it is no VRT or damaged.
+  static func files(of path: String, depth: Int = 0) -> [String] {
+    guard depth < 4, let file = try? SourceFile(path: path), isVRT(file.prefix(1024)),
+      let document = try? VRTDocument(file)
+    else { return [] }
+    return document.files.flatMap { [$0] + files(of: $0, depth: depth + 1) }
+  }
+
+  /// The files that the VRT refers to, each once.
+  var files: [String] {
+    var known: Set<String> = []
+    return bands.flatMap(\.sources).map(\.file).filter { known.insert($0).inserted }
+  }
+
+  /// Elements that compute values or compose them otherwise.
+  private static let computing: Set<String> = [
+    "KernelFilteredSource", "AveragedSource", "NoDataFromMaskSource", "ArraySource", "LUT", "Exponent",
+    "ColorTableComponent", "PixelFunctionType", "PansharpeningOptions", "GDALWarpOptions", "RawRasterBandSource",
+    "ImageOffset", "ProcessingSteps", "Group", "DstMin", "SrcMin",
+  ]
+
+  /// The state between two events of the XML reader.
+  private struct Reading {
+    let path: String
+    var width: Int?
+    var height: Int?
+    var bands: [Band] = []
+    var transform: [Double]?
+    var projection: String?
+    private var open: [String] = []
+    private var text = ""
+    private var source: Source?
+    private var isRelative = false
+
+    init(path: String) { self.path = path }
+
+    func damaged(_ message: String) -> CutError {
+      CutError(.badSource, path: path, message, remedy: "make the VRT again, for instance with gdalbuildvrt")
+    }
+
+    private func refused(_ what: String) -> CutError {
+      CutError(
+        .badSource, path: path, "is a VRT with \(what); only mosaics of simple sources are read",
+        remedy: "write its pixels to a GeoTIFF first: gdal_translate \(path) map.tif")
+    }
+
+    mutating func take(_ event: XMLReader.Event) throws {
+      switch event {
+      case .start(let name, let attributes, _):
+        if VRTDocument.computing.contains(name), !isInMask { throw refused("<\(name)>") }
+        open.append(name)
+        text = ""
+        try begin(name, attributes)
+      case .text(let piece): text += piece
+      case .end(let name):
+        try end(name)
+        open.removeLast()
+        text = ""
+      }
+    }
+
+    /// A mask band repeats the masks of the sources, which are read with them.
+    private var isInMask: Bool { open.contains("MaskBand") || open.contains("Overview") || open.contains("Metadata") }
+
+    private mutating func begin(_ name: String, _ attributes: [String: String]) throws {
+      guard !isInMask else { return }
+      switch (name, open.count) {
+      case ("VRTDataset", 1):
+        if let kind = attributes["subClass"] { throw refused("subClass \(kind)") }
+        width = attributes["rasterXSize"].flatMap { Int($0) }
+        height = attributes["rasterYSize"].flatMap { Int($0) }
+      case (_, 1): throw damaged("is no VRT: it begins with <\(name)>")
+      case ("VRTRasterBand", 2):
+        if let kind = attributes["subClass"], kind != "VRTSourcedRasterBand" { throw refused("subClass \(kind)") }
+        guard bands.count < 65535 else { throw damaged("has too many bands") }
+        bands.append(Band())
+      case ("SimpleSource", 3), ("ComplexSource", 3): source = Source()
+      case ("SourceFilename", 4): isRelative = attributes["relativeToVRT"] == "1"
+      case ("SrcRect", 4):
+        let part = try rect(attributes)
+        source?.from = part
+      case ("DstRect", 4):
+        let part = try rect(attributes)
+        source?.to = part
+      default: break
+      }
+    }
+
+    private mutating func end(_ name: String) throws {
+      guard !isInMask else { return }
+      let word = String(text.drop { $0.isWhitespace }.reversed().drop { $0.isWhitespace }.reversed())
+      switch (name, open.count) {
+      case ("SRS", 2): projection = word.isEmpty ? nil : word
+      case ("GeoTransform", 2):
+        let numbers = word.split(separator: ",").compactMap { Double($0.filter { !$0.isWhitespace }) }
+        guard numbers.count == 6, numbers.allSatisfy(\.isFinite) else { throw damaged("has a damaged GeoTransform") }
+        transform = numbers
+      case ("NoDataValue", 3): bands[bands.count - 1].nodata = NodataValue.parse(word)
+      case ("ColorInterp", 3): bands[bands.count - 1].interpretation = word.lowercased()
+      case ("SimpleSource", 3), ("ComplexSource", 3): try finishSource()
+      case ("SourceFilename", 4):
+        let file = resolved(word)
+        source?.file = file
+      case ("SourceBand", 4):
+        guard let band = Int(word), band >= 1 else { throw refused("the source band '\(word)'") }
+        source?.band = band
+      case ("NODATA", 4): source?.nodata = NodataValue.parse(word)
+      case ("ScaleOffset", 4): source?.constant = Double(word)
+      case ("ScaleRatio", 4): source?.ratio = Double(word) ?? 1
+      default: break
+      }
+    }
+
+    private mutating func finishSource() throws {
+      guard var source, !bands.isEmpty else { return }
+      guard !source.file.isEmpty else { throw damaged("has a source without a file") }
+      let isScaled = source.ratio != 1 || (source.constant ?? 0) != 0
+      guard !isScaled || source.ratio == 0 else { throw refused("scaled values") }
+      if source.ratio != 0 { source.constant = nil }
+      bands[bands.count - 1].sources.append(source)
+      self.source = nil
+    }
+
+    private func rect(_ attributes: [String: String]) throws -> Rect {
+      let numbers = ["xOff", "yOff", "xSize", "ySize"].compactMap { attributes[$0].flatMap { Double($0) } }
+      guard numbers.count == 4, numbers.allSatisfy({ abs($0) < 1e10 }), numbers[2] > 0, numbers[3] > 0 else {
+        throw damaged("has a damaged rectangle")
+      }
+      return Rect(x: numbers[0], y: numbers[1], width: numbers[2], height: numbers[3])
+    }
+
+    private func resolved(_ file: String) -> String {
+      guard isRelative, !file.hasPrefix("/"), let slash = path.lastIndex(of: "/") else { return file }
+      return String(path[...slash]) + file
+    }
+  }
+}

@@ -1,0 +1,151 @@
+import Foundation
+import RegionCatalog
+import TestSupport
+import Testing
+import TileImage
+import TileIndex
+
+@testable import TileCut
+
+/// Overviews stand for the image where only coarse zooms are made.
+@Suite("Overviews", .ownThread)
+struct OverviewTests {
+  let folder: TemporaryFolder
+  init() throws { folder = try TemporaryFolder() }
+
+  private static let size = 2048
+
+  /// A raster of EPSG:3857 whose pixels are those of zoom 8, with smooth colours and a corner without data.
+  private func source(_ name: String = "map.tif", wide: Bool = false) throws -> String {
+    var fixture = TIFFFixture()
+    (fixture.width, fixture.height, fixture.samples, fixture.photometric) = (Self.size, Self.size, 3, 2)
+    fixture.tile = (256, 256)
+    let cell = TileMatrixSet.webMercatorQuad[8].cellSize
+    fixture.tags = [
+      33550: .double([cell, cell, 0]), 33922: .double([0, 0, 0, 0, cell * 2048, 0]),
+      34735: .short([1, 1, 0, 3, 1024, 0, 1, 1, 1025, 0, 1, 1, 3072, 0, 1, 3857]), 42113: .text("0"),
+    ]
+    fixture.sample = { x, y, band in
+      if x + y < 600 { return 0 }
+      let wave = band == 0 ? x + y : band == 1 ? x / 2 : y / 3
+      return Double(30 + wave / 8 % 200)
+    }
+    return try fixture.write(folder, name)
+  }
+
+  private func cut(_ path: String, zoom: ClosedRange<Int>, _ change: (inout CutOptions) -> Void = { _ in }) throws
+    -> any BundleReader
+  {
+    var options = CutOptions(sources: [path])
+    options.zoom = .levels(zoom)
+    change(&options)
+    let output = folder.file("\(UUID().uuidString).mbtiles")
+    _ = try Cutter(options).cut(to: output)
+    return try BundleFile.open(output)
+  }
+
+  private func pixels(_ bundle: any BundleReader, zoom: Int) throws -> [UInt32] {
+    var words: [UInt32] = []
+    let side = 1 << zoom
+    for row in 0..<side {
+      for column in 0..<side {
+        guard let bytes = try bundle.tile(TileID(zoom: zoom, column: column, row: row)) else {
+          words += [UInt32](repeating: 0, count: 65536)
+          continue
+        }
+        let tile = try bytes.withUnsafeBytes { try ImageDecoder.decode($0) }
+        words += UnsafeBufferPointer(start: tile.bytes.assumingMemoryBound(to: UInt32.self), count: 65536)
+      }
+    }
+    return words
+  }
+
+  /// Overwrites the blocks of the full image, which lie first in the file, so that they cannot be decoded.
+  private func destroyImage(_ path: String) throws {
+    var data = try Data(contentsOf: URL(fileURLWithPath: path))
+    let source = try SourceFile(path: path)
+    let handle = try TIFFHandle(source)
+    let layout = try TIFFLayout(handle, file: source)
+    let file = TIFFFile(source, directory: 0, warnings: WarningList())
+    try file.withHandle { handle in
+      for number in 0..<layout.columns * layout.rows {
+        let range = try #require(handle.range(of: UInt32(number)))
+        data.replaceSubrange(range, with: [UInt8](repeating: 0xff, count: range.count))
+      }
+    }
+    try data.write(to: URL(fileURLWithPath: path))
+  }
+
+  @Test(
+    "Coarse zooms are drawn from overviews alone, inside the file or beside it, and look the same",
+    .enabled(if: GDALPrograms.arePresent, Comment(rawValue: GDALPrograms.skipMessage)), arguments: [true, false])
+  func coarseZooms(isInside: Bool) throws {
+    let plain = try source("plain.tif")
+    let path = folder.file("map.tif")
+    try GDALPrograms.make("gdal_translate", plain, path, "-co", "TILED=YES", "-co", "COMPRESS=DEFLATE")
+    let before = try pixels(cut(path, zoom: 0...4), zoom: 4)
+    let inside = isInside ? [] : ["-ro"]
+    let made = try #require(try run("gdaladdo", ["-q", "-r", "average"] + inside + [path, "2", "4", "8"]))
+    try #require(made.status == 0, "\(made.output)")
+    try destroyImage(path)
+    // The finest zoom needs the image itself.
+    #expect(throws: CutError.self) { try cut(path, zoom: 0...8) }
+    let after = try pixels(cut(path, zoom: 0...4), zoom: 4)
+    var (far, visible, holes) = (0, 0, 0)
+    for (a, b) in zip(before, after) {
+      if (a == 0) != (b == 0) { holes += 1 }
+      guard a != 0, b != 0 else { continue }
+      visible += 1
+      let steps = [UInt32(0), 8, 16].map { (shift: UInt32) -> Int in
+        abs(Int(a >> shift & 255) - Int(b >> shift & 255))
+      }
+      if steps.max()! > 3 { far += 1 }
+    }
+    // The steps of the colours' waves and the edge of the data differ by a rounded pixel.
+    #expect(visible > 8000 && far * 50 < visible && holes * 100 < visible, "\(far) \(holes) of \(visible)")
+  }
+
+  @Test("Picked pixels are the source's own", .enabled(if: GDALPrograms.arePresent))
+  func nearest() throws {
+    let path = folder.file("map.tif")
+    try GDALPrograms.make("gdal_translate", source("plain.tif"), path, "-co", "TILED=YES")
+    let before = try pixels(cut(path, zoom: 0...3) { $0.resampling = .nearest }, zoom: 3)
+    _ = try run("gdaladdo", ["-q", "-r", "average", path, "2", "4", "8"])
+    #expect(try pixels(cut(path, zoom: 0...3) { $0.resampling = .nearest }, zoom: 3) == before)
+  }
+
+  @Test("An overview of another shape or a damaged one is not used", .enabled(if: GDALPrograms.arePresent))
+  func foreignOverview() throws {
+    let path = folder.file("map.tif")
+    try GDALPrograms.make("gdal_translate", source("plain.tif"), path, "-co", "TILED=YES")
+    let before = try pixels(cut(path, zoom: 0...3), zoom: 3)
+    try Data("no TIFF".utf8).write(to: URL(fileURLWithPath: path + ".ovr"))
+    #expect(try pixels(cut(path, zoom: 0...3), zoom: 3) == before)
+    var other = TIFFFixture()
+    (other.width, other.height, other.samples, other.photometric) = (512, 100, 3, 2)
+    other.tags[254] = .long([1])
+    _ = try other.write(folder, "map.tif.ovr")
+    #expect(try pixels(cut(path, zoom: 0...3), zoom: 3) == before)
+  }
+
+  @Test(
+    "Masks have overviews, too",
+    .enabled(if: TestData.isPresent, Comment(rawValue: TestData.skipMessage)))
+  func masks() throws {
+    let source = try RasterFile.open(
+      path: TestData.url("maps/rasters/cogeo.tif").path, options: RasterOpenOptions())
+    let overview = try #require(try source.overview(factorMax: 4))
+    #expect(overview.width == source.width / 4)
+    #expect(overview.alphaKind == .mask)
+    let (fine, coarse) = (try source.words(), try overview.words())
+    var differing = 0
+    for y in 0..<overview.height {
+      for x in 0..<overview.width {
+        let block = (0..<16).map { fine[(y * 4 + $0 / 4) * source.width + x * 4 + $0 % 4] == 0 }
+        let isHole = coarse[y * overview.width + x] == 0
+        if Set(block).count == 1, block[0] != isHole { differing += 1 }
+      }
+    }
+    #expect(differing * 200 < coarse.count, "\(differing)")
+  }
+}
