@@ -23,9 +23,15 @@ package protocol RasterSource: AnyObject, Sendable {
   /// - Returns: true if every pixel of the window is opaque.
   /// - Throws: ``CutError`` naming the block that cannot be decoded.
   func read(_ window: PixelRect, into target: UnsafeMutableRawPointer, rowBytes: Int) throws -> Bool
+
+  /// False if a window is known to have no visible pixel before anything is decoded: all its blocks are missing in the
+  /// file.
+  func mayBeVisible(_ window: PixelRect) -> Bool
 }
 
 extension RasterSource {
+  package func mayBeVisible(_ window: PixelRect) -> Bool { true }
+
   /// The raster's extent in WGS 84 degrees, from which PROJ chooses a datum shift; nil if it is unknown.
   var areaOfInterest: BoundingBox? { georeference.geographicBounds(width: width, height: height) }
 }

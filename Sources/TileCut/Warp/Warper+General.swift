@@ -20,6 +20,7 @@ extension Warper {
       return try warpQuarters(rect, spacing: spacing, on: canvas)
     }
     try self.window.read(window, of: source)
+    guard !self.window.isTransparent else { return false }
     if let scales { weigh(part, of: grid, scales, shapes, on: canvas) } else { pick(part, of: grid, on: canvas) }
     return true
   }

@@ -32,6 +32,8 @@ package final class GeoTIFFSource: RasterSource {
     try reader.read(window, into: target, rowBytes: rowBytes)
   }
 
+  package func mayBeVisible(_ window: PixelRect) -> Bool { reader.mayBeVisible(window) }
+
   private static func place(_ image: TIFFImage, options: RasterOpenOptions) throws -> Georeference {
     try image.file.withHandle { handle in
       let keys = GeoKeys(handle)
@@ -101,6 +103,8 @@ private struct MaskedReader: WindowReader {
   let pixels: any WindowReader
   /// Has the same size; the result is transparent where the mask is.
   let mask: any WindowReader
+
+  func mayBeVisible(_ window: PixelRect) -> Bool { pixels.mayBeVisible(window) && mask.mayBeVisible(window) }
 
   func read(_ window: PixelRect, into target: UnsafeMutableRawPointer, rowBytes: Int) throws -> Bool {
     let isOpaque = try pixels.read(window, into: target, rowBytes: rowBytes)
