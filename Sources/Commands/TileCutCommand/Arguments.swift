@@ -1,6 +1,7 @@
 public import ArgumentParser
 import Foundation
 public import TileCut
+public import TileImage
 public import TileIndex
 
 /// `W,S,E,N` in degrees.
@@ -65,6 +66,7 @@ struct ZoomArgument: ExpressibleByArgument {
   }
 }
 
+extension PNGEffort: ExpressibleByArgument {}
 extension Resampling: ExpressibleByArgument {}
 extension BundleMetadata.Kind: ExpressibleByArgument {}
 

@@ -4,7 +4,7 @@ import TileIndex
 extension RegionSettings {
   /// The keys of `defaults` and categories, also valid in regions.
   package static let keys = [
-    "sources", "zooms", "grid", "format", "quality", "resampling", "nodata", "crs", "attribution", "edition",
+    "sources", "zooms", "grid", "format", "quality", "effort", "resampling", "nodata", "crs", "attribution", "edition",
     "priceTier", "preview", "gazetteers", "packBytes",
   ]
   package static let previewKeys = ["bounds", "zoom", "width", "height"]
@@ -20,8 +20,10 @@ extension RegionSettings {
       format = Format(rawValue: word) ?? format
       // An inherited quality belongs to the inherited format.
       if !object.has("quality") { quality = nil }
+      if !object.has("effort") { effort = "balanced" }
     }
     if let number = object.whole("quality", in: 1...100) { quality = number }
+    if let word = Self.word(object, "effort", among: Self.efforts) { effort = word }
     if let word = Self.word(object, "resampling", among: Self.resamplings) { resampling = word }
     if let values = object.numbers("nodata", remedy: "write [0], or a number for each band") { nodata = values }
     if let text = object.text("crs", remedy: "write EPSG:n, WKT or a PROJ string") { crs = text }
