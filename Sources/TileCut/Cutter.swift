@@ -1,5 +1,5 @@
-import Support
 import RegionCatalog
+import Support
 import Synchronization
 import TileImage
 import TileIndex

@@ -31,6 +31,7 @@ import TileIndex
     }
     #expect(words("format") == RegionSettings.Format.allCases.map(\.rawValue))
     #expect(words("resampling") == RegionSettings.resamplings)
+    #expect(words("effort") == RegionSettings.efforts)
     let grids = schema["$defs"]?["settings"]?["properties"]?["grid"]?["oneOf"]?.array?.first?["enum"]?.array
     #expect(grids?.compactMap(\.string) == TileMatrixSet.wellKnown.map(\.identifier))
     let bytes = schema["$defs"]?["settings"]?["properties"]?["packBytes"]

@@ -144,6 +144,8 @@ import TileIndex
     (#", "grid": {"id": "WebMercatorQuad", "tileEdges": [2, 1]}"#, "grid.id is that of a well-known grid"),
     (#", "grid": {"id": "G", "tileEdges": [8, 2], "tileSizes": [288]}, "zooms": [0, 2]"#, "zooms reach to 2, which G"),
     (#", "format": "gif""#, "format is not one of png, jpeg, webp"), (#", "quality": 80"#, "quality means nothing for"),
+    (#", "effort": "smal""#, #"effort is not one of fast, balanced, small: "smal"; did you mean "small"?"#),
+    (#", "format": "jpeg", "effort": "fast""#, "effort is for png alone"),
     (#", "format": "jpeg", "quality": 101"#, "quality is 101, not a whole number"),
     (#", "resampling": "bilinea""#, #"resampling is not one of nearest, bilinear, cubic, average: "bilinea"; did"#),
     (#", "nodata": 0"#, "nodata is not an array of numbers"), (#", "crs": 4326"#, "crs is a number, not a string"),

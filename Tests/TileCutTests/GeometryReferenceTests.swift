@@ -109,7 +109,8 @@ struct GeometryReferenceTests {
   /// A raster, divided into quarters that overlap by some pixels and lie in four CRSs.
   @Test func mosaicOfFourReferenceSystemsEqualsGDAL() throws {
     let folder = try TemporaryFolder()
-    let whole = Self.placed("whole", crs: 32633, width: 300, height: 220, matrix: [100, 0, 400_000, 0, -100, 5_600_000])
+    let whole = Self.placed(
+      "whole", crs: 32633, width: 300, height: 220, matrix: [100, 0, 400_000, 0, -100, 5_600_000])
     let raster = try whole.fixture.write(folder, "whole.tif")
     var quarters: [String] = []
     for (i, crs) in ["EPSG:4326", "EPSG:3035", "EPSG:31468", "EPSG:32632"].enumerated() {

@@ -17,10 +17,31 @@ import TileIndex
     }
   }
 
-  @Test(arguments: [Pictures.photographic, .cartography, .palette256, .photographicWithHoles])
-  func wholeTilesRoundTrip(_ kind: Pictures) throws {
+  @Test(arguments: [Pictures.photographic, .cartography, .palette256, .photographicWithHoles], PNGEffort.allCases)
+  func wholeTilesRoundTrip(_ kind: Pictures, _ effort: PNGEffort) throws {
     let picture = kind.make(width: 256, height: 256, seed: 1)
-    #expect(try decode(TileEncoder(.png(PNGOptions())).encode(picture)).difference(from: picture) == nil)
+    let bytes = try TileEncoder(.png(PNGOptions(effort: effort))).encode(picture)
+    #expect(try decode(bytes).difference(from: picture) == nil)
+  }
+
+  /// Up to rounding: a tile without structure may get no smaller.
+  @Test(arguments: [Pictures.photographic, .cartography, .palette256, .photographicWithHoles])
+  func moreEffortGivesSmallerTiles(_ kind: Pictures) throws {
+    let picture = kind.make(width: 256, height: 256, seed: 1)
+    let sizes = try PNGEffort.allCases.map { try TileEncoder(.png(PNGOptions(effort: $0))).encode(picture).count }
+    #expect(Double(sizes[1]) <= 1.002 * Double(sizes[0]) && Double(sizes[2]) <= 1.002 * Double(sizes[1]), "\(sizes)")
+  }
+
+  /// Rows enlarged twofold downwards repeat themselves as differences from the row above: half of them are zero.
+  @Test func enlargedImagesAreFilteredByTheRowAbove() throws {
+    let small = Pictures.photographic.make(width: 128, height: 64, seed: 3)
+    let tall = PixelBuffer(width: 128, height: 128)
+    for y in 0..<128 { for x in 0..<128 { tall[x, y] = small[x, y / 2] } }
+    let rows = PNGScanlines()
+    rows.pack(tall, as: .rgb)
+    let filtered = rows.filteredInBands(pixelBytes: 3)
+    let filters = (0..<128).map { filtered.load(fromByteOffset: $0 * rows.rowBytes, as: UInt8.self) }
+    #expect(filters.filter { $0 == 2 }.count >= 64, "\(filters)")
   }
 
   @Test(arguments: 0..<40)
@@ -30,8 +51,9 @@ import TileIndex
     let width = Int.random(in: 1...130, using: &random)
     let height = Int.random(in: 1...60, using: &random)
     let level = Int.random(in: 1...12, using: &random)
+    let effort = PNGEffort.allCases.randomElement(using: &random)!
     let picture = kind.make(width: width, height: height, seed: seed)
-    let bytes = try TileEncoder(.png(PNGOptions(compressionLevel: level))).encode(picture)
+    let bytes = try TileEncoder(.png(PNGOptions(effort: effort, compressionLevel: level))).encode(picture)
     #expect(
       try decode(bytes).difference(from: picture) == nil, "\(kind) \(width) x \(height), level \(level), seed \(seed)")
   }
@@ -83,8 +105,8 @@ import TileIndex
           data, count: rows.byteCount, into: output, capacity: deflater.byteCountMax(rows.byteCount))
       }
       return (
-        try size(rows.filtered(pixelBytes: 3), PNGOptions.filteredLevel),
-        try size(rows.unfiltered(), PNGOptions.unfilteredLevel)
+        try size(rows.filteredInBands(pixelBytes: 3), PNGEffort.balanced.filteredLevel),
+        try size(rows.unfiltered(), PNGEffort.balanced.unfilteredLevel)
       )
     }
     // Signature, IHDR, IEND and the overhead of IDAT.

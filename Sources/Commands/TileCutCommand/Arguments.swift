@@ -1,7 +1,8 @@
 public import ArgumentParser
-import Support
 import RegionCatalog
+import Support
 public import TileCut
+public import TileImage
 public import TileIndex
 
 /// `W,S,E,N` in degrees.
@@ -91,6 +92,7 @@ struct ZoomArgument: ExpressibleByArgument {
   }
 }
 
+extension PNGEffort: ExpressibleByArgument {}
 extension Resampling: ExpressibleByArgument {}
 extension TileScheme: ExpressibleByArgument {}
 

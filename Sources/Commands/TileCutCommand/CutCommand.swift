@@ -40,6 +40,8 @@ struct CutCommand: ParsableCommand {
   var format: FormatArgument?
   @Option(help: ArgumentHelp("JPEG quality, 1-100 (default: 85).", valueName: "n"))
   var quality: Int?
+  @Option(help: "Time against size of PNG tiles: fast, balanced or small. (default: balanced)")
+  var effort: PNGEffort?
   @Option(help: "Resampling: \(Resampling.allCases.map(\.rawValue).joined(separator: ", ")). (default: bilinear)")
   var resampling: Resampling?
   @Option(help: "The tileset's name; the first source's file name unless given.")
@@ -91,6 +93,7 @@ struct CutCommand: ParsableCommand {
   func validate() throws {
     if let quality, !(1...100).contains(quality) { throw ValidationError("--quality goes from 1 to 100") }
     if quality != nil, format != .jpeg { throw ValidationError("--quality needs --format jpeg") }
+    if effort != nil, format == .jpeg { throw ValidationError("--effort is for PNG tiles, and --format is jpeg") }
     if let threads, !(1...1024).contains(threads) { throw ValidationError("--threads goes from 1 to 1024") }
     if memory.bytes < 32_000_000 { throw ValidationError("--memory must be at least 32MB") }
     if name?.isEmpty == true { throw ValidationError("--name is empty") }
@@ -166,6 +169,14 @@ struct CutCommand: ParsableCommand {
     options.isFlat = flat
     if let format {
       options.encoding = format == .png ? .png(PNGOptions()) : .jpeg(JPEGOptions(quality: quality ?? 85))
+    }
+    if let effort {
+      guard case .png = options.encoding else {
+        throw CutError(
+          .invalidOption, path: sources[0], "--effort is for PNG tiles, and the manifest's format is another",
+          remedy: "leave --effort out, or add --format png")
+      }
+      options.encoding = .png(PNGOptions(effort: effort))
     }
     options.resampling = resampling ?? options.resampling
     options.crs = try crs.map(CutOptions.crsDefinition(ofOption:)) ?? options.crs

@@ -120,7 +120,7 @@ package struct TilePackPlan: Sendable {
 /// The size of tiles in a bundle of ``BundleWriter`` before it is written: an upper estimate, from SQLite's file format
 /// (sqlite.org/fileformat2.html, sections 1.5 and 1.6).
 package enum BundleSize {
-  private static let page = BundleWriter.pageBytes
+  private static let page = BundleWriter.pageBytesMax
   /// The schema, the metadata and the roots of the other trees: eight pages.
   package static let emptyBundle = 8 * page
 

@@ -121,6 +121,9 @@ extension RegionManifest {
     if settings.quality != nil, settings.format == .png {
       object.fault("quality", "means nothing for png", remedy: "leave it out, or set \"format\": \"jpeg\"")
     }
+    if settings.effort != "balanced", settings.format != .png {
+      object.fault("effort", "is for png alone", remedy: "leave it out, or set \"format\": \"png\"")
+    }
     let boundary = boundary(object, faults)
     let bounds = object.box("bounds")
     if let bounds, let boundary, bounds.west < bounds.east, boundary.bounds.intersection(bounds) == nil {

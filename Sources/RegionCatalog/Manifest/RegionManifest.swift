@@ -49,6 +49,8 @@ public struct RegionSettings: Hashable, Sendable {
     case webp
   }
 
+  /// Efforts, as TileImage names them.
+  public static let efforts = ["fast", "balanced", "small"]
   /// Resampling methods, as TileCut names them.
   public static let resamplings = ["nearest", "bilinear", "cubic", "average", "mode"]
 
@@ -76,6 +78,8 @@ public struct RegionSettings: Hashable, Sendable {
   public var format: Format = .png
   /// 1 to 100, for JPEG and WebP; nil for lossless WebP.
   public var quality: Int?
+  /// Time against size of PNG tiles.
+  public var effort = "balanced"
   public var resampling = "bilinear"
   /// The nodata value, one for all bands or one for each.
   public var nodata: [Double]?

@@ -4,8 +4,8 @@ import TileIndex
 extension RegionSettings {
   /// The keys of `defaults` and categories, also valid in regions.
   package static let keys = [
-    "sources", "zooms", "grid", "format", "quality", "resampling", "nodata", "scale", "bands", "alpha", "crs",
-    "attribution", "edition", "priceTier", "preview", "gazetteers", "packBytes",
+    "sources", "zooms", "grid", "format", "quality", "effort", "resampling", "nodata", "scale", "bands", "alpha",
+    "crs", "attribution", "edition", "priceTier", "preview", "gazetteers", "packBytes",
   ]
   package static let previewKeys = ["bounds", "zoom", "width", "height"]
   package static let gridKeys = ["id", "tileEdges", "tileSizes", "uri"]
@@ -20,8 +20,10 @@ extension RegionSettings {
       format = Format(rawValue: word) ?? format
       // An inherited quality belongs to the inherited format.
       if !object.has("quality") { quality = nil }
+      if !object.has("effort") { effort = "balanced" }
     }
     if let number = object.whole("quality", in: 1...100) { quality = number }
+    if let word = Self.word(object, "effort", among: Self.efforts) { effort = word }
     if let word = Self.word(object, "resampling", among: Self.resamplings) { resampling = word }
     if let values = object.numbers("nodata", remedy: "write [0], or a number for each band") { nodata = values }
     if let range = Self.scale(object) { scale = range }

@@ -7,7 +7,7 @@ import TileIndex
 /// (category, price) are in none of them.
 struct RegionFingerprints {
   /// Incremented when the same inputs must give other files although the tool's version is unchanged.
-  private static let revision = 1
+  private static let revision = 2
 
   let bundle: String
   let preview: String
@@ -30,6 +30,7 @@ struct RegionFingerprints {
     try add("zooms", settings.zooms)
     try add("format", settings.format.rawValue)
     try add("quality", settings.quality)
+    try add("effort", settings.effort)
     try add("resampling", settings.resampling)
     try add("nodata", settings.nodata)
     switch settings.scale {

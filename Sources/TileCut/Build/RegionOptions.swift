@@ -16,7 +16,7 @@ extension CutOptions {
     boundary = region.boundary
     encoding =
       switch settings.format {
-      case .png: .png(PNGOptions())
+      case .png: .png(PNGOptions(effort: PNGEffort(rawValue: settings.effort) ?? .balanced))
       case .jpeg: .jpeg(JPEGOptions(quality: settings.quality ?? 85))
       case .webp: .webp(WebPOptions(lossless: settings.quality == nil, quality: settings.quality ?? 85))
       }

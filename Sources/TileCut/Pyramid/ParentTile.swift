@@ -87,6 +87,7 @@ final class BufferPool {
   private let width: Int
   private let height: Int
   private var spare: [PixelBuffer] = []
+  private var untouched: PixelBuffer?
   /// A limit, since buffers also come from other workers as the roots of finished subtrees.
   private let spareCountMax = 8
 
@@ -96,10 +97,17 @@ final class BufferPool {
 
   /// A transparent buffer.
   func take() -> PixelBuffer {
+    if let buffer = untouched {
+      untouched = nil
+      return buffer
+    }
     guard let buffer = spare.popLast() else { return PixelBuffer(width: width, height: height) }
     buffer.clear()
     return buffer
   }
+
+  /// Takes back a buffer that is still transparent, and need not be cleared.
+  func give(untouched buffer: PixelBuffer) { untouched = buffer }
 
   func give(_ buffer: PixelBuffer) {
     if spare.count < spareCountMax { spare.append(buffer) }

@@ -55,8 +55,11 @@ final class SubtreeCutter {
       x: tile.column * matrix.tileWidth, y: tile.row * matrix.tileHeight, width: matrix.tileWidth,
       height: matrix.tileHeight)
     let buffer = pool.take()
-    let drawn = try mosaic.draw(rect, into: buffer)
-    let opacity = drawn ? buffer.opacity : .transparent
+    guard try mosaic.draw(rect, into: buffer) else {
+      pool.give(untouched: buffer)
+      return nil
+    }
+    let opacity = buffer.opacity
     guard opacity != .transparent else {
       pool.give(buffer)
       return nil

@@ -27,10 +27,15 @@ package protocol RasterSource: AnyObject, Sendable {
   /// The coarsest version of the raster that the file has of which a pixel spans at most `factorMax` pixels in either
   /// direction; nil if it has none.
   func overview(factorMax: Double) throws -> (any RasterSource)?
+
+  /// False if a window is known to have no visible pixel before anything is decoded: all its blocks are missing in the
+  /// file.
+  func mayBeVisible(_ window: PixelRect) -> Bool
 }
 
 extension RasterSource {
   package func overview(factorMax: Double) throws -> (any RasterSource)? { nil }
+  package func mayBeVisible(_ window: PixelRect) -> Bool { true }
 
   /// The raster's extent in WGS 84 degrees, from which PROJ chooses a datum shift; nil if it is unknown.
   var areaOfInterest: BoundingBox? { georeference.geographicBounds(width: width, height: height) }

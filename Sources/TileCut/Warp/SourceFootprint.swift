@@ -3,7 +3,8 @@ package import TileIndex
 /// The area that a source covers in a tile matrix set, and its resolution there, found by transforming a mesh of its
 /// pixels.
 package struct SourceFootprint: Sendable {
-  /// Boxes in target CRS units that together cover the source, clipped to the matrix set. They may overlap.
+  /// Boxes in target CRS units that together cover the source where it has blocks, clipped to the matrix set. They may
+  /// overlap.
   package let boxes: [BoundingBox]
   /// The bounding box of ``boxes``.
   package var reach: BoundingBox { boxes.dropFirst().reduce(boxes[0]) { $0.union($1) } }
@@ -25,12 +26,14 @@ package struct SourceFootprint: Sendable {
     let period = matrixSet.isGlobal ? world.width : nil
     var boxes: [BoundingBox] = []
     var visibleBoxes: [BoundingBox] = []
+    var emptyBoxes: [BoundingBox] = []
     var resolutions: [Double] = []
     for row in 0..<mesh.rows {
       for column in 0..<mesh.columns {
         guard let cell = mesh.cell(column, row, period: period) else { continue }
         for box in Self.normalised(cell.reach, world: world, period: period) {
-          if let visible = Self.visible(box, in: world) { boxes.append(visible) }
+          guard let visible = Self.visible(box, in: world) else { continue }
+          if mesh.mayBeVisible(column, row) { boxes.append(visible) } else { emptyBoxes.append(visible) }
         }
         for box in Self.normalised(cell.box, world: world, period: period) {
           guard let visible = Self.visible(box, in: world) else { continue }
@@ -48,8 +51,8 @@ package struct SourceFootprint: Sendable {
         .noGeoreference, path: source.path, "it lies wholly outside \(matrixSet.identifier)",
         remedy: "check its CRS and bounds (gdalinfo shows them), or give --crs")
     }
-    self.boxes = boxes
     outlines = Self.outlines(visibleBoxes, world: world, isGlobal: matrixSet.isGlobal)
+    self.boxes = boxes.isEmpty ? emptyBoxes : boxes
     resolutions.sort()
     resolution = resolutions[resolutions.count / 2]
   }
@@ -149,6 +152,18 @@ private struct Mesh {
     var reach: BoundingBox
     /// The edge of a pixel in target units; NaN if it is unknown.
     var resolution: Double
+  }
+
+  /// False if the source has no block under a cell, nor where a kernel reaches from it.
+  func mayBeVisible(_ column: Int, _ row: Int) -> Bool {
+    let reach = 16
+    let low = SIMD2(Double(2 * column), Double(2 * row)) * step
+    let high = SIMD2(Double(2 * column + 2), Double(2 * row + 2)) * step
+    let around = PixelRect(
+      x: Int(low.x) - reach, y: Int(low.y) - reach, width: Int(high.x - low.x) + 2 * reach + 2,
+      height: Int(high.y - low.y) + 2 * reach + 2)
+    let whole = PixelRect(x: 0, y: 0, width: source.width, height: source.height)
+    return around.intersection(whole).map { source.mayBeVisible($0) } ?? true
   }
 
   func cell(_ column: Int, _ row: Int, period: Double?) -> Cell? {

@@ -1,3 +1,5 @@
+import TileImage
+
 /// A window of a source for the resampler: the decoded bytes, and premultiplied floats made from them.
 ///
 /// One per worker, reused for each tile; it grows to the largest window.
@@ -6,6 +8,8 @@ package final class SourceWindow {
   package private(set) var rect = PixelRect(x: 0, y: 0, width: 0, height: 0)
   /// True if every pixel is opaque.
   package private(set) var isOpaque = false
+  /// True if every pixel is transparent.
+  package private(set) var isTransparent = false
   /// Row-major straight RGBA8, `rect.width * rect.height` pixels.
   package private(set) var bytes: UnsafeMutableRawPointer
   /// Row-major premultiplied red, green, blue (0...255) and alpha (0...1); valid after ``premultiply()``.
@@ -23,8 +27,13 @@ package final class SourceWindow {
     pixels.deallocate()
   }
 
+  /// Reads a window; its bytes are undefined if it is transparent.
   package func read(_ rect: PixelRect, of source: any RasterSource) throws {
     self.rect = rect
+    guard source.mayBeVisible(rect) else {
+      (isOpaque, isTransparent) = (false, true)
+      return
+    }
     let count = rect.width * rect.height
     if count > byteCapacity {
       bytes.deallocate()
@@ -32,6 +41,7 @@ package final class SourceWindow {
       byteCapacity = count
     }
     isOpaque = try source.read(rect, into: bytes, rowBytes: rect.width * 4)
+    isTransparent = !isOpaque && PixelBuffer.opacity(of: bytes, count: count) == .transparent
   }
 
   package func premultiply() {

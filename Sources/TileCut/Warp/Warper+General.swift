@@ -20,6 +20,7 @@ extension Warper {
       return try warpQuarters(rect, spacing: spacing, on: canvas)
     }
     try self.window.read(window, of: source)
+    guard !self.window.isTransparent else { return false }
     switch scales {
     case nil: pick(part, of: grid, on: canvas)
     case let scales? where resampling == .mode: vote(part, of: grid, scales, shapes, on: canvas)

@@ -7,16 +7,19 @@ extension Warper {
     let (tile, clip) = (canvas.tile, canvas.clip)
     let across = columns.runs((clip.x - tile.x)..<(clip.x - tile.x + clip.width), limit: source.width)
     let down = rows.runs((clip.y - tile.y)..<(clip.y - tile.y + clip.height), limit: source.height)
+    var drawn = false
     for rowRun in down {
       for columnRun in across {
-        try warp(SeparablePiece(canvas: canvas, x: columns, y: rows, columns: columnRun, rows: rowRun))
+        let piece = SeparablePiece(canvas: canvas, x: columns, y: rows, columns: columnRun, rows: rowRun)
+        drawn = try warp(piece) || drawn
       }
     }
-    return !across.isEmpty && !down.isEmpty
+    return drawn
   }
 
-  /// Draws a piece that lies entirely inside the source, in halves if its source window is too large.
-  private func warp(_ piece: SeparablePiece) throws {
+  /// Draws a piece that lies entirely inside the source, in halves if its source window is too large. Returns false if
+  /// the source is transparent there.
+  private func warp(_ piece: SeparablePiece) throws -> Bool {
     let x = piece.x.positions[piece.columns]
     let y = piece.y.positions[piece.rows]
     let widest = (
@@ -26,10 +29,12 @@ extension Warper {
     let window = windowRect(
       low: SIMD2(x.min()!, y.min()!), high: SIMD2(x.max()!, y.max()!), radius: SIMD2(widest.x.radius, widest.y.radius))
     if window.width * window.height > windowPixelsMax, x.count > 1 || y.count > 1 {
-      for half in piece.halves { try warp(half) }
-      return
+      var drawn = false
+      for half in piece.halves { drawn = try warp(half) || drawn }
+      return drawn
     }
     try self.window.read(window, of: source)
+    guard !self.window.isTransparent else { return false }
     if resampling == .nearest {
       pick(piece)
     } else if resampling == .mode {
@@ -38,6 +43,7 @@ extension Warper {
       self.window.premultiply()
       weigh(piece, widest)
     }
+    return true
   }
 
   private func pick(_ piece: SeparablePiece) {

@@ -75,6 +75,7 @@ package final class Warper {
     let ground = PixelRect(x: origin.x, y: origin.y, width: source.width, height: source.height)
     guard let part = canvas.clip.intersection(ground) else { return false }
     let window = PixelRect(x: part.x - origin.x, y: part.y - origin.y, width: part.width, height: part.height)
+    guard source.mayBeVisible(window) else { return false }
     _ = try source.read(window, into: canvas.pointer(x: part.x, y: part.y), rowBytes: canvas.buffer.rowBytes)
     return true
   }

@@ -10,10 +10,12 @@ final class BundleTables: @unchecked Sendable {
   private static let cacheKibibytes = 8000
 
   private let connection: SQLiteConnection
-  private let insertTile: SQLiteStatement
-  private let insertImage: SQLiteStatement
-  private let selectImage: SQLiteStatement
+  /// Nil until the page size is decided.
+  private var statements: Statements?
   private let matrixSet: TileMatrixSet
+  private let fixedPageBytes: Int?
+  private var packing: PagePacking?
+  private var pending = PendingTiles()
   private var duplicates = DuplicateTable()
   private(set) var coverage = TileCoverage()
   private(set) var imageCount = 0
@@ -21,11 +23,21 @@ final class BundleTables: @unchecked Sendable {
   /// Written last, so that the file does not depend on when they were given.
   var places: [Place]?
 
-  init(path: String, matrixSet: TileMatrixSet, pageBytes: Int) throws {
+  private struct Statements {
+    let insertTile, insertImage, selectImage, selectTile: SQLiteStatement
+  }
+
+  /// - Parameter pageBytes: nil chooses the page size when the first tiles are known.
+  init(path: String, matrixSet: TileMatrixSet, pageBytes: Int?) throws {
     self.matrixSet = matrixSet
-    let isMercator = matrixSet == .webMercatorQuad
+    fixedPageBytes = pageBytes
     connection = try SQLiteConnection(
       uri: SQLiteConnection.uri(path: path, parameters: []), flags: SQLITE_OPEN_READWRITE)
+  }
+
+  /// Creates the tables.
+  private func create(pageBytes: Int) throws -> Statements {
+    let isMercator = matrixSet == .webMercatorQuad
     try connection.execute("PRAGMA page_size = \(pageBytes)")
     try connection.execute("PRAGMA encoding = 'UTF-8'")
     try connection.execute("PRAGMA auto_vacuum = NONE")
@@ -39,41 +51,72 @@ final class BundleTables: @unchecked Sendable {
     try connection.execute("PRAGMA application_id = \(isMercator ? MBTilesSchema.applicationID : 0)")
     let view = isMercator ? MBTilesSchema.mercatorView : MBTilesSchema.otherGridView
     for statement in MBTilesSchema.statements(tilesView: view) { try connection.execute(statement) }
-    insertTile = try connection.prepare(
-      "INSERT INTO map (zoom_level, tile_column, tile_row, tile_id) VALUES (?1, ?2, ?3, ?4)")
-    insertImage = try connection.prepare("INSERT INTO images (tile_id, tile_data) VALUES (?1, ?2)")
-    selectImage = try connection.prepare("SELECT tile_data FROM images WHERE tile_id = ?1")
+    return Statements(
+      insertTile: try connection.prepare(
+        "INSERT INTO map (zoom_level, tile_column, tile_row, tile_id) VALUES (?1, ?2, ?3, ?4)"),
+      insertImage: try connection.prepare("INSERT INTO images (tile_id, tile_data) VALUES (?1, ?2)"),
+      selectImage: try connection.prepare("SELECT tile_data FROM images WHERE tile_id = ?1"),
+      selectTile: try connection.prepare(
+        "SELECT 1 FROM map WHERE zoom_level = ?1 AND tile_column = ?2 AND tile_row = ?3"))
   }
 
-  /// Stores a tile; false when its address is taken.
-  func insert(_ tile: TileID, _ data: UnsafeRawBufferPointer) throws -> Bool {
-    let hash = ContentHash.hash(data)
-    let known = try duplicates.find(hash) { image in try isImage(image, equalTo: data) }
-    let image = known ?? imageCount + 1
-    // The map row comes first: if the address is taken, no image is left without a tile.
-    insertTile.bind(1, tile.zoom)
-    insertTile.bind(2, tile.column)
-    insertTile.bind(3, MBTilesRow.flipped(tile.row, matrixHeight: matrixSet[tile.zoom].matrixHeight))
-    insertTile.bind(4, image)
-    do {
-      try insertTile.run()
-    } catch let error as SQLiteError where error.isConstraint {
-      return false
-    }
-    if known == nil {
-      insertImage.bind(1, image)
-      insertImage.bind(2, uncopied: data)
-      try insertImage.run()
-      duplicates.insert(hash, image: image)
-      imageCount = image
+  /// Stores a tile; false when its address is taken. The tile is held back until its place is known, with a few hundred
+  /// others.
+  func insert(_ tile: TileID, _ data: [UInt8]) throws -> Bool {
+    guard try !pending.contains(tile) && !isStored(tile) else { return false }
+    let hash = data.withUnsafeBytes { ContentHash.hash($0) }
+    if let waiting = pending.image(hash, data) {
+      pending.append(tile, .waiting(waiting))
+    } else if let known = try duplicates.find(hash, isSame: { image in try isImage(image, equalTo: data) }) {
+      pending.append(tile, .stored(known))
+    } else {
+      pending.append(tile, data, hash: hash)
+      imageCount += 1
       imageBytes += data.count
     }
     coverage.insert(tile)
+    if pending.isFull { try flush(isLast: false) }
     return true
+  }
+
+  /// Writes the tiles that were held back: images in an order that fills pages, rows of the map as they came.
+  private func flush(isLast: Bool) throws {
+    let sizes = pending.images.map(\.bytes.count)
+    let statements: Statements
+    if let open = self.statements {
+      statements = open
+    } else {
+      let pageBytes = fixedPageBytes ?? PagePacking.pageBytes(for: sizes, isAll: isLast)
+      statements = try create(pageBytes: pageBytes)
+      self.statements = statements
+      packing = PagePacking(pageBytes: pageBytes)
+    }
+    let first = imageCount - sizes.count + 1
+    var ids = [Int](repeating: 0, count: sizes.count)
+    for (place, index) in packing!.order(sizes).enumerated() {
+      let image = pending.images[index]
+      ids[index] = first + place
+      statements.insertImage.bind(1, first + place)
+      try image.bytes.withUnsafeBytes {
+        statements.insertImage.bind(2, uncopied: $0)
+        try statements.insertImage.run()
+      }
+      duplicates.insert(image.hash, image: first + place)
+    }
+    for (tile, image) in pending.tiles {
+      bind(tile, statements.insertTile)
+      switch image {
+      case .stored(let id): statements.insertTile.bind(4, id)
+      case .waiting(let index): statements.insertTile.bind(4, ids[index])
+      }
+      try statements.insertTile.run()
+    }
+    pending.removeAll()
   }
 
   /// Writes places and metadata and commits. The connection closes with this object.
   func finish(_ rows: [(name: String, value: String)]) throws {
+    try flush(isLast: true)
     if let places { try PlaceTables.write(places, to: connection) }
     let insert = try connection.prepare("INSERT INTO metadata (name, value) VALUES (?1, ?2)")
     for row in rows {
@@ -87,10 +130,78 @@ final class BundleTables: @unchecked Sendable {
   /// True when this SQLite can index places.
   func canIndexPlaces() throws -> Bool { try PlaceTables.canIndex(connection) }
 
-  private func isImage(_ image: Int, equalTo data: UnsafeRawBufferPointer) throws -> Bool {
-    selectImage.bind(1, image)
-    defer { selectImage.reset() }
-    guard try selectImage.step() else { return false }
-    return selectImage.bytes(0).isSame(as: data)
+  private func isStored(_ tile: TileID) throws -> Bool {
+    guard let select = statements?.selectTile else { return false }
+    bind(tile, select)
+    defer { select.reset() }
+    return try select.step()
+  }
+
+  private func bind(_ tile: TileID, _ statement: SQLiteStatement) {
+    statement.bind(1, tile.zoom)
+    statement.bind(2, tile.column)
+    statement.bind(3, MBTilesRow.flipped(tile.row, matrixHeight: matrixSet[tile.zoom].matrixHeight))
+  }
+
+  private func isImage(_ image: Int, equalTo data: [UInt8]) throws -> Bool {
+    guard let select = statements?.selectImage else { return false }
+    select.bind(1, image)
+    defer { select.reset() }
+    guard try select.step() else { return false }
+    return data.withUnsafeBytes { select.bytes(0).isSame(as: $0) }
+  }
+}
+
+/// Tiles that are held back until enough are known to fill pages with them.
+private struct PendingTiles {
+  enum Image {
+    /// By its id in the file.
+    case stored(Int)
+    /// By its index in ``images``.
+    case waiting(Int)
+  }
+
+  /// Enough to fill pages, and few to search and to hold.
+  private static let imageCountMax = 256
+  private static let bytesMax = 4 << 20
+  /// Tiles that share an image hold no bytes.
+  private static let tileCountMax = 4096
+
+  private(set) var tiles: [(id: TileID, image: Image)] = []
+  private(set) var images: [(bytes: [UInt8], hash: UInt64)] = []
+  private var bytes = 0
+  private var addresses: Set<TileID> = []
+  private var byHash: [UInt64: Int] = [:]
+
+  var isFull: Bool {
+    images.count >= Self.imageCountMax || bytes >= Self.bytesMax || tiles.count >= Self.tileCountMax
+  }
+
+  func contains(_ tile: TileID) -> Bool { addresses.contains(tile) }
+
+  /// The image with these bytes. Of different ones with an equal hash the first is remembered.
+  func image(_ hash: UInt64, _ bytes: [UInt8]) -> Int? {
+    guard let index = byHash[hash], images[index].bytes == bytes else { return nil }
+    return index
+  }
+
+  mutating func append(_ tile: TileID, _ image: Image) {
+    tiles.append((tile, image))
+    addresses.insert(tile)
+  }
+
+  mutating func append(_ tile: TileID, _ data: [UInt8], hash: UInt64) {
+    append(tile, .waiting(images.count))
+    if byHash[hash] == nil { byHash[hash] = images.count }
+    images.append((data, hash))
+    bytes += data.count
+  }
+
+  mutating func removeAll() {
+    tiles.removeAll(keepingCapacity: true)
+    images.removeAll(keepingCapacity: true)
+    addresses.removeAll(keepingCapacity: true)
+    byHash.removeAll(keepingCapacity: true)
+    bytes = 0
   }
 }

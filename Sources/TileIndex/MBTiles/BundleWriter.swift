@@ -36,26 +36,15 @@ public final class BundleWriter: Sendable {
   public convenience init(
     path: String, matrixSet: TileMatrixSet, format: TileFormat, replacing: Bool = false
   ) throws {
-    try self.init(
-      path: path, matrixSet: matrixSet, format: format, replacing: replacing, pageBytes: Self.pageBytes)
+    try self.init(path: path, matrixSet: matrixSet, format: format, replacing: replacing, pageBytes: nil)
   }
 
-  /// Bytes a page, chosen by measurement. Blobs of random length around 45 kB (6,400) and 5 kB (40,000), in quadtree
-  /// order, the better of two runs: file size beyond the blobs, microseconds for a put, for a random read with the page
-  /// cache dropped, and for one with it warm. docs/bundle-format.md has the same table.
-  ///
-  /// | page | 45 kB: larger | put | cold | warm | 5 kB: larger | put | cold | warm |
-  /// |---|---|---|---|---|---|---|---|---|
-  /// | 4096 | 1.8 % | 78 | 369 | 13 | 17.6 % | 8.2 | 158 | 3.9 |
-  /// | 8192 | 3.4 % | 36 | 290 | 9.8 | 35.3 % | 5.8 | 102 | 3.8 |
-  /// | 16384 | 6.3 % | 23 | 245 | 9.0 | 21.8 % | 4.6 | 93 | 4.9 |
-  /// | 32768 | 13.2 % | 19 | 231 | 9.9 | 10.8 % | 3.8 | 103 | 7.4 |
-  /// | 65536 | 27.7 % | 39 | 164 | 9.9 | 5.8 % | 3.4 | 138 | 12.9 |
-  package static let pageBytes = 16384
+  /// The largest page size that is chosen.
+  package static let pageBytesMax = PagePacking.pageBytes.last!
 
-  /// For measuring page sizes: powers of 2 from 512 to 65536.
+  /// For measuring page sizes: powers of 2 from 512 to 65536. Nil chooses one by the first tiles.
   package init(
-    path: String, matrixSet: TileMatrixSet, format: TileFormat, replacing: Bool, pageBytes: Int
+    path: String, matrixSet: TileMatrixSet, format: TileFormat, replacing: Bool, pageBytes: Int?
   ) throws {
     self.path = path
     self.matrixSet = matrixSet
@@ -83,11 +72,11 @@ public final class BundleWriter: Sendable {
   /// - Throws: ``BundleError``: `.invalidContent` when the tile lies outside the grid, was put before, or has another
   ///   format; the writer remains usable. `.writeFailed` when the disk is full or failing; the temporary file is then
   ///   gone and every later call fails alike.
-  public func put(_ tile: TileID, _ data: UnsafeRawBufferPointer) throws {
+  public func put(_ tile: TileID, _ data: [UInt8]) throws {
     guard matrixSet.contains(tile) else {
       throw BundleError(.invalidContent, path: path, "tile \(tile) lies outside \(matrixSet.identifier)")
     }
-    guard TileFormat(sniffing: data) == format else {
+    guard data.withUnsafeBytes({ TileFormat(sniffing: $0) }) == format else {
       throw BundleError(.invalidContent, path: path, "the bytes of tile \(tile) are not \(format.rawValue)")
     }
     let isNew = try withTables { try $0.insert(tile, data) }
@@ -95,8 +84,8 @@ public final class BundleWriter: Sendable {
   }
 
   /// Adds a tile.
-  public func put(_ tile: TileID, _ data: [UInt8]) throws {
-    try data.withUnsafeBytes { try put(tile, $0) }
+  public func put(_ tile: TileID, _ data: UnsafeRawBufferPointer) throws {
+    try put(tile, [UInt8](data))
   }
 
   /// Sets the places of the bundle and replaces those of an earlier call. ``finish(_:)`` writes them, by falling

@@ -83,7 +83,7 @@ final class TileRenderer: @unchecked Sendable {
 
   private static func encoding(_ format: TileFormat, isLossless: Bool) -> TileEncoding {
     switch format {
-    case .png: .png(PNGOptions(compressionLevel: pngLevel))
+    case .png: .png(PNGOptions(effort: .fast, compressionLevel: pngLevel))
     case .jpg: .jpeg(JPEGOptions())
     case .webp: .webp(WebPOptions(lossless: isLossless, effort: isLossless ? webPLosslessEffort : webPLossyEffort))
     case .pbf: preconditionFailure("vector tiles are not drawn")

@@ -2,6 +2,12 @@
 protocol WindowReader: Sendable {
   /// See ``RasterSource/read(_:into:rowBytes:)``.
   func read(_ window: PixelRect, into target: UnsafeMutableRawPointer, rowBytes: Int) throws -> Bool
+  /// See ``RasterSource/mayBeVisible(_:)``.
+  func mayBeVisible(_ window: PixelRect) -> Bool
+}
+
+extension WindowReader {
+  func mayBeVisible(_ window: PixelRect) -> Bool { true }
 }
 
 /// Decodes one block of a raster at a time, on any thread.
@@ -9,6 +15,12 @@ protocol BlockDecoder: Sendable {
   /// Fills `target` with the block's `blockWidth * blockHeight` pixels in the raster's ``PixelForm``. Pixels beyond the
   /// raster's right and bottom edges may be left undefined.
   func decode(column: Int, row: Int, into target: UnsafeMutableRawPointer) throws -> BlockContent
+  /// True if the file has no such block; it is then transparent.
+  func isMissing(column: Int, row: Int) -> Bool
+}
+
+extension BlockDecoder {
+  func isMissing(column: Int, row: Int) -> Bool { false }
 }
 
 /// The division of a raster into blocks of equal size, row by row from the top left; the last ones may extend beyond
@@ -71,6 +83,16 @@ final class BlockRaster: WindowReader {
       isOpaque = isOpaque && blockIsOpaque!
     }
     return isOpaque
+  }
+
+  func mayBeVisible(_ window: PixelRect) -> Bool {
+    for row in window.y / grid.blockHeight...(window.y + window.height - 1) / grid.blockHeight {
+      for column in window.x / grid.blockWidth...(window.x + window.width - 1) / grid.blockWidth
+      where !decoder.isMissing(column: column, row: row) {
+        return true
+      }
+    }
+    return false
   }
 
   /// Copies a block's part of the window. Returns whether it is opaque, or nil if another thread is decoding the block

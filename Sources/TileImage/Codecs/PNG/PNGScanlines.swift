@@ -3,14 +3,16 @@ final class PNGScanlines {
   private let packed = ScratchBuffer()
   private let plain = ScratchBuffer()
   private let filtered = ScratchBuffer()
+  private let pairFiltered = ScratchBuffer()
   private let filterScratch = ScratchBuffer()
+  private let pairs = BytePairs()
 
   private(set) var height = 0
   /// Bytes per output row, including the filter's number.
   private(set) var rowBytes = 0
   var byteCount: Int { height * rowBytes }
 
-  /// Packs palette indices into rows that are ready for compression. Filters would not help: indices are no magnitudes.
+  /// Packs palette indices into rows that are ready for compression. Filters do not help: indices are no magnitudes.
   func packIndices(
     _ indices: UnsafePointer<UInt8>, width: Int, height: Int, bits: Int
   ) -> UnsafeRawPointer {
@@ -51,7 +53,7 @@ final class PNGScanlines {
     return UnsafeRawPointer(rows)
   }
 
-  /// The packed rows, each with its best filter.
+  /// The packed rows, each with the filter whose result costs least.
   func filtered(pixelBytes: Int) -> UnsafeRawPointer {
     let rows = filtered.reserve(byteCount)
     let scratch = filterScratch.reserve(PNGFilter.scratchBytes(rowBytes: rowBytes - 1))
@@ -60,6 +62,45 @@ final class PNGScanlines {
       PNGFilter.apply(
         line, previous: line - packedStride, count: rowBytes - 1, pixelBytes: pixelBytes, scratch: scratch,
         into: rows + row * rowBytes)
+    }
+    return UnsafeRawPointer(rows)
+  }
+
+  /// ``filtered(pixelBytes:)``, in which bands of rows that repeat themselves more as differences from the row above
+  /// become those differences: images that were enlarged, such as maps in degrees warped to Mercator.
+  func filteredInBands(pixelBytes: Int) -> UnsafeRawPointer {
+    let rows = UnsafeMutableRawPointer(mutating: filtered(pixelBytes: pixelBytes))
+    let count = rowBytes - 1
+    let trial = filterScratch.bytes
+    for first in stride(from: 0, to: height, by: Self.bandRows) {
+      let band = first..<min(first + Self.bandRows, height)
+      var more = 0
+      // Two rows speak for a band.
+      for row in [band.lowerBound + Self.bandRows / 4, band.lowerBound + 3 * Self.bandRows / 4] where row < height {
+        let line = packedRow(row)
+        PNGFilter.applyUp(line, previous: line - packedStride, count: count, into: trial)
+        more += pairs.count(trial + 1, byteCount: count) - pairs.count(rows + row * rowBytes + 1, byteCount: count)
+      }
+      guard more < 0 else { continue }
+      for row in band {
+        let line = packedRow(row)
+        PNGFilter.applyUp(line, previous: line - packedStride, count: count, into: rows + row * rowBytes)
+      }
+    }
+    return UnsafeRawPointer(rows)
+  }
+
+  private static let bandRows = 16
+
+  /// The packed rows, each with the filter whose result has the fewest distinct pairs of bytes.
+  func filteredByPairs(pixelBytes: Int) -> UnsafeRawPointer {
+    let rows = pairFiltered.reserve(byteCount)
+    let scratch = filterScratch.reserve(PNGFilter.scratchBytes(rowBytes: rowBytes - 1))
+    for row in 0..<height {
+      let line = packedRow(row)
+      PNGFilter.apply(
+        line, previous: line - packedStride, count: rowBytes - 1, pixelBytes: pixelBytes, scratch: scratch,
+        pairs: pairs, into: rows + row * rowBytes)
     }
     return UnsafeRawPointer(rows)
   }

@@ -1,0 +1,53 @@
+/// Options for PNG tiles.
+public struct PNGOptions: Hashable, Sendable {
+  /// Time against size; see ``PNGEffort``.
+  public var effort: PNGEffort
+  /// libdeflate's level, 1 (fastest) to 12 (smallest), for all tiles; nil to choose by ``effort`` and by tile.
+  public var compressionLevel: Int?
+
+  public init(effort: PNGEffort = .balanced, compressionLevel: Int? = nil) {
+    self.effort = effort
+    self.compressionLevel = compressionLevel
+  }
+}
+
+/// How much time PNG tiles are given. Every effort is lossless.
+public enum PNGEffort: String, Hashable, Sendable, Codable, CaseIterable {
+  /// A third of the time of ``balanced``, for 4% more bytes of imagery and 15% more of cartography.
+  case fast
+  /// As small as is cheap.
+  case balanced
+  /// Three to six times the time of ``balanced``, for 5% fewer bytes of imagery.
+  case small
+}
+
+extension PNGEffort {
+  // docs/performance.md has the bytes and times of all levels and filters.
+
+  /// libdeflate's level for tiles whose rows are filtered.
+  var filteredLevel: Int {
+    switch self {
+    case .fast: 1
+    case .balanced: 4
+    case .small: 8
+    }
+  }
+
+  /// For images with many colours that compress best unfiltered.
+  var unfilteredLevel: Int {
+    switch self {
+    case .fast: 1
+    case .balanced: 7
+    case .small: 9
+    }
+  }
+
+  /// For palettes, which have so few bytes that a high level is cheap.
+  var paletteLevel: Int {
+    switch self {
+    case .fast: 2
+    case .balanced: 8
+    case .small: 9
+    }
+  }
+}
