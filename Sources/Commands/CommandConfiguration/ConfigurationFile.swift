@@ -48,20 +48,14 @@ package struct ConfigurationFile: Sendable {
       throw ConfigurationError(file: path, "cannot be read: \(reason); check the name and permissions")
     }
     defer { close(descriptor) }
-    var bytes: [UInt8] = []
-    do {
-      while bytes.count <= bytesMax {
-        let more = try FileSystem.read(descriptor, count: 1 << 20)
-        if more.isEmpty { break }
-        bytes += more
-      }
+    do throws(FileSystem.SystemError) {
+      return try FileSystem.bytes(from: descriptor, countMax: bytesMax)
     } catch {
+      if error.number == EFBIG {
+        throw ConfigurationError(file: path, "is larger than 64 MB; name a configuration file")
+      }
       throw ConfigurationError(file: path, "cannot be read: \(error); check the name and permissions")
     }
-    guard bytes.count <= bytesMax else {
-      throw ConfigurationError(file: path, "is larger than 64 MB; name a configuration file")
-    }
-    return bytes
   }
 }
 

@@ -80,15 +80,19 @@ package enum FileSystem {
     let descriptor = open(path, O_RDONLY | O_CLOEXEC)
     guard descriptor >= 0 else { throw SystemError(number: errno) }
     defer { close(descriptor) }
+    return try bytes(from: descriptor, countMax: countMax)
+  }
+
+  /// What is left to read from an open file or pipe.
+  ///
+  /// - Throws: the system's error; `EFBIG` for more than `countMax` bytes.
+  package static func bytes(from descriptor: Int32, countMax: Int) throws(SystemError) -> [UInt8] {
     var bytes: [UInt8] = []
-    var chunk = [UInt8](repeating: 0, count: 65_536)
     while true {
-      let count = chunk.withUnsafeMutableBytes { read(descriptor, $0.baseAddress, $0.count) }
-      if count < 0, errno == EINTR { continue }
-      guard count >= 0 else { throw SystemError(number: errno) }
-      guard bytes.count + count <= countMax else { throw SystemError(number: EFBIG) }
-      if count == 0 { return bytes }
-      bytes.append(contentsOf: chunk[..<count])
+      let more = try read(descriptor, count: 65_536)
+      if more.isEmpty { return bytes }
+      guard bytes.count + more.count <= countMax else { throw SystemError(number: EFBIG) }
+      bytes += more
     }
   }
 
@@ -125,7 +129,7 @@ package enum FileSystem {
   }
 
   /// Reads what there is, up to `count` bytes; none at the end.
-  package static func read(_ descriptor: Int32, count: Int) throws(SystemError) -> [UInt8] {
+  private static func read(_ descriptor: Int32, count: Int) throws(SystemError) -> [UInt8] {
     var number: Int32 = 0
     let bytes = [UInt8](unsafeUninitializedCapacity: count) { buffer, taken in
       var result: Int
