@@ -18,17 +18,17 @@ manifest=sample-regions/regions.json
 # shellcheck disable=SC2086
 run build "$manifest" -o "$out" --progress plain $only
 echo
-echo "once more, with nothing changed:"
+echo "again, without changes:"
 # shellcheck disable=SC2086
 run build "$manifest" -o "$out" --progress none $only
 echo
 for bundle in "$out"/*.mbtiles; do "$tilecut" verify "$bundle"; done
 echo
-echo "which packs has somebody to load who walks on Longs Peak?"
+echo "the packs for Longs Peak:"
 run packs "$out" --point=-105.615,40.255 --region rocky-mountain-np
 echo
 folder=$(cd "$out" && pwd)
-echo "the folder, its catalogue, and a picture of each region:"
+echo "the folder, its catalogue, and a preview of each region:"
 echo "  $folder"
 echo "  $folder/catalogue.json"
 for picture in "$folder"/*.png; do echo "  $picture"; done

@@ -93,19 +93,19 @@ import TileIndex
     #expect(demo.folder.names == ([".store", ".tilecut", "catalogue.json"] + files.map(\.file)).sorted())
   }
 
-  /// The shop's part of the demo. The script itself compares files and sums, and fails where one differs.
+  /// The map store's part of the demo. The script itself compares files and sums, and fails if one differs.
   @Test func sampleRegionsHaveProductIDs() throws {
     let demo = try Demo.shared.get()
     for line in [
-      "a search for \"longs\" finds the regions that Longs Peak lies in", "nothing is bought twice",
-      "anna's phone loses power in the middle of", "had still to be sent", "it is revoked", "without paying",
-      "has a new edition: a patch of", "byte for byte the shop's",
+      "a search for \"longs\" finds the regions that contain Longs Peak", "nothing is charged twice",
+      "anna's phone loses power in the middle of", "the next sync continues it", "which revokes it", "without paying",
+      "has a new edition: the patch has", "byte for byte those of the catalogue",
       "/.store/ledger.sqlite, then http://127.0.0.1:8090/catalogue",
       "then http://127.0.0.1:8080/",
     ] {
       #expect(demo.run.stdout.contains(line), "\(line): \(demo.run)")
     }
-    // The last lines say how to start the shop again.
+    // The last lines say how to start the map store again.
     #expect(FileManager.default.fileExists(atPath: demo.folder.file(".store/ledger.sqlite")))
   }
 

@@ -87,8 +87,8 @@ extension ReconcileLine {
   var text: String {
     var text = (theirs ?? ours).map { "\(Self.day($0.revocation?.date ?? $0.signedDate)) " } ?? ""
     text += "\(subject)\n"
-    if let theirs { text += "    store: \(theirs.text)\n" }
-    if let ours { text += "    ours:  \(ours.text)\(owner.map { ", owned by \($0)" } ?? "")\n" }
+    if let theirs { text += "    store:  \(theirs.text)\n" }
+    if let ours { text += "    ledger: \(ours.text)\(owner.map { ", owned by \($0)" } ?? "")\n" }
     if let claimant {
       text += "    named by the store: \(claimant)" + (ours == nil ? owner.map { ", owned by \($0)" } ?? "" : "") + "\n"
     }

@@ -55,7 +55,7 @@ import Testing
     try shop.makeLedger()
     let copy = try shop.folder.write("copy.sqlite", "somebody's")
     let refused = try shop.run("backup", copy)
-    #expect(refused.status == 2 && refused.stderr.contains("copy.sqlite: there is a file already"), "\(refused)")
+    #expect(refused.status == 2 && refused.stderr.contains("copy.sqlite: the file exists already"), "\(refused)")
     #expect(try String(decoding: shop.folder.bytes("copy.sqlite"), as: UTF8.self) == "somebody's")
     #expect(try shop.run("backup", copy, "--force").status == 0)
     // Control characters and line breaks in names are escaped.

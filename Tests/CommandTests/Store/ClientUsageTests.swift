@@ -22,7 +22,8 @@ import Testing
 
   @Test(arguments: ["remove", "pause"]) func unknownRegionsAreNamed(verb: String) throws {
     let run = try client(verb, "nosuch", "--server", "http://127.0.0.1:1")
-    #expect(run.status == 66 && run.stderr.contains("mapstore: nosuch: nothing of it is in"), "\(run)")
+    #expect(
+      run.status == 66 && run.stderr.contains("mapstore: nosuch: is neither installed nor downloading in"), "\(run)")
   }
 
   @Test func unreadableClientStateIsNamed() throws {

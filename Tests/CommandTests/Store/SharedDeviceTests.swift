@@ -35,7 +35,7 @@ import Testing
       try endSessions(story)
       let out = try story.client("tablet", "logout")
       #expect(out.status == 0, "\(out)")
-      #expect(try story.client("tablet", "list").stdout.contains("r0: no grant is here"))
+      #expect(try story.client("tablet", "list").stdout.contains("r0: there is no grant"))
     }
   }
 }

@@ -36,20 +36,20 @@ import Testing
         These are in the store's records only (1):
 
         2023-11-13 (apple 4) a,b
-            store: purchased for 10.99 USD, signed 2023-11-13
-            -> book it: run reconcile --apply
+            store:  purchased for 10.99 USD, signed 2023-11-13
+            -> record it: run reconcile --apply
 
         These are in the ledger only (1):
 
         2023-11-13 (apple 3) region.alps
-            ours:  purchased for 10.99 USD, signed 2023-11-13
+            ledger: purchased for 10.99 USD, signed 2023-11-13
             -> query the store for it by its id; absence alone revokes nothing
 
         These are in both, in different states (1):
 
         2023-11-14 (apple 2) region.alps
-            store: revoked for 10.99 USD, signed 2023-11-14, revoked 2023-11-14 for reason 0
-            ours:  purchased for 10.99 USD, signed 2023-11-13
+            store:  revoked for 10.99 USD, signed 2023-11-14, revoked 2023-11-14 for reason 0
+            ledger: purchased for 10.99 USD, signed 2023-11-13
             -> take over the store's state: run reconcile --apply
 
         1 matched, 1 store-only, 1 own-only, 1 state-differs

@@ -122,7 +122,7 @@ import Testing
     try put(test, .sample("1"), isWhole: false)
     let (lines, report) = try reconcile(test, apply: true)
     #expect(lines.isEmpty && report.isAgreed && report.notPulled == 1)
-    #expect(report.text.contains("1 of ours is not in what was asked"))
+    #expect(report.text.contains("1 in the ledger was not covered by the pull"))
     #expect(try test.ledger.lookups().isEmpty)
     // After a complete pull later pages add to it.
     try Snapshot(of: test.ledger).cover(.apple, .production)

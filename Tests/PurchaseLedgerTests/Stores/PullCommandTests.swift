@@ -98,7 +98,7 @@ import Testing
     let pull = try run(folder, "pull", "--store", "apple", "--transaction", "1", "--json")
     #expect(pull.status == 0 && pull.stdout.contains("\"pieces\":4"), "\(pull)")
     let dry = try run(folder, "reconcile")
-    #expect(dry.status == 1 && dry.stdout.contains("store's book only (4)"), "\(dry)")
+    #expect(dry.status == 1 && dry.stdout.contains("store's records only (4)"), "\(dry)")
     let applied = try run(folder, "reconcile", "--apply")
     #expect(applied.status == 0 && applied.stdout.contains("4 recorded"), "\(applied)")
     // A second pull continues from the cursor.
