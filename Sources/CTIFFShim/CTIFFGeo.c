@@ -80,6 +80,9 @@ int ctiff_geo_define(ctiff_geo *geo, ctiff_geo_definition *definition) {
   definition->prime_meridian_degrees = d->PMLongToGreenwich;
   definition->angle_unit_degrees = d->UOMAngleInDegrees;
   definition->length_unit_metres = d->UOMLengthInMeters;
+  for (int i = 0; i < d->nParms && i < MAX_GTIF_PROJPARMS; i++)
+    if (d->ProjParmId[i] == ProjScaleAtNatOriginGeoKey || d->ProjParmId[i] == ProjScaleAtCenterGeoKey)
+      definition->projection_scale = d->ProjParm[i];
   return 1;
 }
 

@@ -208,10 +208,10 @@ public struct Cutter: Sendable {
       abs(outline - visible) < matrix.cellSize ? outline : visible
     }
     // Across the antimeridian the visible pixels reach both edges of the world, which says nothing of west and east.
-    let crosses = plan.outline.east > plan.matrixSet.boundingBox.east
+    let crosses = plan.extent.east > plan.matrixSet.boundingBox.east
     return BoundingBox(
-      west: crosses ? plan.outline.west : edge(plan.outline.west, low.x), south: edge(plan.outline.south, low.y),
-      east: crosses ? plan.outline.east : edge(plan.outline.east, high.x), north: edge(plan.outline.north, high.y))
+      west: crosses ? plan.extent.west : edge(plan.extent.west, low.x), south: edge(plan.extent.south, low.y),
+      east: crosses ? plan.extent.east : edge(plan.extent.east, high.x), north: edge(plan.extent.north, high.y))
   }
 }
 

@@ -80,6 +80,7 @@ typedef struct {
   int model;  // 1 projected, 2 geographic, 3 geocentric
   int pcs, gcs, datum, prime_meridian, ellipsoid;
   double semi_major_metres, semi_minor_metres, prime_meridian_degrees, angle_unit_degrees, length_unit_metres;
+  double projection_scale;  // at the natural origin or the centre; 0 if the projection has none
 } ctiff_geo_definition;
 
 /// Returns 0 when libgeotiff makes nothing of the keys.

@@ -18,9 +18,10 @@ public struct CutPlan: Sendable {
   package let coverages: [Int: CandidateTiles]
   /// Rectangles of working-zoom pixels outside which nothing is drawn.
   package let clips: [PixelRect]?
-  /// The bounding box of the sources clipped to the bounds, in target CRS units. If they cross the antimeridian, it
-  /// reaches beyond the matrix set's eastern edge.
+  /// The bounding box of the sources clipped to the bounds, in target CRS units.
   package let outline: BoundingBox
+  /// The same box; if the sources cross the antimeridian, not the full width but a box beyond the eastern edge.
+  package let extent: BoundingBox
 
   /// The number of candidate tiles in the stored zooms, an upper limit of the bundle's tiles.
   public var tileCountMax: Int { zooms.reduce(0) { $0 + (coverages[$1]?.count ?? 0) } }
@@ -57,12 +58,13 @@ public struct CutPlan: Sendable {
     }
     boxes = boxes.filter { $0.width > 0 && $0.height > 0 }
     outlines = outlines.filter { $0.width > 0 && $0.height > 0 }
-    guard !boxes.isEmpty, !outlines.isEmpty else {
+    guard !boxes.isEmpty, let first = outlines.first else {
       throw CutError(
         .invalidOption, "the bounds and the sources have no ground in common",
         remedy: "choose bounds (west, south, east, north in degrees) within the sources")
     }
-    outline = Self.outline(outlines, matrixSet: matrixSet)
+    outline = outlines.dropFirst().reduce(first) { $0.union($1) }
+    extent = Self.extent(outlines, within: outline, matrixSet: matrixSet)
     clips = clipBoxes?.map { Self.pixels(of: $0, matrix: matrixSet[working]) }
 
     let matrix = matrixSet[working]
@@ -128,9 +130,12 @@ public struct CutPlan: Sendable {
     }
   }
 
-  private static func outline(_ outlines: [BoundingBox], matrixSet: TileMatrixSet) -> BoundingBox {
-    let sides = SourceFootprint.outlines(outlines, world: matrixSet.boundingBox, isGlobal: matrixSet.isGlobal)
-    guard sides.count == 2 else { return sides[0] }
+  private static func extent(
+    _ outlines: [BoundingBox], within outline: BoundingBox, matrixSet: TileMatrixSet
+  ) -> BoundingBox {
+    let parts = outlines.compactMap { $0.intersection(outline) }
+    let sides = SourceFootprint.outlines(parts, world: matrixSet.boundingBox, isGlobal: matrixSet.isGlobal)
+    guard sides.count == 2 else { return outline }
     return BoundingBox(
       west: sides[0].west, south: min(sides[0].south, sides[1].south),
       east: sides[1].east + matrixSet.boundingBox.width, north: max(sides[0].north, sides[1].north))

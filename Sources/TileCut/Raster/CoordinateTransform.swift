@@ -96,7 +96,7 @@ package final class CoordinateTransform {
 
   private static func prepare(from: PROJObject, to: PROJObject, areaOfInterest: BoundingBox?) -> PROJObject? {
     let context = from.context
-    let area = areaOfInterest.map { box in
+    let area = areaOfInterest?.withinOneTurn.map { box in
       let area = proj_area_create()
       proj_area_set_bbox(area, box.west, box.south, box.east, box.north)
       return area
@@ -119,5 +119,16 @@ package final class CoordinateTransform {
     for i in points.indices where !(points[i].x.isFinite && points[i].y.isFinite) {
       points[i] = SIMD2(repeating: .nan)
     }
+  }
+}
+
+extension BoundingBox {
+  /// The box in degrees with longitudes from -180 to 180, as PROJ demands it of an area of interest: west exceeds east
+  /// across the antimeridian. Nil if it is no area.
+  var withinOneTurn: BoundingBox? {
+    guard [west, south, east, north].allSatisfy(\.isFinite), south <= north else { return nil }
+    let (south, north) = (max(south, -90), min(north, 90))
+    let parts = TileMatrixSet.splitAtAntimeridian(self)
+    return BoundingBox(west: parts[0].west, south: south, east: parts[parts.count - 1].east, north: north)
   }
 }

@@ -91,7 +91,7 @@ struct Placement {
     let affine = georeference.affine
     let metres = crs.isGeographic ? 6_378_137 * crs.unitFactor : crs.unitFactor
     let pixel = abs(affine.a * affine.e - affine.b * affine.d).squareRoot() * metres
-    if let gap = DatumShift(from: crs, area: area)?.gap(pixelMetres: pixel) { warnings.add("\(path): \(gap)") }
+    if let gap = DatumShift.gap(from: crs, area: area, pixelMetres: pixel) { warnings.add("\(path): \(gap)") }
   }
 
   /// The georeference of a raster that is stretched over the user's bounds.

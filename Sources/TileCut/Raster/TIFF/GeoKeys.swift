@@ -62,9 +62,14 @@ final class GeoKeys {
 
   /// The definition as a PROJ string, or nil.
   func projString() -> String? {
-    guard definition != nil, let text = ctiff_geo_proj_string(pointer) else { return nil }
+    guard let definition, let text = ctiff_geo_proj_string(pointer) else { return nil }
     defer { ctiff_geo_free_text(text) }
-    return String(cString: text)
+    let words = String(cString: text).split(separator: " ")
+    // libgeotiff writes the scale with six decimals, which puts the British National Grid 20 cm off.
+    return words.map { word in
+      let isScale = word.hasPrefix("+k=") && definition.projection_scale > 0
+      return isScale ? "+k=\(definition.projection_scale)" : String(word)
+    }.joined(separator: " ")
   }
 
   /// False for codes that mean "undefined" or "user-defined".
