@@ -139,7 +139,10 @@ import TileIndex
     (#", "grid": {"id": "G", "tileEdges": [8, 2], "tileSizes": [288]}, "zooms": [0, 2]"#, "zooms reach to 2, which G"),
     (#", "format": "gif""#, "format is not one of png, jpeg, webp"), (#", "quality": 80"#, "quality means nothing for"),
     (#", "format": "jpeg", "quality": 101"#, "quality is 101, not a whole number"),
-    (#", "resampling": "bilinea""#, #"resampling is not one of nearest, bilinear, cubic, average, mode: "bilinea"; did"#),
+    (
+      #", "resampling": "bilinea""#,
+      #"resampling is not one of nearest, bilinear, cubic, average, mode: "bilinea"; did"#
+    ),
     (#", "nodata": 0"#, "nodata is not an array of numbers"), (#", "crs": 4326"#, "crs is a number, not a string"),
     (#", "edition": 2026"#, "edition is a number"), (#", "edition": "a/b""#, "edition cannot be part of a file's name"),
     (#", "bounds": [1, 2, 3]"#, "bounds is not an array of 4 numbers"),
