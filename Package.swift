@@ -298,7 +298,7 @@ let package = Package(
       dependencies: ["Support", "PrefetchReplay", "TilePrefetch", "TileImage", "TileIndex", "TestSupport"],
       swiftSettings: strict),
     .testTarget(
-      name: "TileCutTests", dependencies: ["Support", "TileCut", "TileImage", "TileIndex", "TestSupport"],
+      name: "TileCutTests", dependencies: ["Support", "RegionCatalog", "TileCut", "TileImage", "TileIndex", "TestSupport"],
       swiftSettings: strict),
     .testTarget(
       name: "MemoryPressureTests", dependencies: ["MemoryPressure", "TestSupport"], swiftSettings: strict),

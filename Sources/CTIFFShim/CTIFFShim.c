@@ -276,7 +276,14 @@ int ctiff_read_rgba_block(ctiff_file *file, uint32_t x, uint32_t y, uint32_t *ta
                                  : TIFFReadRGBAStripExt(file->tiff, y, target, 1);
 }
 
-int ctiff_rgba_ok(ctiff_file *file, char *reason) { return TIFFRGBAImageOK(file->tiff, reason); }
+int ctiff_rgba_ok(ctiff_file *file, char *reason) {
+  if (!TIFFRGBAImageOK(file->tiff, reason)) return 0;
+  // It also finds combinations that have no routine, such as CIELab in separate planes.
+  TIFFRGBAImage image;
+  if (!TIFFRGBAImageBegin(&image, file->tiff, 1, reason)) return 0;
+  TIFFRGBAImageEnd(&image);
+  return 1;
+}
 
 int ctiff_read_row(ctiff_file *file, uint32_t row, uint16_t plane, void *target) {
   return TIFFReadScanline(file->tiff, target, row, plane) == 1;

@@ -5,7 +5,7 @@ public import TileIndex
 
 /// What to cut and how the tiles look. Every member can change the bundle's bytes; what cannot is in ``CutResources``.
 public struct CutOptions: Sendable {
-  /// Paths of GeoTIFF, PNG or JPEG files in drawing order: later ones are drawn over earlier ones.
+  /// Paths of rasters (see docs/tilecut.md) in drawing order: later ones are drawn over earlier ones.
   public var sources: [String]
   public var matrixSet: TileMatrixSet = .webMercatorQuad
   public var zoom: ZoomSelection = .native

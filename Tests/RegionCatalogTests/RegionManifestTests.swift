@@ -147,7 +147,10 @@ import TileIndex
     (#", "effort": "smal""#, #"effort is not one of fast, balanced, small: "smal"; did you mean "small"?"#),
     (#", "format": "jpeg", "effort": "fast""#, "effort is for png alone"),
     (#", "format": "jpeg", "quality": 101"#, "quality is 101, not a whole number"),
-    (#", "resampling": "bilinea""#, #"resampling is not one of nearest, bilinear, cubic, average: "bilinea"; did"#),
+    (
+      #", "resampling": "bilinea""#,
+      #"resampling is not one of nearest, bilinear, cubic, average, mode: "bilinea"; did"#
+    ),
     (#", "nodata": 0"#, "nodata is not an array of numbers"), (#", "crs": 4326"#, "crs is a number, not a string"),
     (#", "edition": 2026"#, "edition is a number"), (#", "edition": "a/b""#, "edition cannot be part of a file's name"),
     (#", "bounds": [1, 2, 3]"#, "bounds is not an array of 4 numbers"),

@@ -128,7 +128,7 @@ struct OtherFormatTests {
     #expect(source.georeference.affine.c == 9.75)
     let error = #expect(throws: CutError.self) { try open(path) { $0.cacheBytesMax = 5000 } }
     #expect(error?.remedy?.contains("--memory") == true)
-    try Data(contentsOf: URL(fileURLWithPath: path)).prefix(60).write(to: URL(fileURLWithPath: path))
+    try Data(contentsOf: URL(fileURLWithPath: path)).prefix(30).write(to: URL(fileURLWithPath: path))
     #expect(throws: CutError.self) { try open(path) }
   }
 
@@ -178,7 +178,14 @@ struct OtherFormatTests {
     let flat = folder.file("flat.tif")
     try GDALPrograms.make(
       "gdal_translate", path, flat, "-co", "PHOTOMETRIC=\(kind == "separate" ? "MINISBLACK" : "RGB")")
-    let (source, expected) = (try open(path), try open(flat) { $0.alpha = kind == "alpha" ? .number(4) : nil })
+    let (source, expected) = (
+      try open(path),
+      try open(flat) {
+        $0.alpha = kind == "alpha" ? .number(4) : nil
+        // The VRT says that its bands are blue, green and red; the copy has lost that.
+        if kind == "bands" { $0.bands = [3, 2, 1] }
+      }
+    )
     #expect(source.width == expected.width && source.georeference.affine == expected.georeference.affine)
     let (found, wanted) = (try source.words(), try expected.words())
     // GDAL fills what no source covers with zeros; here it is transparent.

@@ -118,10 +118,14 @@ struct TIFFFixture {
     init(isBigEndian: Bool) { self.isBigEndian = isBigEndian }
 
     mutating func put(_ value: Double, bits: Int, format: Int) {
-      if bits < 8 {
+      if bits % 8 != 0 {
         pending = pending << bits | Int(value)
         pendingBits += bits
-        if pendingBits == 8 { endRow() }
+        while pendingBits >= 8 {
+          pendingBits -= 8
+          bytes.append(UInt8(pending >> pendingBits & 255))
+        }
+        pending &= 1 << pendingBits - 1
         return
       }
       let pattern: UInt64 =

@@ -15,13 +15,38 @@ enum JP2Boxes {
     0xb1, 0x4b, 0xf8, 0xbd, 0x08, 0x3d, 0x4b, 0x43, 0xa5, 0xae, 0x8c, 0xd7, 0xd5, 0xa6, 0xce, 0x03,
   ]
 
+  /// What the JP2 header box says of the channels.
+  struct Channels {
+    /// The component that is alpha, from the channel definition box.
+    var alpha: Int?
+    /// The file has a palette: components appear only in decoded windows.
+    var hasPalette = false
+  }
+
+  static func channels(_ file: SourceFile) -> Channels {
+    var channels = Channels()
+    guard let header = boxes(file).first(where: { $0.type == "jp2h" }) else { return channels }
+    for box in boxes(file, in: header.content) {
+      if box.type == "pclr" { channels.hasPalette = true }
+      if box.type == "cdef" {
+        let bytes = file.bytes(at: box.content.lowerBound, count: min(box.content.count, 6 * 64 + 2))
+        for entry in stride(from: 2, to: bytes.count - 5, by: 6) {
+          let kind = Int(bytes[entry + 2]) << 8 | Int(bytes[entry + 3])
+          if kind == 1 || kind == 2 { channels.alpha = Int(bytes[entry]) << 8 | Int(bytes[entry + 1]) }
+        }
+      }
+    }
+    return channels
+  }
+
   private static let countMax = 10_000
 
-  /// The outermost boxes; those before a damaged one.
-  private static func boxes(_ file: SourceFile) -> [(type: String, content: Range<Int>)] {
-    var found: [(String, Range<Int>)] = []
-    var offset = 0
-    while offset < file.size, found.count < countMax {
+  /// The outermost boxes of a part of the file; those before a damaged one.
+  private static func boxes(_ file: SourceFile, in part: Range<Int>? = nil) -> [(type: String, content: Range<Int>)] {
+    let part = part ?? 0..<file.size
+    var found: [(type: String, content: Range<Int>)] = []
+    var offset = part.lowerBound
+    while offset < part.upperBound, found.count < countMax {
       let head = file.bytes(at: offset, count: 16)
       guard head.count >= 8 else { break }
       func number(_ range: Range<Int>) -> UInt64 { head[range].reduce(0) { $0 << 8 | UInt64($1) } }
@@ -29,7 +54,7 @@ enum JP2Boxes {
       var headBytes = 8
       if length == 1, head.count == 16 { (length, headBytes) = (number(8..<16), 16) }
       // Zero: up to the end of the file.
-      let rest = UInt64(file.size - offset)
+      let rest = UInt64(part.upperBound - offset)
       if length == 0 { length = rest }
       guard length >= UInt64(headBytes), length <= rest else { break }
       let type = String(decoding: head[4..<8], as: UTF8.self)

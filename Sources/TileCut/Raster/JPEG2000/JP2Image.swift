@@ -41,9 +41,15 @@ struct JP2Image: Sendable {
     // Halved sizes are exact only from the origin of the reference grid on.
     reductionMax = origin == (0, 0) ? tiling.reductionMax : 0
 
+    let boxes = JP2Boxes.channels(file)
+    if boxes.hasPalette {
+      // The palette's colours become components when a window is decoded.
+      try codec.decode(
+        left: Int(header.x0), top: Int(header.y0), right: Int(header.x0) + 1, bottom: Int(header.y0) + 1)
+    }
     let components = Array(codec.components)
-    let alpha = components.firstIndex { $0.alpha != 0 }
-    let colours = components.indices.filter { components[$0].alpha == 0 }
+    let alpha = boxes.alpha.flatMap { components.indices.contains($0) ? $0 : nil }
+    let colours = components.indices.filter { $0 != alpha }
     guard let first = colours.first.map({ components[$0] }), components.count <= 16 else {
       throw refused("has no colours, or too many components")
     }
@@ -150,7 +156,7 @@ struct JP2Image: Sendable {
       left: left, top: top, right: min(origin.x + (window.x + window.width) << reduction, origin.x + width),
       bottom: min(origin.y + (window.y + window.height) << reduction, origin.y + height))
     let components = codec.components
-    guard components.allSatisfy({ $0.w > 0 && $0.h > 0 }) else {
+    guard components.count >= channels.count, components.allSatisfy({ $0.w > 0 && $0.h > 0 }) else {
       throw JP2Codec.failure(file.path, "the pixels at \(left),\(top) cannot be decoded: a component is missing")
     }
     // Subsampled components begin at the first sample whose column is a multiple of their step.
