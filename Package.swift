@@ -256,7 +256,7 @@ let package = Package(
       name: "CacheBench", dependencies: ["PrefetchReplay", "TilePrefetch", "TileIndex"], path: "Benchmarks/CacheBench",
       swiftSettings: strict),
     .executableTarget(
-      name: "TileBench", dependencies: ["TileIndex", "TileImage"], path: "Benchmarks/TileBench",
+      name: "TileBench", dependencies: ["TileIndex", "TileImage", "TileCut"], path: "Benchmarks/TileBench",
       swiftSettings: strict),
 
     // Lets the thread sanitizer see what Swift's locks do; empty without it.

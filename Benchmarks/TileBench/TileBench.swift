@@ -16,31 +16,45 @@ struct TileBench {
   }
 
   private static func measure() throws {
-    guard CommandLine.arguments.count == 2 else {
-      print("usage: TileBench BUNDLE")
+    let arguments = Array(CommandLine.arguments.dropFirst())
+    switch arguments.first {
+    case "stages" where arguments.count == 2:
+      return try CutStages.measure(raster: arguments[1], effort: .balanced)
+    case "kernel" where arguments.count == 2: return try HotKernels.run(arguments[1])
+    default: break
+    }
+    guard arguments.count == 1 else {
+      print("usage: TileBench BUNDLE | stages RASTER | kernel NAME")
       exit(64)
     }
-    let tiles = try sample(of: MBTilesReader(path: CommandLine.arguments[1]), count: 400)
+    let tiles = try sample(of: MBTilesReader(path: arguments[0]), count: 400)
     let bytes = tiles.reduce(0) { $0 + $1.bytes.count }
     print("\(tiles.count) tiles, \(bytes / tiles.count) bytes on average; milliseconds a tile")
     let pixels = try tiles.map { try $0.bytes.withUnsafeBytes { try ImageDecoder.decode($0) } }
     let decoding = try best { for tile in tiles { _ = try tile.bytes.withUnsafeBytes { try ImageDecoder.decode($0) } } }
     report("decode", decoding / Double(tiles.count))
-    for level in [nil, 1, 4, 5, 6, 7, 8] {
+    for effort in PNGEffort.allCases {
+      var size = 0
+      let time = try best {
+        let encoder = TileEncoder(.png(PNGOptions(effort: effort)))
+        size = try pixels.reduce(0) { $0 + (try encoder.encode($1)).count }
+      }
+      report("encode, \(effort.rawValue)", time / Double(tiles.count), "\(size / tiles.count) bytes")
+    }
+    for level in [1, 4, 5, 6, 7, 8] {
       var size = 0
       let time = try best {
         let encoder = TileEncoder(.png(PNGOptions(compressionLevel: level)))
         size = try pixels.reduce(0) { $0 + (try encoder.encode($1)).count }
       }
       report(
-        "encode, \(level.map { "level \($0)" } ?? "level chosen")", time / Double(tiles.count),
-        "\(size / tiles.count) bytes")
+        "encode, level \(level)", time / Double(tiles.count), "\(size / tiles.count) bytes")
     }
     let half = PixelBuffer(width: 128, height: 128)
     let reducing = best { for tile in pixels { Reduce.average(tile, ratio: 2, into: half, x: 0, y: 0) } }
     report("reduce 2 x 2", reducing / Double(tiles.count))
     try measureDrawing(pixels)
-    for page in [4096, 8192, 16384, 32768, 65536] { try measureBundle(tiles, bytes: bytes, page: page) }
+    for page in [4096, 8192, 16384, 32768, 65536, nil] { try measureBundle(tiles, bytes: bytes, page: page) }
   }
 
   private typealias Tile = (id: TileID, bytes: [UInt8])
@@ -56,10 +70,12 @@ struct TileBench {
     return tiles
   }
 
+  /// Nil stands for the page size that the writer chooses.
+  ///
   /// Stores the tiles several times, at different columns and with a changed last byte so that none is shared, then
   /// reads them all.
-  private static func measureBundle(_ tiles: [Tile], bytes: Int, page: Int) throws {
-    let path = NSTemporaryDirectory() + "/tile-bench-\(page).mbtiles"
+  private static func measureBundle(_ tiles: [Tile], bytes: Int, page: Int?) throws {
+    let path = NSTemporaryDirectory() + "/tile-bench-\(page ?? 0).mbtiles"
     defer { try? FileManager.default.removeItem(atPath: path) }
     let copies = 4
     var putting = Double.infinity
@@ -88,8 +104,9 @@ struct TileBench {
       }
     }
     let overhead = 100 * (Double(fileBytes) / Double(bytes * copies) - 1)
-    report("pages of \(page): put", putting / count)
-    report("pages of \(page): read, warm", reading / count, String(format: "%.1f%% overhead", overhead))
+    let name = page.map { "pages of \($0)" } ?? "pages as chosen"
+    report("\(name): put", putting / count)
+    report("\(name): read, warm", reading / count, String(format: "%.1f%% overhead", overhead))
   }
 
   /// The work of a server beyond the deepest zoom: enlarges and encodes a quarter of each tile, opaque and with a

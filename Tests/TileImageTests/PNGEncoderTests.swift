@@ -24,12 +24,16 @@ import TileIndex
     #expect(try decode(bytes).difference(from: picture) == nil)
   }
 
-  /// Up to rounding: a tile without structure may get no smaller.
-  @Test(arguments: [Pictures.photographic, .cartography, .palette256, .photographicWithHoles])
-  func moreEffortGivesSmallerTiles(_ kind: Pictures) throws {
-    let picture = kind.make(width: 256, height: 256, seed: 1)
-    let sizes = try PNGEffort.allCases.map { try TileEncoder(.png(PNGOptions(effort: $0))).encode(picture).count }
-    #expect(Double(sizes[1]) <= 1.002 * Double(sizes[0]) && Double(sizes[2]) <= 1.002 * Double(sizes[1]), "\(sizes)")
+  /// Of all pictures together: one alone may get larger by chance.
+  @Test func moreEffortGivesSmallerTiles() throws {
+    let kinds: [Pictures] = [.photographic, .cartography, .palette256, .photographicWithHoles]
+    let sizes = try PNGEffort.allCases.map { effort in
+      try kinds.reduce(0) { sum, kind in
+        let picture = kind.make(width: 256, height: 256, seed: 1)
+        return sum + (try TileEncoder(.png(PNGOptions(effort: effort))).encode(picture).count)
+      }
+    }
+    #expect(sizes[1] < sizes[0] && sizes[2] < sizes[1], "\(sizes)")
   }
 
   /// Rows enlarged twofold downwards repeat themselves as differences from the row above: half of them are zero.

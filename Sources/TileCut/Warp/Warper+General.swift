@@ -16,7 +16,7 @@ extension Warper {
     let shapes = (x: KernelShape(resampling, scale: widest.0), y: KernelShape(resampling, scale: widest.1))
     let window = windowRect(low: box.low, high: box.high, radius: SIMD2(shapes.x.radius, shapes.y.radius))
     guard window.width > 0 else { return false }
-    if window.width * window.height > windowPixelsMax, rect.width > 1 || rect.height > 1 {
+    if isBetterDivided(window), rect.width > 1 || rect.height > 1 {
       return try warpQuarters(rect, spacing: spacing, on: canvas)
     }
     try self.window.read(window, of: source)

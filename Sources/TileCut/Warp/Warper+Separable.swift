@@ -28,7 +28,7 @@ extension Warper {
     )
     let window = windowRect(
       low: SIMD2(x.min()!, y.min()!), high: SIMD2(x.max()!, y.max()!), radius: SIMD2(widest.x.radius, widest.y.radius))
-    if window.width * window.height > windowPixelsMax, x.count > 1 || y.count > 1 {
+    if isBetterDivided(window), x.count > 1 || y.count > 1 {
       var drawn = false
       for half in piece.halves { drawn = try warp(half) || drawn }
       return drawn

@@ -80,6 +80,19 @@ package final class Warper {
     return true
   }
 
+  /// True if a window is better read in parts: it is too large for one piece, or it is large and part of it is missing
+  /// in the source.
+  func isBetterDivided(_ window: PixelRect) -> Bool {
+    let count = window.width * window.height
+    guard count > windowPixelsMax / 4 else { return false }
+    if count > windowPixelsMax { return true }
+    let (width, height) = (window.width / 2, window.height / 2)
+    guard width > 0, height > 0 else { return false }
+    return [(0, 0), (width, 0), (0, height), (width, height)].contains { x, y in
+      !source.mayBeVisible(PixelRect(x: window.x + x, y: window.y + y, width: width, height: height))
+    }
+  }
+
   /// The source pixels under the kernels around a box of positions, clipped to the source; empty if the box lies
   /// outside.
   func windowRect(low: SIMD2<Double>, high: SIMD2<Double>, radius: SIMD2<Double>) -> PixelRect {

@@ -52,7 +52,8 @@ struct PagePacking {
       pages.swapAt(roomiest, pages.count - 1)
     }
     room = pages[pages.count - 1].room
-    return pages.flatMap(\.cells)
+    // On a page they stay in the order in which they came.
+    return pages.flatMap { $0.cells.sorted() }
   }
 
   /// The bytes of a blob's row on its leaf page, with its two bytes in the page's list of cells, and its overflow

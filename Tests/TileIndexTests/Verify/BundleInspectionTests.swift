@@ -17,7 +17,7 @@ import Testing
     let found = try BundleInspection(MBTilesReader(path: path))
     #expect(found.path == path)
     #expect(found.fileBytes == (try folder.bytes("own.mbtiles").count))
-    #expect(found.pageBytes == 16384)
+    #expect(found.pageBytes == 4096)
     #expect(found.layout == .mapAndImages)
     #expect(found.applicationID == 0x4D50_4258)
     #expect(found.tileMatrixSet == "WebMercatorQuad" && found.crs == "EPSG:3857")

@@ -49,15 +49,12 @@ final class PNGEncoder {
   private func encode(_ pixels: PixelBuffer, as form: PNGForm) throws(ImageError) -> [UInt8] {
     rows.pack(pixels, as: form)
     let pixelBytes = form.pixelBits / 8
-    var filtered: UnsafeRawPointer
-    switch options.effort {
-    case .fast: filtered = rows.filtered(pixelBytes: pixelBytes)
-    case .balanced: filtered = rows.filteredInBands(pixelBytes: pixelBytes)
-    case .small:
-      filtered = rows.filteredInBands(pixelBytes: pixelBytes)
-      let byPairs = rows.filteredByPairs(pixelBytes: pixelBytes)
-      if try trialBytes(byPairs) < trialBytes(filtered) { filtered = byPairs }
-    }
+    let filtered =
+      switch options.effort {
+      case .fast: rows.filtered(pixelBytes: pixelBytes)
+      case .balanced: rows.filteredInBands(pixelBytes: pixelBytes)
+      case .small: rows.filteredByPairs(pixelBytes: pixelBytes)
+      }
     if Self.repeatShare(of: pixels) >= Self.doubtfulRepeatShare {
       let plain = rows.unfiltered()
       if try trialBytes(plain) < trialBytes(filtered) {

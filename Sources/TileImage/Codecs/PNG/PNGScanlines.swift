@@ -3,7 +3,6 @@ final class PNGScanlines {
   private let packed = ScratchBuffer()
   private let plain = ScratchBuffer()
   private let filtered = ScratchBuffer()
-  private let pairFiltered = ScratchBuffer()
   private let filterScratch = ScratchBuffer()
   private let pairs = BytePairs()
 
@@ -79,7 +78,8 @@ final class PNGScanlines {
       for row in [band.lowerBound + Self.bandRows / 4, band.lowerBound + 3 * Self.bandRows / 4] where row < height {
         let line = packedRow(row)
         PNGFilter.applyUp(line, previous: line - packedStride, count: count, into: trial)
-        more += pairs.count(trial + 1, byteCount: count) - pairs.count(rows + row * rowBytes + 1, byteCount: count)
+        more += Int(pairs.count(trial + 1, byteCount: count))
+        more -= Int(pairs.count(rows + row * rowBytes + 1, byteCount: count))
       }
       guard more < 0 else { continue }
       for row in band {
@@ -94,7 +94,7 @@ final class PNGScanlines {
 
   /// The packed rows, each with the filter whose result has the fewest distinct pairs of bytes.
   func filteredByPairs(pixelBytes: Int) -> UnsafeRawPointer {
-    let rows = pairFiltered.reserve(byteCount)
+    let rows = filtered.reserve(byteCount)
     let scratch = filterScratch.reserve(PNGFilter.scratchBytes(rowBytes: rowBytes - 1))
     for row in 0..<height {
       let line = packedRow(row)
