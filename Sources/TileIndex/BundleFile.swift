@@ -121,7 +121,7 @@ extension BundleReader {
   /// The bundle's places in their order, whatever its container; empty when it has none.
   ///
   /// - Throws: ``BundleError``.
-  func places() throws -> [Place] {
+  package func places() throws -> [Place] {
     switch self {
     case let reader as MBTilesReader: try PlaceTable(reader)?.places() ?? []
     case let reader as PMTilesReader: reader.places

@@ -68,8 +68,8 @@ import TileIndex
       let edge = 256 >> (6 - zoom)
       let red = PixelBuffer(width: edge, height: edge)
       red.fill(RGBA(red: 200, green: 0, blue: 0))
-      pixels.copy(
-        red, x: (data.column << 8 >> (6 - zoom)) - tile.column << 8, y: (data.row << 8 >> (6 - zoom)) - tile.row << 8)
+      let (left, top) = ((data.column << 8) >> (6 - zoom), (data.row << 8) >> (6 - zoom))
+      pixels.copy(red, x: left - tile.column * 256, y: top - tile.row * 256)
       try writer.put(tile, encoder.encode(pixels))
     }
     _ = try writer.finish(BundleMetadata(name: "A"))

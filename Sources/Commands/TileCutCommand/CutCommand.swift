@@ -20,8 +20,15 @@ struct CutCommand: ParsableCommand {
 
   @Argument(help: ArgumentHelp("Rasters to cut, or one region manifest.", valueName: "source"))
   var sources: [String]
-  @Option(name: [.short, .long], help: "The bundle to write: .mbtiles, .pmtiles, or a folder with a slash at its end.")
-  var output: String
+  @Option(
+    name: [.customShort("o"), .customLong("output")],
+    help: "The bundle to write: .mbtiles, .pmtiles, or a folder with a slash at its end.")
+  var outputOption: String?
+  @Option(
+    help: ArgumentHelp(
+      "Draw the sources over this bundle, on its grid and zooms; it is replaced unless -o is given.",
+      valueName: "bundle"))
+  var append: String?
   @Option(
     help:
       "Tile matrix set: \(MatrixArgument.allCases.map(\.rawValue).joined(separator: ", ")). (default: WebMercatorQuad)")
@@ -90,7 +97,14 @@ struct CutCommand: ParsableCommand {
   @Flag(help: "Say what would be cut, and stop.")
   var dryRun = false
 
+  /// The bundle that is written.
+  private var output: String { outputOption ?? append ?? "" }
+
   func validate() throws {
+    if outputOption == nil, append == nil { throw ValidationError("Missing expected argument '--output <output>'") }
+    if append != nil, matrix != nil || flat {
+      throw ValidationError("--append takes the grid of the bundle: leave --matrix and --flat out")
+    }
     if let quality, !(1...100).contains(quality) { throw ValidationError("--quality goes from 1 to 100") }
     if quality != nil, format != .jpeg { throw ValidationError("--quality needs --format jpeg") }
     if effort != nil, format == .jpeg { throw ValidationError("--effort is for PNG tiles, and --format is jpeg") }
@@ -111,11 +125,16 @@ struct CutCommand: ParsableCommand {
     if !dryRun {
       // Checked before a large source is unpacked, which takes minutes.
       try OutputFile.protect(sources + options.sources + gazetteer, from: output)
-      try BundleFile.check(output: output, replacing: force)
+      try BundleFile.check(output: output, replacing: force || outputOption == nil)
     }
     let resources = CutResources(threads: threads, memoryBytes: memory.bytes)
     let folder = FileSystem.split(output).folder
-    let cutter = try Cutter(options, resources: resources, scratchDirectory: folder)
+    let addition = try append.map { bundle in
+      try BundleAppend(
+        to: bundle, options: options, encoding: format == nil ? nil : options.encoding, resources: resources,
+        scratchDirectory: folder)
+    }
+    let cutter = try addition?.cutter ?? Cutter(options, resources: resources, scratchDirectory: folder)
     let warnings = cutter.warnings
     if crs != nil, let taken = cutter.givenCRS { printError("tilecut: --crs is \(taken)") }
     for warning in warnings { printError("tilecut: warning: \(warning)") }
@@ -136,9 +155,13 @@ struct CutCommand: ParsableCommand {
     signals.whenStopped { cancellation.cancel() }
     let printer = ProgressPrinter(style: progress)
     do {
-      let summary = try cutter.cut(to: output, replacing: force, cancellation: cancellation) { step in
+      let show: (CutProgress) -> Void = { step in
         printer.show(seconds: step.seconds, fraction: step.fraction, text: step.text, json: step.json)
       }
+      let replacing = force || outputOption == nil
+      let summary =
+        try addition?.write(to: output, replacing: replacing, cancellation: cancellation, onProgress: show)
+        ?? cutter.cut(to: output, replacing: replacing, cancellation: cancellation, onProgress: show)
       printer.finish()
       // Some damage is found only when pixels are decoded.
       for warning in summary.warnings where !warnings.contains(warning) { printError("tilecut: warning: \(warning)") }

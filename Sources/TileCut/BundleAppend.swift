@@ -1,0 +1,155 @@
+import Support
+public import TileImage
+import TileIndex
+
+/// Adds rasters to an existing bundle: their pixels are drawn over its own at every zoom.
+///
+/// 1. Cut the rasters on the bundle's grid and zooms, without loss and with transparency, into a hidden bundle beside
+///    the output (``Cutter``).
+/// 2. Copy the tiles of the bundle that the rasters do not touch. Draw the new tiles over the others, from the finest
+///    zoom to the coarsest, so that parents show them too, and encode those again.
+/// 3. Publish the result atomically.
+///
+/// Tiles that the rasters do not touch keep their bytes. The order of the tiles is that of ``BundleReader``, so that
+/// equal inputs give equal bundles.
+public struct BundleAppend: Sendable {
+  private let path: String
+  private let options: CutOptions
+  /// The cut of the sources, with its plan and warnings.
+  public let cutter: Cutter
+  /// Of the tiles that are new or changed.
+  private let encoding: TileEncoding
+
+  /// Opens the bundle and the rasters and plans the cut.
+  ///
+  /// - Parameters:
+  ///   - path: the bundle.
+  ///   - options: the sources. The grid is the bundle's, and so are zooms and encoding unless they are given; name,
+  ///     description, attribution and version replace the bundle's where they are given.
+  ///   - encoding: of new and changed tiles; nil for the defaults of the bundle's format.
+  /// - Throws: ``CutError``, ``BundleError``.
+  public init(
+    to path: String, options: CutOptions, encoding: TileEncoding? = nil, resources: CutResources = CutResources(),
+    scratchDirectory: String? = nil
+  ) throws {
+    let bundle = try BundleFile.open(path)
+    guard let format = try bundle.tileFormat(), let usual = TileEncoding(usualFor: format) else {
+      throw CutError(
+        .invalidOption, path: path, "its tiles are no images, so that nothing can be drawn over them",
+        remedy: "append to a bundle of PNG, JPEG or WebP tiles")
+    }
+    let encoding = encoding ?? usual
+    guard encoding.format == format else {
+      throw CutError(
+        .invalidOption, path: path, "its tiles are \(format.rawValue), not \(encoding.format.rawValue)",
+        remedy: "leave --format out")
+    }
+    let zooms = try bundle.zooms()
+    guard let first = zooms.first, let last = zooms.last else {
+      throw BundleError(.malformed, path: path, "has no tiles", remedy: "cut the rasters into a new bundle")
+    }
+    var options = options
+    options.matrixSet = bundle.matrixSet
+    if case .levels(let asked) = options.zoom {
+      guard asked.lowerBound >= first, asked.upperBound <= last else {
+        throw CutError(
+          .invalidOption, path: path, "its zooms are \(first) to \(last)", remedy: "choose zooms among them")
+      }
+    } else {
+      options.zoom = .levels(first...last)
+    }
+    options.encoding = .png(PNGOptions(compressionLevel: 1))
+    self.path = path
+    self.options = options
+    self.encoding = encoding
+    cutter = try Cutter(options, resources: resources, scratchDirectory: scratchDirectory)
+  }
+
+  /// Steps 1 to 3.
+  ///
+  /// - Parameters:
+  ///   - output: the bundle to write, possibly the one that is added to.
+  ///   - replacing: whether an existing file may be replaced.
+  public func write(
+    to output: String, replacing: Bool = false, cancellation: CutCancellation = CutCancellation(),
+    onProgress: ((CutProgress) -> Void)? = nil
+  ) throws -> CutSummary {
+    let start = ContinuousClock.now
+    let target = output.hasSuffix("/") ? String(output.dropLast()) : output
+    let scratch = try AtomicFile(target: "\(target).append")
+    defer { scratch.remove() }
+    // Of the name of a temporary file only its end is left to choose, and that gives MBTiles.
+    let cut = try cutter.cut(to: scratch.path, replacing: true, cancellation: cancellation, onProgress: onProgress)
+    let (old, new) = (try BundleFile.open(path), try MBTilesReader(path: scratch.path))
+    let sink = try BundleFile.create(
+      output, matrixSet: old.matrixSet, format: encoding.format, replacing: replacing, scheme: options.scheme)
+    defer { sink.discard() }
+    let encoder = TileEncoder(encoding)
+    try old.forEachTile { tile, bytes in
+      if cancellation.isCancelled { throw CutError(.cancelled, "cancelled") }
+      guard let top = try new.tile(tile) else { return try sink.put(tile, bytes) }
+      try sink.put(tile, drawn(top, over: bytes, tile, encoder))
+    }
+    try new.forEachTile { tile, bytes in
+      if cancellation.isCancelled { throw CutError(.cancelled, "cancelled") }
+      guard try old.withTile(tile, { _ in true }) == nil else { return }
+      try sink.put(tile, encoding.isPNG ? Array(bytes) : encoder.encode(decoded(bytes, tile)))
+    }
+    let places = try old.places() + new.places()
+    if !places.isEmpty { try sink.write(places: places) }
+    let summary = try sink.finish(metadata(old, new))
+    return CutSummary(
+      path: output, tileCount: summary.tiles, distinctTileCount: summary.distinctTiles, zoomMin: summary.minZoom,
+      zoomMax: summary.maxZoom, fileBytes: summary.bytes, seconds: (ContinuousClock.now - start) / .seconds(1),
+      warnings: cut.warnings)
+  }
+
+  private func drawn(
+    _ top: [UInt8], over bytes: UnsafeRawBufferPointer, _ tile: TileID, _ encoder: TileEncoder
+  ) throws -> [UInt8] {
+    let upper = try top.withUnsafeBytes { try decoded($0, tile) }
+    if upper.opacity == .opaque { return try encoder.encode(upper) }
+    let lower = try decoded(bytes, tile)
+    guard lower.width == upper.width, lower.height == upper.height else {
+      throw BundleError(
+        .mismatch, path: path, "tile \(tile) is \(lower.width) x \(lower.height) pixels, new ones \(upper.width)",
+        remedy: "cut the rasters into a bundle of their own")
+    }
+    Overlay.draw(upper, over: lower)
+    return try encoder.encode(lower)
+  }
+
+  private func decoded(_ bytes: UnsafeRawBufferPointer, _ tile: TileID) throws -> PixelBuffer {
+    do {
+      return try ImageDecoder.decode(bytes)
+    } catch {
+      throw BundleError(
+        .malformed, path: path, "tile \(tile) cannot be drawn on: \(error)",
+        remedy: "find every damaged tile with: tilecut verify '\(path)'")
+    }
+  }
+
+  private func metadata(_ old: any BundleReader, _ new: MBTilesReader) -> BundleMetadata {
+    var metadata = BundleMetadata(old.metadata, fallbackName: options.name ?? "map")
+    metadata.name = options.name ?? metadata.name
+    metadata.description = options.description ?? metadata.description
+    metadata.attribution = options.attribution ?? metadata.attribution
+    if options.version != "1" { metadata.version = options.version }
+    metadata.bounds = metadata.bounds.flatMap { box in new.metadata.bounds.map { box.union($0) } }
+    return metadata
+  }
+}
+
+extension TileEncoding {
+  /// The default encoding of a format; nil for vector tiles.
+  fileprivate init?(usualFor format: TileFormat) {
+    switch format {
+    case .png: self = .png(PNGOptions())
+    case .jpg: self = .jpeg(JPEGOptions())
+    case .webp: self = .webp(WebPOptions())
+    case .pbf: return nil
+    }
+  }
+
+  fileprivate var isPNG: Bool { format == .png }
+}

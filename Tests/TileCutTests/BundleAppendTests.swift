@@ -1,0 +1,92 @@
+import Foundation
+import TestSupport
+import Testing
+import TileImage
+import TileIndex
+
+@testable import TileCut
+
+/// Rasters that are added to a bundle later.
+@Suite(.ownThread) struct BundleAppendTests {
+  let folder: TemporaryFolder
+  init() throws { folder = try TemporaryFolder() }
+
+  /// Writes a picture of one colour over a box of degrees.
+  private func raster(_ name: String, _ colour: RGBA, west: Double, east: Double) throws -> String {
+    let pixels = PixelBuffer(width: 128, height: 128)
+    pixels.fill(colour)
+    try folder.write(
+      "\(name).pgw", "\((east - west) / 128)\n0\n0\n\(-10.0 / 128)\n\(west + (east - west) / 256)\n\(50 - 10.0 / 256)\n"
+    )
+    try folder.write("\(name).prj", "EPSG:4326")
+    return try folder.write("\(name).png", bytes: TileEncoder(.png(PNGOptions())).encode(pixels))
+  }
+
+  private func options(_ sources: [String], _ encoding: TileEncoding) -> CutOptions {
+    var options = CutOptions(sources: sources)
+    options.zoom = .levels(2...5)
+    options.encoding = encoding
+    options.name = "map"
+    return options
+  }
+
+  /// Appended rasters look as if all had been cut at once, and tiles beside them keep their bytes.
+  @Test(
+    arguments: [TileEncoding.png(PNGOptions()), .jpeg(JPEGOptions(quality: 95))], ["a.mbtiles", "a.pmtiles", "a/"])
+  func appendedRastersAreThoseOfOneCut(encoding: TileEncoding, name: String) throws {
+    let west = try raster("west", RGBA(red: 200, green: 40, blue: 40), west: 10, east: 30)
+    let east = try raster("east", RGBA(red: 40, green: 40, blue: 200), west: 25, east: 60)
+    let path = folder.file(name)
+    _ = try Cutter(options([west], encoding)).cut(to: path)
+    let before = try BundleFile.open(path)
+    var old: [TileID: [UInt8]] = [:]
+    try before.forEachTile { old[$0] = Array($1) }
+    var added = CutOptions(sources: [east])
+    added.attribution = "them"
+    let append = try BundleAppend(to: path, options: added, encoding: encoding)
+    let summary = try append.write(to: path, replacing: true)
+
+    let whole = folder.file("whole.mbtiles")
+    _ = try Cutter(options([west, east], encoding)).cut(to: whole)
+    let (found, expected) = (try BundleFile.open(path), try MBTilesReader(path: whole))
+    #expect(found.metadata["attribution"] == "them" && found.metadata.name == "map")
+    #expect(found.metadata.bounds == expected.metadata.bounds)
+    var count = 0
+    try expected.forEachTile { tile, bytes in
+      count += 1
+      let stored = try #require(try found.tile(tile), "\(tile)")
+      let (a, b) = (try ImageDecoder.decode(bytes), try stored.withUnsafeBytes { try ImageDecoder.decode($0) })
+      var worst = 0
+      for offset in 0..<(256 * 256 * 4) {
+        worst = max(
+          worst,
+          abs(
+            Int(a.bytes.load(fromByteOffset: offset, as: UInt8.self))
+              - Int(b.bytes.load(fromByteOffset: offset, as: UInt8.self))))
+      }
+      // JPEG loses a little each time, most where colours meet.
+      #expect(worst <= (encoding.format == .png ? 2 : 40), "\(tile): \(worst)")
+    }
+    #expect(summary.tileCount == count)
+    // Column 16 of zoom 5 ends at 11.25 degrees, where the new raster is not.
+    let untouched = old.keys.filter { $0.zoom == 5 && $0.column == 16 }
+    #expect(!untouched.isEmpty)
+    for tile in untouched { #expect(try found.tile(tile) == old[tile]) }
+    #expect(!folder.names.contains { $0.hasSuffix(".partial") })
+  }
+
+  @Test func otherZoomsAndFormatsAreRefused() throws {
+    let west = try raster("west", RGBA(red: 200, green: 40, blue: 40), west: 10, east: 30)
+    let path = folder.file("a.mbtiles")
+    _ = try Cutter(options([west], .png(PNGOptions()))).cut(to: path)
+    var deeper = CutOptions(sources: [west])
+    deeper.zoom = .levels(2...6)
+    #expect(throws: CutError.self) { try BundleAppend(to: path, options: deeper) }
+    #expect(throws: CutError.self) {
+      try BundleAppend(to: path, options: CutOptions(sources: [west]), encoding: .jpeg(JPEGOptions()))
+    }
+    #expect(throws: BundleError.self) {
+      try BundleAppend(to: folder.file("none.mbtiles"), options: CutOptions(sources: [west]))
+    }
+  }
+}
