@@ -7,6 +7,8 @@ public import TileIndex
 public struct CutOptions: Sendable {
   /// Paths of GeoTIFF, PNG or JPEG files in drawing order: later ones are drawn over earlier ones.
   public var sources: [String]
+  /// What is said of single sources, by their index in ``sources``.
+  public var sourceSettings: [Int: SourceSettings] = [:]
   public var matrixSet: TileMatrixSet = .webMercatorQuad
   public var zoom: ZoomSelection = .native
   /// WGS 84 degrees. Places a source without a georeference and clips any other. `west` greater than `east` crosses the
@@ -35,6 +37,8 @@ public struct CutOptions: Sendable {
   public var places: [Place] = []
   /// The region's outline; tiles that do not touch it are left out.
   public var boundary: RegionBoundary?
+  /// What the map shows; the rest is transparent.
+  public var clip: ClipArea?
   /// Additional metadata rows.
   public var extraMetadata: [String: String] = [:]
 
@@ -48,6 +52,15 @@ public struct CutOptions: Sendable {
       throw CutError(
         .invalidOption, "a flat image has no place on Earth",
         remedy: "leave --bounds, --crs, --matrix and further sources out, or --flat")
+    }
+    if isFlat, clip != nil || sourceSettings.values.contains(where: { $0.cutline != nil || $0.crs != nil }) {
+      throw CutError(
+        .invalidOption, "a flat image has no place on Earth", remedy: "leave --clip and --cutline out, or --flat")
+    }
+    if let clip, !(0...ClipArea.bufferMetresMax).contains(clip.bufferMetres) {
+      throw CutError(
+        .invalidOption, "a buffer of \(clip.bufferMetres) metres cannot be drawn",
+        remedy: "choose one from 0 to \(Int(ClipArea.bufferMetresMax)) metres")
     }
     switch encoding {
     case .jpeg(let jpeg) where !(1...100).contains(jpeg.quality):

@@ -1,4 +1,5 @@
 import Foundation
+import RegionCatalog
 import Synchronization
 import TileImage
 import TileIndex
@@ -23,6 +24,10 @@ public struct Cutter: Sendable {
   /// The tiles that will be made.
   public let plan: CutPlan
   private let sources: [any RasterSource]
+  /// Bytes of sources on servers.
+  private let remote: RemoteCache?
+  /// The sources' cutlines in pixels of the working zoom.
+  private let cutlines: [PixelArea?]
 
   /// Steps 1 to 3: opens the sources and plans the cut. Nothing is written yet.
   ///
@@ -38,12 +43,19 @@ public struct Cutter: Sendable {
     try options.check()
     // Checked first, because sources without a georeference are placed by these bounds.
     if let bounds = options.bounds { try CutPlan.requireBox(bounds) }
-    let sources = try Self.open(options, resources, scratchDirectory ?? NSTemporaryDirectory())
-    try self.init(options, resources, sources: sources)
+    let remote =
+      options.sources.contains(where: RemoteFile.isURL)
+      ? RemoteCache(bytesMax: RemoteCache.bytesMax(memory: resources.memoryBytes)) : nil
+    let sources = try Self.open(options, resources, scratchDirectory ?? NSTemporaryDirectory(), remote)
+    try self.init(options, resources, sources: sources, remote: remote)
   }
 
   /// Plans the cut of sources that are already open.
-  init(_ options: CutOptions, _ resources: CutResources, sources: [any RasterSource]) throws {
+  init(
+    _ options: CutOptions, _ resources: CutResources, sources: [any RasterSource], remote: RemoteCache? = nil
+  ) throws {
+    self.remote = remote
+    let sources = JoinedRaster.joining(sources)
     self.options = options
     self.resources = resources
     self.sources = sources
@@ -53,8 +65,13 @@ public struct Cutter: Sendable {
     }
     plan = try CutPlan(
       footprints: footprints, matrixSet: options.matrixSet, zoom: options.zoom, bounds: options.bounds,
-      boundary: options.boundary, resampling: options.resampling, encoding: options.encoding)
+      boundary: options.boundary, clip: options.clip, resampling: options.resampling, encoding: options.encoding)
+    let (set, zoom) = (plan.matrixSet, plan.workingZoom)
+    cutlines = sources.map { $0.cutline.map { ClipArea($0).pixels(set, zoom: zoom) } }
   }
+
+  /// What was asked of servers so far, repetitions included, and the bytes that came; nil without sources there.
+  public var traffic: (requests: Int, bytes: Int)? { remote?.traffic }
 
   /// Problems that do not prevent a cut; each line names its file.
   public var warnings: [String] { sources.flatMap(\.warnings) }
@@ -72,6 +89,7 @@ public struct Cutter: Sendable {
     onProgress: ((CutProgress) -> Void)? = nil
   ) throws -> CutSummary {
     try OutputFile.protect(options.sources, from: path)
+    remote?.stop { cancellation.isCancelled }
     let start = ContinuousClock.now
     func seconds() -> Double { (ContinuousClock.now - start) / .seconds(1) }
     let writer = try BundleWriter(
@@ -118,7 +136,7 @@ public struct Cutter: Sendable {
   }
 
   private static func open(
-    _ options: CutOptions, _ resources: CutResources, _ scratchDirectory: String
+    _ options: CutOptions, _ resources: CutResources, _ scratchDirectory: String, _ remote: RemoteCache?
   ) throws -> [any RasterSource] {
     var open = RasterOpenOptions()
     open.crs = try options.crs.map { try CoordinateReferenceSystem(definition: $0) }
@@ -127,13 +145,23 @@ public struct Cutter: Sendable {
     open.nodata = options.nodata
     open.scale = try options.scale.map { try SampleScale(low: $0.low, high: $0.high) }
     open.scratchDirectory = scratchDirectory
-    open.cache = BlockCache(bytesMax: resources.cacheBytes)
-    return try options.sources.map { try RasterFile.open(path: $0, options: open) }
+    open.cache = BlockCache(bytesMax: resources.cacheBytes - (remote?.bytesMax ?? 0))
+    open.remoteCache = remote
+    return try options.sources.indices.map { index in
+      let settings = options.sourceSettings[index] ?? SourceSettings()
+      var own = open
+      if let crs = settings.crs { own.crs = try CoordinateReferenceSystem(definition: crs) }
+      own.nodata = settings.nodata ?? open.nodata
+      var source = try RasterFile.open(path: options.sources[index], options: own)
+      if let crop = settings.crop { source = try CroppedRaster(source, crop) }
+      if let cutline = settings.cutline { source = try CutlineRaster(source, cutline) }
+      return source
+    }
   }
 
   private func makeMosaic() throws -> Mosaic {
     Mosaic(
-      sources: sources, footprints: plan.footprints,
+      sources: sources, footprints: plan.footprints, cutlines: cutlines,
       target: try CoordinateReferenceSystem(definition: plan.matrixSet.crs),
       grid: PixelGrid(plan.matrixSet[plan.workingZoom], wraps: plan.matrixSet.isGlobal), resampling: plan.resampling,
       clips: plan.clips)
@@ -141,7 +169,8 @@ public struct Cutter: Sendable {
 
   private func metadata(extent: VisibleExtent) -> BundleMetadata {
     // Not the output's name: equal inputs and options give equal bytes wherever they are written.
-    let stem = URL(fileURLWithPath: sources[0].path).deletingPathExtension().lastPathComponent
+    let path = String(sources[0].path.prefix { !RemoteFile.isURL(sources[0].path) || $0 != "?" })
+    let stem = URL(fileURLWithPath: path).deletingPathExtension().lastPathComponent
     var metadata = BundleMetadata(name: options.name ?? stem)
     metadata.attribution = options.attribution
     metadata.description = options.description

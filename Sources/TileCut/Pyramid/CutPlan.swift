@@ -18,7 +18,9 @@ public struct CutPlan: Sendable {
   package let coverages: [Int: CandidateTiles]
   /// Rectangles of working-zoom pixels outside which nothing is drawn.
   package let clips: [PixelRect]?
-  /// The bounding box of the sources clipped to the bounds, in target CRS units.
+  /// What the map shows of its tiles; nil shows everything.
+  let mask: ClipMask?
+  /// The bounding box of the sources clipped to the bounds and the area, in target CRS units.
   package let outline: BoundingBox
 
   /// The number of candidate tiles in the stored zooms, an upper limit of the bundle's tiles.
@@ -31,7 +33,7 @@ public struct CutPlan: Sendable {
 
   package init(
     footprints: [SourceFootprint], matrixSet: TileMatrixSet, zoom: ZoomSelection, bounds: BoundingBox?,
-    boundary: RegionBoundary? = nil, resampling: Resampling, encoding: TileEncoding
+    boundary: RegionBoundary? = nil, clip: ClipArea? = nil, resampling: Resampling, encoding: TileEncoding
   ) throws {
     self.matrixSet = matrixSet
     self.footprints = footprints
@@ -57,10 +59,14 @@ public struct CutPlan: Sendable {
         .invalidOption, "the bounds and the sources have no ground in common",
         remedy: "choose bounds (west, south, east, north in degrees) within the sources")
     }
-    outline = outlines.dropFirst().reduce(first) { $0.union($1) }
+    let hull = outlines.dropFirst().reduce(first) { $0.union($1) }
     clips = clipBoxes?.map { Self.pixels(of: $0, matrix: matrixSet[working]) }
 
     let matrix = matrixSet[working]
+    let area = clip?.pixels(matrixSet, zoom: working)
+    let shown = try area.map { try Self.clipped(hull, to: $0, matrix: matrix) } ?? hull
+    boxes = boxes.compactMap { $0.intersection(shown) }
+    outline = shown
     let estimate = outline.width / matrix.tileSpanX * outline.height / matrix.tileSpanY
     guard estimate < Double(Self.tileCountLimit) else {
       throw CutError(
@@ -84,6 +90,11 @@ public struct CutPlan: Sendable {
           .invalidOption, "the boundary and the sources have no ground in common",
           remedy: "give the boundary in degrees, longitude first, within the sources")
       }
+    }
+    mask = area.map { ClipMask($0, matrix: matrix, zoom: working, within: coverage) }
+    if let mask {
+      coverage = mask.tiles
+      guard coverage.count > 0 else { throw Self.nothingToShow }
     }
     var coverages = [working: coverage]
     while coverage.zoom > zooms.lowerBound {
@@ -138,6 +149,19 @@ public struct CutPlan: Sendable {
     west.east = 180
     east.west = -180
     return [west, east].filter { $0.width > 0 }.map { matrixSet.crsBounds(ofGeographicBounds: $0) }
+  }
+
+  private static let nothingToShow = CutError(
+    .invalidOption, "the area to clip to and the sources have no ground in common",
+    remedy: "give its polygons in degrees, longitude first, within the sources")
+
+  /// The part of a box that an area may cover.
+  private static func clipped(_ box: BoundingBox, to area: PixelArea, matrix: TileMatrix) throws -> BoundingBox {
+    guard let bounds = area.bounds else { throw nothingToShow }
+    let (corner, opposite) = (matrix.point(atPixel: bounds.low), matrix.point(atPixel: bounds.high))
+    let around = BoundingBox(west: corner.x, south: opposite.y, east: opposite.x, north: corner.y)
+    guard let part = box.intersection(around), part.width > 0, part.height > 0 else { throw nothingToShow }
+    return part
   }
 
   /// The pixels whose centres lie in a box.

@@ -1,3 +1,4 @@
+package import RegionCatalog
 import TileImage
 package import TileIndex
 
@@ -23,9 +24,18 @@ package protocol RasterSource: AnyObject, Sendable {
   /// - Returns: true if every pixel of the window is opaque.
   /// - Throws: ``CutError`` naming the block that cannot be decoded.
   func read(_ window: PixelRect, into target: UnsafeMutableRawPointer, rowBytes: Int) throws -> Bool
+
+  /// False if a window is known to have no visible pixel before anything is decoded.
+  func mayBeVisible(_ window: PixelRect) -> Bool
+
+  /// The outline within which the raster is drawn, by the centres of target pixels; nil if it is drawn wholly.
+  var cutline: RegionBoundary? { get }
 }
 
 extension RasterSource {
+  package func mayBeVisible(_ window: PixelRect) -> Bool { true }
+  package var cutline: RegionBoundary? { nil }
+
   /// The raster's extent in WGS 84 degrees, from which PROJ chooses a datum shift; nil if it is unknown.
   var areaOfInterest: BoundingBox? { georeference.geographicBounds(width: width, height: height) }
 }

@@ -7,16 +7,29 @@
 #endif
 
 /// A file that is open for reading until its last reference goes. Reads give their position, so threads can share it.
+///
+/// Its bytes are those of a file, of a scratch file with what came from elsewhere, or of a server.
 final class SourceFile: Sendable {
+  /// The name that the user gave, for messages.
   let path: String
+  /// -1 for a file on a server.
   let descriptor: Int32
   /// The file's size when it was opened.
   let size: Int
+  /// The server's file.
+  let remote: RemoteFile?
+  /// Holds what came from elsewhere.
+  private let scratch: ScratchFile?
+
+  /// A path under which other libraries can open the file; not for one on a server.
+  var readablePath: String { scratch == nil ? path : "/dev/fd/\(descriptor)" }
 
   /// - Throws: ``CutError`` `.unreadableSource` if it cannot be opened or is not a regular file.
   init(path: String) throws {
     self.path = path
-    descriptor = open(path, O_RDONLY | O_CLOEXEC)
+    (remote, scratch) = (nil, nil)
+    // Without O_NONBLOCK, opening a pipe would wait for its writer.
+    descriptor = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK)
     guard descriptor >= 0 else {
       let reason = String(cString: strerror(errno))
       size = 0
@@ -28,16 +41,31 @@ final class SourceFile: Sendable {
     size = isRegular ? Int(facts.st_size) : 0
     guard isRegular else {
       close(descriptor)
-      throw CutError(.unreadableSource, path: path, "is not a file", remedy: "name a raster file")
+      throw CutError(
+        .unreadableSource, path: path, "is not a file", remedy: "name a raster file, or - to read standard input")
     }
   }
 
-  deinit { if descriptor >= 0 { close(descriptor) } }
+  /// The first bytes of a scratch file under a name of the user's.
+  init(_ scratch: ScratchFile, size: Int, path: String) {
+    (self.path, self.size, self.scratch, remote) = (path, size, scratch, nil)
+    descriptor = scratch.descriptor
+  }
+
+  init(_ remote: RemoteFile) {
+    (path, size, self.remote, scratch) = (remote.path, remote.size, remote, nil)
+    descriptor = -1
+  }
+
+  deinit { if descriptor >= 0, scratch == nil { close(descriptor) } }
 
   /// The first bytes of the file, fewer if it is shorter.
   func prefix(_ count: Int) -> [UInt8] {
     var bytes = [UInt8](repeating: 0, count: count)
-    let n = bytes.withUnsafeMutableBytes { pread(descriptor, $0.baseAddress, count, 0) }
+    let n = bytes.withUnsafeMutableBytes { bytes in
+      remote.map { $0.read(into: bytes.baseAddress!, count: count, at: 0) ?? 0 }
+        ?? pread(descriptor, bytes.baseAddress, count, 0)
+    }
     return Array(bytes.prefix(max(0, n)))
   }
 

@@ -17,7 +17,7 @@ package final class ImageSource: RasterSource {
   init(png file: SourceFile, options: RasterOpenOptions) throws {
     path = file.path
     let reader: PNGRowReader
-    do { reader = try PNGRowReader(path: path) } catch { throw CutError(error, path: file.path) }
+    do { reader = try PNGRowReader(path: file.readablePath) } catch { throw CutError(error, path: file.path) }
     (width, height) = (reader.width, reader.height)
     georeference = try Placement(path: path, width: width, height: height).georeference(options)
     let cache = options.cache ?? BlockCache(bytesMax: options.cacheBytesMax)
@@ -34,7 +34,7 @@ package final class ImageSource: RasterSource {
   init(jpeg file: SourceFile, options: RasterOpenOptions) throws {
     path = file.path
     let reader: JPEGRowReader
-    do { reader = try JPEGRowReader(path: path) } catch { throw CutError(error, path: file.path) }
+    do { reader = try JPEGRowReader(path: file.readablePath) } catch { throw CutError(error, path: file.path) }
     (width, height) = (reader.width, reader.height)
     georeference = try Placement(path: path, width: width, height: height).georeference(options)
     let cache = options.cache ?? BlockCache(bytesMax: options.cacheBytesMax)

@@ -1,11 +1,23 @@
-/// Opens rasters of all supported formats.
+/// Opens rasters of all supported formats, from files, standard input and servers.
 package enum RasterFile {
   /// Opens a raster. Its format is detected from the content, not from the name.
   ///
   /// - Throws: ``CutError`` `.unreadableSource` if the file cannot be read; `.badSource` if it is damaged or its format
   ///   is not supported; `.noGeoreference` if its position is unknown; `.invalidOption` if an option does not fit it.
   package static func open(path: String, options: RasterOpenOptions) throws -> any RasterSource {
-    let file = try SourceFile(path: path)
+    let file = try SourceFile.source(named: path, options)
+    do {
+      let source = try open(file, options: options)
+      // A mask that could not be looked for would be missing without a word.
+      if let failure = file.remote?.failure { throw failure }
+      return source
+    } catch {
+      throw file.remote?.failure ?? error
+    }
+  }
+
+  private static func open(_ file: SourceFile, options: RasterOpenOptions) throws -> any RasterSource {
+    let path = file.path
     switch RasterFormat(file.prefix(16)) {
     case .tiff: return try GeoTIFFSource(file, options: options)
     case .png: return try ImageSource(png: file, options: options)
@@ -19,7 +31,7 @@ package enum RasterFile {
 }
 
 /// The supported formats, told apart by their first bytes.
-private enum RasterFormat {
+enum RasterFormat {
   case tiff, png, jpeg
 
   init?(_ bytes: [UInt8]) {
