@@ -57,6 +57,10 @@ public struct CutOptions: Sendable {
       throw CutError(
         .invalidOption, "a flat image has no place on Earth", remedy: "leave --clip and --cutline out, or --flat")
     }
+    if sources.count(where: { $0 == "-" }) > 1 {
+      throw CutError(
+        .invalidOption, "standard input is named twice as a source", remedy: "send one raster, and name the others")
+    }
     if let clip, !(0...ClipArea.bufferMetresMax).contains(clip.bufferMetres) {
       throw CutError(
         .invalidOption, "a buffer of \(clip.bufferMetres) metres cannot be drawn",

@@ -147,13 +147,14 @@ public struct Cutter: Sendable {
     open.scratchDirectory = scratchDirectory
     open.cache = BlockCache(bytesMax: resources.cacheBytes - (remote?.bytesMax ?? 0))
     open.remoteCache = remote
+    SourceFile.allow(count: options.sources.count)
     return try options.sources.indices.map { index in
       let settings = options.sourceSettings[index] ?? SourceSettings()
       var own = open
       if let crs = settings.crs { own.crs = try CoordinateReferenceSystem(definition: crs) }
       own.nodata = settings.nodata ?? open.nodata
       var source = try RasterFile.open(path: options.sources[index], options: own)
-      if let crop = settings.crop { source = try CroppedRaster(source, crop) }
+      if let crop = settings.crop { source = try CroppedRaster(source, crop, isFlat: options.isFlat) }
       if let cutline = settings.cutline { source = try CutlineRaster(source, cutline) }
       return source
     }

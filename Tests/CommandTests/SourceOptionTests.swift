@@ -166,7 +166,7 @@ import Testing
     let sent = try #require(try run("bash", ["-c", "cat '\(folder.file("placed.png"))' | \(line)"]))
     #expect(sent.status == 0, "\(sent.output)")
     #expect(try folder.bytes("out.mbtiles") == folder.bytes("direct.mbtiles"))
-    let empty = try #require(try run("bash", ["-c", "\(line) --force < /dev/null"]))
+    let empty = try #require(try run("bash", ["-c", ": | \(line) --force"]))
     #expect(empty.status == 65 && empty.output.contains("standard input: is empty"), "\(empty.output)")
   }
 

@@ -64,9 +64,13 @@ public struct CutPlan: Sendable {
 
     let matrix = matrixSet[working]
     let area = clip?.pixels(matrixSet, zoom: working)
-    let shown = try area.map { try Self.clipped(hull, to: $0, matrix: matrix) } ?? hull
-    boxes = boxes.compactMap { $0.intersection(shown) }
-    outline = shown
+    if let area {
+      let around = try Self.box(around: area, matrix: matrix)
+      boxes = boxes.compactMap { $0.intersection(around) }
+      outline = try Self.clipped(hull, to: around, world: matrixSet.boundingBox)
+    } else {
+      outline = hull
+    }
     let estimate = outline.width / matrix.tileSpanX * outline.height / matrix.tileSpanY
     guard estimate < Double(Self.tileCountLimit) else {
       throw CutError(
@@ -155,13 +159,21 @@ public struct CutPlan: Sendable {
     .invalidOption, "the area to clip to and the sources have no ground in common",
     remedy: "give its polygons in degrees, longitude first, within the sources")
 
-  /// The part of a box that an area may cover.
-  private static func clipped(_ box: BoundingBox, to area: PixelArea, matrix: TileMatrix) throws -> BoundingBox {
+  private static func box(around area: PixelArea, matrix: TileMatrix) throws -> BoundingBox {
     guard let bounds = area.bounds else { throw nothingToShow }
     let (corner, opposite) = (matrix.point(atPixel: bounds.low), matrix.point(atPixel: bounds.high))
-    let around = BoundingBox(west: corner.x, south: opposite.y, east: opposite.x, north: corner.y)
-    guard let part = box.intersection(around), part.width > 0, part.height > 0 else { throw nothingToShow }
-    return part
+    return BoundingBox(west: corner.x, south: opposite.y, east: opposite.x, north: corner.y)
+  }
+
+  /// The part of an outline that lies in another box, or in the same box a turn east for an outline that reaches beyond
+  /// the world's eastern edge.
+  private static func clipped(_ outline: BoundingBox, to box: BoundingBox, world: BoundingBox) throws -> BoundingBox {
+    var turned = box
+    turned.west += world.width
+    turned.east += world.width
+    let parts = [box, turned].compactMap { outline.intersection($0) }.filter { $0.width > 0 && $0.height > 0 }
+    guard let first = parts.first else { throw nothingToShow }
+    return parts.dropFirst().reduce(first) { $0.union($1) }
   }
 
   /// The pixels whose centres lie in a box.

@@ -31,10 +31,11 @@ final class SourceFile: Sendable {
     // Without O_NONBLOCK, opening a pipe would wait for its writer.
     descriptor = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK)
     guard descriptor >= 0 else {
-      let reason = String(cString: strerror(errno))
+      let (code, reason) = (errno, String(cString: strerror(errno)))
       size = 0
       throw CutError(
-        .unreadableSource, path: path, "cannot be opened: \(reason)", remedy: "check its name and permissions")
+        .unreadableSource, path: path, "cannot be opened: \(reason)",
+        remedy: code == EMFILE ? "raise the limit of open files: ulimit -n 65536" : "check its name and permissions")
     }
     var facts = stat()
     let isRegular = fstat(descriptor, &facts) == 0 && facts.st_mode & S_IFMT == S_IFREG
@@ -58,6 +59,19 @@ final class SourceFile: Sendable {
   }
 
   deinit { if descriptor >= 0, scratch == nil { close(descriptor) } }
+
+  /// Raises the process's limit of open files as far as it may, since each source keeps its file open.
+  static func allow(count: Int) {
+    var limit = rlimit()
+    #if canImport(Glibc)
+      let resource = __rlimit_resource_t(RLIMIT_NOFILE.rawValue)
+    #else
+      let resource = RLIMIT_NOFILE
+    #endif
+    guard getrlimit(resource, &limit) == 0, limit.rlim_cur < rlim_t(count + 128) else { return }
+    limit.rlim_cur = min(limit.rlim_max, rlim_t(max(count + 128, 4096)))
+    _ = setrlimit(resource, &limit)
+  }
 
   /// The first bytes of the file, fewer if it is shorter.
   func prefix(_ count: Int) -> [UInt8] {

@@ -14,8 +14,9 @@ final class CroppedRaster: RasterSource {
   var warnings: [String] { base.warnings }
   var cutline: RegionBoundary? { base.cutline }
 
+  /// - Parameter isFlat: the raster has no place on Earth, so its corner is that of the grid.
   /// - Throws: ``CutError`` `.invalidOption` if nothing is left.
-  init(_ base: any RasterSource, _ crop: SourceSettings.Crop) throws {
+  init(_ base: any RasterSource, _ crop: SourceSettings.Crop, isFlat: Bool = false) throws {
     let width = base.width - crop.left - crop.right
     let height = base.height - crop.top - crop.bottom
     guard width > 0, height > 0 else {
@@ -25,6 +26,10 @@ final class CroppedRaster: RasterSource {
     }
     (self.base, self.crop, path) = (base, crop, base.path)
     (self.width, self.height) = (width, height)
+    if isFlat {
+      georeference = FlatImage(width: width, height: height).georeference
+      return
+    }
     var affine = base.georeference.affine
     let corner = affine(SIMD2(Double(crop.left), Double(crop.top)))
     (affine.c, affine.f) = (corner.x, corner.y)
