@@ -72,10 +72,13 @@ let package = Package(
       providers: [.apt(["libdeflate-dev"]), .brew(["libdeflate"])]),
     // Apple's platforms have Foundation's XML parser.
     .systemLibrary(name: "CExpat", pkgConfig: "expat", providers: [.apt(["libexpat1-dev"])]),
+    // The GnuTLS flavour, which PROJ loads too.
+    .systemLibrary(
+      name: "CCurl", pkgConfig: "libcurl", providers: [.apt(["libcurl4-gnutls-dev"]), .brew(["curl"])]),
     // SHA-256; Apple's platforms have CryptoKit.
     .systemLibrary(name: "CNettle", pkgConfig: "nettle", providers: [.apt(["nettle-dev"])]),
 
-    // C only where Swift cannot go: setjmp (libpng, libjpeg), variadic functions (libtiff, libgeotiff), and what the
+    // C only where Swift cannot go: setjmp (libpng, libjpeg), variadic functions (libtiff, libgeotiff, libcurl), and what the
     // C library hides behind _GNU_SOURCE (CSystemShim).
     .target(name: "CPNGShim", dependencies: ["CPNG"]),
     .target(name: "CJPEGShim", dependencies: ["CJPEG"]),
@@ -83,6 +86,8 @@ let package = Package(
     .target(
       name: "CTIFFShim", dependencies: ["CTIFF", "CGeoTIFF"],
       linkerSettings: [.linkedLibrary("geotiff")]),
+
+    .target(name: "CCurlShim", dependencies: ["CCurl"]),
 
     .target(name: "CSystemShim"),
 
@@ -118,7 +123,8 @@ let package = Package(
       name: "TileCut",
       dependencies: [
         "Support",
-        "TileIndex", "RegionCatalog", "Gazetteer", "TileImage", "CPNGShim", "CJPEGShim", "CTIFFShim", "CPROJ",
+        "TileIndex", "RegionCatalog", "Gazetteer", "TileImage", "CPNGShim", "CJPEGShim", "CTIFFShim", "CCurlShim",
+        "CPROJ",
         "COpenJPEG",
       ],
       swiftSettings: strict),
@@ -298,7 +304,8 @@ let package = Package(
       dependencies: ["Support", "PrefetchReplay", "TilePrefetch", "TileImage", "TileIndex", "TestSupport"],
       swiftSettings: strict),
     .testTarget(
-      name: "TileCutTests", dependencies: ["Support", "RegionCatalog", "TileCut", "TileImage", "TileIndex", "TestSupport"],
+      name: "TileCutTests",
+      dependencies: ["Support", "RegionCatalog", "TileCut", "TileImage", "TileIndex", "TestSupport"],
       swiftSettings: strict),
     .testTarget(
       name: "MemoryPressureTests", dependencies: ["MemoryPressure", "TestSupport"], swiftSettings: strict),

@@ -19,6 +19,9 @@
 struct ctiff_file {
   TIFF *tiff;
   int fd;
+  // Reads in place of the descriptor.
+  ctiff_reader reader;
+  void *context;
   // Where the TIFF begins in the file, and its bytes.
   uint64_t start, size;
   uint64_t position;
@@ -74,8 +77,11 @@ static tmsize_t io_read(thandle_t client, void *target, tmsize_t bytes) {
   ctiff_file *file = client;
   tmsize_t done = 0;
   while (done < bytes) {
-    ssize_t n = pread(file->fd, (char *)target + done, (size_t)(bytes - done), (off_t)(file->start + file->position));
-    if (n < 0 && errno == EINTR) continue;
+    ssize_t n =
+        file->reader
+            ? (ssize_t)file->reader(file->context, (char *)target + done, bytes - done, file->start + file->position)
+            : pread(file->fd, (char *)target + done, (size_t)(bytes - done), (off_t)(file->start + file->position));
+    if (n < 0 && !file->reader && errno == EINTR) continue;
     if (n < 0) return done > 0 ? done : -1;
     if (n == 0) break;
     done += n;
@@ -121,8 +127,8 @@ static pthread_once_t once = PTHREAD_ONCE_INIT;
 // Teaches libtiff the types of the GeoTIFF tags, for the whole process.
 static void initialize(void) { XTIFFInitialize(); }
 
-ctiff_file *ctiff_open(int fd, uint64_t start, uint64_t size, const char *name, uint64_t alloc_bytes_max, char *message,
-                       size_t message_bytes) {
+static ctiff_file *open_file(int fd, ctiff_reader reader, void *context, uint64_t start, uint64_t size,
+                             const char *name, uint64_t alloc_bytes_max, char *message, size_t message_bytes) {
   pthread_once(&once, initialize);
   ctiff_file *file = calloc(1, sizeof *file);
   TIFFOpenOptions *options = TIFFOpenOptionsAlloc();
@@ -135,6 +141,8 @@ ctiff_file *ctiff_open(int fd, uint64_t start, uint64_t size, const char *name, 
     return NULL;
   }
   file->fd = fd;
+  file->reader = reader;
+  file->context = context;
   file->start = start;
   file->size = size;
   TIFFOpenOptionsSetMaxSingleMemAlloc(options, (tmsize_t)alloc_bytes_max);
@@ -152,6 +160,16 @@ ctiff_file *ctiff_open(int fd, uint64_t start, uint64_t size, const char *name, 
     return NULL;
   }
   return file;
+}
+
+ctiff_file *ctiff_open(int fd, uint64_t start, uint64_t size, const char *name, uint64_t alloc_bytes_max, char *message,
+                       size_t message_bytes) {
+  return open_file(fd, NULL, NULL, start, size, name, alloc_bytes_max, message, message_bytes);
+}
+
+ctiff_file *ctiff_open_reader(ctiff_reader reader, void *context, uint64_t start, uint64_t size, const char *name,
+                              uint64_t alloc_bytes_max, char *message, size_t message_bytes) {
+  return open_file(-1, reader, context, start, size, name, alloc_bytes_max, message, message_bytes);
 }
 
 void ctiff_close(ctiff_file *file) {

@@ -81,6 +81,12 @@ package final class ThreadCondition: @unchecked Sendable {
   /// Releases the lock, waits for ``broadcast()`` and takes the lock again. May return without a reason.
   package func wait() { pthread_cond_wait(condition, mutex) }
 
+  package func withLock<Result>(_ body: () throws -> Result) rethrows -> Result {
+    lock()
+    defer { unlock() }
+    return try body()
+  }
+
   package func broadcast() { pthread_cond_broadcast(condition) }
 }
 

@@ -7,6 +7,8 @@ public import TileIndex
 public struct CutOptions: Sendable {
   /// Paths of rasters (see docs/tilecut.md) in drawing order: later ones are drawn over earlier ones.
   public var sources: [String]
+  /// What is said of single sources, by their index in ``sources``.
+  public var sourceSettings: [Int: SourceSettings] = [:]
   public var matrixSet: TileMatrixSet = .webMercatorQuad
   public var zoom: ZoomSelection = .native
   /// WGS 84 degrees. Places a source without a georeference and clips any other. `west` greater than `east` crosses the
@@ -42,6 +44,8 @@ public struct CutOptions: Sendable {
   public var boundary: RegionBoundary?
   /// How rows count in the file names of a folder; other containers have no choice.
   public var scheme: TileScheme = .xyz
+  /// What the map shows; the rest is transparent.
+  public var clip: ClipArea?
   /// Additional metadata rows.
   public var extraMetadata: [String: String] = [:]
 
@@ -60,6 +64,19 @@ public struct CutOptions: Sendable {
       throw CutError(
         .invalidOption, "the bands \(bands.map(String.init).joined(separator: ",")) are not one or three",
         remedy: "give one band, or three for red, green and blue; the first band is 1")
+    }
+    if isFlat, clip != nil || sourceSettings.values.contains(where: { $0.cutline != nil || $0.crs != nil }) {
+      throw CutError(
+        .invalidOption, "a flat image has no place on Earth", remedy: "leave --clip and --cutline out, or --flat")
+    }
+    if sources.count(where: { $0 == "-" }) > 1 {
+      throw CutError(
+        .invalidOption, "standard input is named twice as a source", remedy: "send one raster, and name the others")
+    }
+    if let clip, !(0...ClipArea.bufferMetresMax).contains(clip.bufferMetres) {
+      throw CutError(
+        .invalidOption, "a buffer of \(clip.bufferMetres) metres cannot be drawn",
+        remedy: "choose one from 0 to \(Int(ClipArea.bufferMetresMax)) metres")
     }
     switch encoding {
     case .jpeg(let jpeg) where !(1...100).contains(jpeg.quality):

@@ -29,6 +29,10 @@ public struct Cutter: Sendable {
   private let sources: [any RasterSource]
   /// What is drawn: the sources, or overviews of them that suffice for the deepest zoom.
   private let drawn: [any RasterSource]
+  /// Bytes of sources on servers.
+  private let remote: RemoteCache?
+  /// The sources' cutlines in pixels of the working zoom.
+  private let cutlines: [PixelArea?]
 
   /// Steps 1 to 3: opens the sources and plans the cut. Nothing is written yet.
   ///
@@ -44,14 +48,20 @@ public struct Cutter: Sendable {
     try options.check()
     // Checked first, because sources without a georeference are placed by these bounds.
     if let bounds = options.bounds { try CutPlan.requireBox(bounds) }
-    let (sources, scale) = try Self.open(options, resources, scratchDirectory ?? FileSystem.temporaryFolder)
-    try self.init(options, resources, sources: sources, automaticScale: scale)
+    let remote =
+      options.sources.contains(where: RemoteFile.isURL)
+      ? RemoteCache(bytesMax: RemoteCache.bytesMax(memory: resources.memoryBytes)) : nil
+    let (sources, scale) = try Self.open(options, resources, scratchDirectory ?? FileSystem.temporaryFolder, remote)
+    try self.init(options, resources, sources: sources, remote: remote, automaticScale: scale)
   }
 
   /// Plans the cut of sources that are already open.
   init(
-    _ options: CutOptions, _ resources: CutResources, sources: [any RasterSource], automaticScale: SampleScale? = nil
+    _ options: CutOptions, _ resources: CutResources, sources: [any RasterSource], remote: RemoteCache? = nil,
+    automaticScale: SampleScale? = nil
   ) throws {
+    self.remote = remote
+    let sources = JoinedRaster.joining(sources)
     self.options = options
     self.resources = resources
     self.sources = sources
@@ -64,9 +74,14 @@ public struct Cutter: Sendable {
     drawn = overviews.sources
     plan = try CutPlan(
       footprints: footprints, detail: overviews.resolution, matrixSet: options.matrixSet, zoom: options.zoom,
-      bounds: options.bounds,
-      boundary: options.boundary, resampling: options.resampling, encoding: options.encoding)
+      bounds: options.bounds, boundary: options.boundary, clip: options.clip, resampling: options.resampling,
+      encoding: options.encoding)
+    let (set, zoom) = (plan.matrixSet, plan.workingZoom)
+    cutlines = sources.map { $0.cutline.map { ClipArea($0).pixels(set, zoom: zoom) } }
   }
+
+  /// What was asked of servers so far, repetitions included, and the bytes that came; nil without sources there.
+  public var traffic: (requests: Int, bytes: Int)? { remote?.traffic }
 
   /// Problems that do not prevent a cut; each line names its file.
   public var warnings: [String] { sources.flatMap(\.warnings) }
@@ -95,6 +110,7 @@ public struct Cutter: Sendable {
     onProgress: ((CutProgress) -> Void)? = nil
   ) throws -> CutSummary {
     try OutputFile.protect(options.sources, from: path)
+    remote?.stop { cancellation.isCancelled }
     let start = ContinuousClock.now
     func seconds() -> Double { (ContinuousClock.now - start) / .seconds(1) }
     let writer = try BundleFile.create(
@@ -141,7 +157,7 @@ public struct Cutter: Sendable {
   }
 
   private static func open(
-    _ options: CutOptions, _ resources: CutResources, _ scratchDirectory: String
+    _ options: CutOptions, _ resources: CutResources, _ scratchDirectory: String, _ remote: RemoteCache?
   ) throws -> ([any RasterSource], SampleScale?) {
     var open = RasterOpenOptions()
     open.crs = try options.crs.map { try CoordinateReferenceSystem(definition: $0) }
@@ -151,33 +167,46 @@ public struct Cutter: Sendable {
     open.bands = options.bands
     open.alpha = options.alpha
     open.scratchDirectory = scratchDirectory
-    open.cache = BlockCache(bytesMax: resources.cacheBytes)
+    open.cache = BlockCache(bytesMax: resources.cacheBytes - (remote?.bytesMax ?? 0))
+    open.remoteCache = remote
+    SourceFile.allow(count: options.sources.count)
+    let files = try options.sources.map { try SourceFile.source(named: $0, open) }
     var automaticScale: SampleScale?
     switch options.scale {
     case .values(let low, let high): open.scale = try SampleScale(low: low, high: high)
     case .auto:
-      automaticScale = try Self.automaticScale(options, open)
+      automaticScale = try Self.automaticScale(files, open)
       open.scale = automaticScale
       open.keeps8Bit = true
     case nil: break
     }
-    return (try options.sources.map { try RasterFile.open(path: $0, options: open) }, automaticScale)
+    let sources = try options.sources.indices.map { index in
+      let settings = options.sourceSettings[index] ?? SourceSettings()
+      var own = open
+      if let crs = settings.crs { own.crs = try CoordinateReferenceSystem(definition: crs) }
+      own.nodata = settings.nodata ?? open.nodata
+      var source = try RasterFile.open(files[index], options: own)
+      if let crop = settings.crop { source = try CroppedRaster(source, crop, isFlat: options.isFlat) }
+      if let cutline = settings.cutline { source = try CutlineRaster(source, cutline) }
+      return source
+    }
+    return (sources, automaticScale)
   }
 
   /// One scale for all sources, so that no seam appears between them; nil if none needs one.
-  private static func automaticScale(_ options: CutOptions, _ open: RasterOpenOptions) throws -> SampleScale? {
+  private static func automaticScale(_ files: [SourceFile], _ open: RasterOpenOptions) throws -> SampleScale? {
     var all: ValueSample?
-    for path in options.sources {
-      guard let sample = try RasterFile.valueSample(path: path, options: open) else { continue }
+    for file in files {
+      guard let sample = try RasterFile.valueSample(file, options: open) else { continue }
       all = all ?? ValueSample()
       all?.add(sample)
     }
-    return try all?.automaticScale(path: options.sources[0])
+    return try all?.automaticScale(path: files[0].path)
   }
 
   private func makeMosaic() throws -> Mosaic {
     Mosaic(
-      sources: drawn, footprints: plan.footprints,
+      sources: drawn, footprints: plan.footprints, cutlines: cutlines,
       target: try CoordinateReferenceSystem(definition: plan.matrixSet.crs),
       grid: PixelGrid(plan.matrixSet[plan.workingZoom], wraps: plan.matrixSet.isGlobal), resampling: plan.resampling,
       clips: plan.clips)
@@ -185,7 +214,8 @@ public struct Cutter: Sendable {
 
   private func metadata(extent: VisibleExtent) -> BundleMetadata {
     // Not the output's name: equal inputs and options give equal bytes wherever they are written.
-    let stem = FileSystem.stem(sources[0].path)
+    let path = String(sources[0].path.prefix { !RemoteFile.isURL(sources[0].path) || $0 != "?" })
+    let stem = FileSystem.stem(path)
     var metadata = BundleMetadata(name: options.name ?? stem)
     metadata.attribution = options.attribution
     metadata.description = options.description

@@ -11,6 +11,11 @@ typedef struct ctiff_file ctiff_file;
 /// Returns NULL with libtiff's words in `message`.
 ctiff_file *ctiff_open(int fd, uint64_t start, uint64_t size, const char *name, uint64_t alloc_bytes_max, char *message,
                        size_t message_bytes);
+/// Reads at a position into `target`; returns the bytes read, fewer at the end of the file, or -1.
+typedef int64_t (*ctiff_reader)(void *context, void *target, int64_t bytes, uint64_t offset);
+/// The same over a function, which several threads may call at a time.
+ctiff_file *ctiff_open_reader(ctiff_reader reader, void *context, uint64_t start, uint64_t size, const char *name,
+                              uint64_t alloc_bytes_max, char *message, size_t message_bytes);
 void ctiff_close(ctiff_file *file);
 
 /// Each returns 1, or 0 when there is no such directory or it cannot be read.

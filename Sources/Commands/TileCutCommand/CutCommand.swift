@@ -19,7 +19,11 @@ struct CutCommand: ParsableCommand {
       """)
 
   @Argument(help: ArgumentHelp("Rasters to cut, or one region manifest.", valueName: "source"))
-  var sources: [String]
+  var sources: [String] = []
+  @Option(
+    help: ArgumentHelp(
+      "More rasters, one a line, relative to the file; they follow those named here.", valueName: "file"))
+  var srcList: String?
   @Option(
     name: [.customShort("o"), .customLong("output")],
     help: "The bundle to write: .mbtiles, .pmtiles, or a folder with a slash at its end.")
@@ -41,6 +45,22 @@ struct CutCommand: ParsableCommand {
     help: ArgumentHelp(
       "WGS 84 degrees: places a source without georeference, cuts off any other.", valueName: "W,S,E,N"))
   var bounds: BoundsArgument?
+  @Option(
+    help: ArgumentHelp("GeoJSON with the area to show; everything outside it is transparent.", valueName: "file"))
+  var clip: String?
+  @Option(help: ArgumentHelp("Metres by which the area of --clip grows on the ground.", valueName: "metres"))
+  var buffer: Double?
+  @Option(
+    parsing: .unconditionalSingleValue,
+    help: ArgumentHelp(
+      "GeoJSON with the outline within which a source is drawn, or with the outlines of several by their \"location\"; repeatable.",
+      valueName: "[source=]file"))
+  var cutline: [String] = []
+  @Option(
+    parsing: .unconditionalSingleValue,
+    help: ArgumentHelp(
+      "Pixels to leave out at the sides of a source, or of every source; repeatable.", valueName: "[source=]L,T,R,B"))
+  var crop: [String] = []
   @Flag(help: "The source lies nowhere on Earth (a scan, a plan): cut its pixels as they are.")
   var flat = false
   @Option(help: "Tile format: png or jpeg. (default: png)")
@@ -113,8 +133,15 @@ struct CutCommand: ParsableCommand {
     if name?.isEmpty == true { throw ValidationError("--name is empty") }
     if version?.isEmpty == true { throw ValidationError("--version is empty") }
     try requireFolder(output, for: scheme)
-    if sources.count > 1, sources.contains(where: isManifest) {
+    if sources.isEmpty, srcList == nil { throw ValidationError("name a source to cut, or --src-list") }
+    if sources.count > 1 || srcList != nil, sources.contains(where: isManifest) {
       throw ValidationError("a region manifest goes alone, without other sources")
+    }
+    if let buffer, !(buffer.isFinite && buffer >= 0) {
+      throw ValidationError("--buffer is a number of metres from 0 on")
+    }
+    if buffer != nil, clip == nil, !sources.contains(where: isManifest) {
+      throw ValidationError("--buffer needs --clip")
     }
   }
 
@@ -124,7 +151,7 @@ struct CutCommand: ParsableCommand {
     let options = try makeOptions()
     if !dryRun {
       // Checked before a large source is unpacked, which takes minutes.
-      try OutputFile.protect(sources + options.sources + gazetteer, from: output)
+      try OutputFile.protect(sources + options.sources + gazetteer + [clip, srcList].compactMap { $0 }, from: output)
       try BundleFile.check(output: output, replacing: force || outputOption == nil)
     }
     let resources = CutResources(threads: threads, memoryBytes: memory.bytes)
@@ -166,6 +193,9 @@ struct CutCommand: ParsableCommand {
       // Some damage is found only when pixels are decoded.
       for warning in summary.warnings where !warnings.contains(warning) { printError("tilecut: warning: \(warning)") }
       print(Self.line(summary))
+      if let traffic = cutter.traffic {
+        print("fetched \(formatted(bytes: traffic.bytes)) in \(counted(traffic.requests, "request"))")
+      }
     } catch {
       printer.finish()
       if let signal = signals.received { throw ExitCode(.signal(signal)) }
@@ -176,7 +206,8 @@ struct CutCommand: ParsableCommand {
   /// Flags take precedence over the manifest, and the manifest over defaults.
   private func makeOptions() throws -> CutOptions {
     var options = CutOptions(sources: sources)
-    if isManifest(sources[0]) {
+    if let srcList { options.sources += try SourceList.paths(inFile: srcList) }
+    if let first = sources.first, isManifest(first) {
       let manifest = try RegionManifest(path: sources[0])
       guard manifest.regions.count == 1 else {
         throw CutError(
@@ -189,6 +220,17 @@ struct CutCommand: ParsableCommand {
     if let matrix { options.matrixSet = matrix.matrixSet }
     if let zoom { options.zoom = zoom.selection }
     options.bounds = bounds?.box ?? options.bounds
+    if let clip { options.clip = try ClipArea(file: clip) }
+    if let buffer {
+      guard options.clip != nil else {
+        throw CutError(
+          .invalidOption, path: sources[0], "is not clipped, so there is nothing to grow by --buffer",
+          remedy: "set \"clip\": true in the manifest, or give --clip")
+      }
+      options.clip?.bufferMetres = buffer
+    }
+    for text in cutline { try options.addCutlines(text) }
+    for text in crop { try options.addCrop(text) }
     options.isFlat = flat
     if let format {
       options.encoding = format == .png ? .png(PNGOptions()) : .jpeg(JPEGOptions(quality: quality ?? 85))

@@ -116,6 +116,16 @@ struct ManifestObject {
     return numbers
   }
 
+  /// A finite number.
+  func number(_ key: String, remedy: String) -> Double? {
+    guard let value = members[key] else { return nil }
+    guard let number = value.finite else {
+      fault(key, "is \(value.kind), not a number", remedy: remedy)
+      return nil
+    }
+    return number
+  }
+
   /// `[west, south, east, north]` in degrees.
   func box(_ key: String) -> BoundingBox? {
     let remedy = "give it as [west, south, east, north] in degrees"

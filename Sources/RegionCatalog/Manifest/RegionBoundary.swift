@@ -141,13 +141,13 @@ extension RegionBoundary {
 }
 
 /// The cells of a unit grid that a straight line crosses, row by row.
-enum LineTiles {
+package enum LineTiles {
   /// Passes each row that the line from `a` to `b` crosses to a closure, with the columns there. Coordinates are in
   /// cells: (1.5, 0.2) is in column 1 of row 0.
   ///
   /// A line along an edge belongs to the cell below or to the right.
   /// - Complexity: O(rows crossed).
-  static func forEachRow(
+  package static func forEachRow(
     from a: SIMD2<Double>, to b: SIMD2<Double>, _ body: (_ row: Int, _ columns: ClosedRange<Int>) -> Void
   ) {
     let (top, bottom) = a.y <= b.y ? (a, b) : (b, a)

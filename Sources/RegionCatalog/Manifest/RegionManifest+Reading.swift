@@ -124,7 +124,8 @@ extension RegionManifest {
     if settings.effort != "balanced", settings.format != .png {
       object.fault("effort", "is for png alone", remedy: "leave it out, or set \"format\": \"png\"")
     }
-    let boundary = boundary(object, faults)
+    let boundary = object.outline("boundary", faults)
+    checkClip(settings, boundary, object)
     let bounds = object.box("bounds")
     if let bounds, let boundary, bounds.west < bounds.east, boundary.bounds.intersection(bounds) == nil {
       object.fault("bounds", "and boundary have no ground in common", remedy: "leave one of them out")
@@ -135,33 +136,14 @@ extension RegionManifest {
       settings: settings)
   }
 
-  /// A GeoJSON boundary, in the manifest or in its own file.
-  private func boundary(_ object: ManifestObject, _ faults: ManifestFaults) -> RegionBoundary? {
-    guard let value = object.value("boundary") else { return nil }
-    let boundaryRemedy = "give GeoJSON with a Polygon or MultiPolygon in degrees, longitude first"
-    guard let file = value.string else {
-      do {
-        return try RegionBoundary(geoJSON: value)
-      } catch {
-        // "document" means the geometry itself.
-        let steps = error.place.split(separator: ".").drop { $0 == "document" }
-        object.fault((["boundary"] + steps).joined(separator: "."), error.message, remedy: boundaryRemedy)
-        return nil
-      }
+  /// A region is clipped to its own boundary.
+  private func checkClip(_ settings: RegionSettings, _ boundary: RegionBoundary?, _ object: ManifestObject) {
+    if settings.clip, !object.has("boundary") {
+      object.fault("clip", "needs a boundary", remedy: "give the region a boundary, or \"clip\": false")
     }
-    let path = resolved(file)
-    do {
-      return try RegionBoundary(geoJSON: JSONFile.read(path))
-    } catch let error as GeoJSONGeometry.Fault {
-      faults.add(error.place, error.message, remedy: boundaryRemedy, path: path)
-    } catch let error as JSONValue.SyntaxError {
-      faults.add("", "is not valid JSON: \(error)", remedy: boundaryRemedy, path: path)
-    } catch {
-      object.fault(
-        "boundary", "names \(path), which cannot be read: \(error)",
-        remedy: "check the path; it is relative to the manifest")
+    if object.has("buffer"), settings.buffer > 0, !settings.clip {
+      object.fault("buffer", "means nothing without clip", remedy: "leave it out, or add \"clip\": true")
     }
-    return nil
   }
 
   /// Ids, product ids and file names must be unique.

@@ -16,7 +16,7 @@ public struct RegionManifest: Hashable, Sendable {
     public let description: String?
     /// WGS 84 degrees; `west` greater than `east` crosses the antimeridian. Nil for the extent of the sources.
     public let bounds: BoundingBox?
-    /// The outline; tiles that do not intersect it are left out.
+    /// The outline; tiles that do not intersect it are left out, and with ``RegionSettings/clip`` all pixels outside.
     public let boundary: RegionBoundary?
     public let settings: RegionSettings
 
@@ -72,6 +72,8 @@ public struct RegionSettings: Hashable, Sendable {
 
   /// Raster files in drawing order; relative to the manifest.
   public var sources: [String] = []
+  /// What is said of single sources, by their index in ``sources``.
+  public var sourceSettings: [Int: SourceSettings] = [:]
   /// Zoom levels; nil for 0 to the sources' own resolution.
   public var zooms: ClosedRange<Int>?
   public var matrixSet: TileMatrixSet = .webMercatorQuad
@@ -91,6 +93,10 @@ public struct RegionSettings: Hashable, Sendable {
   public var alpha: AlphaBand?
   /// The sources' coordinate reference system; overrides their own.
   public var crs: String?
+  /// Whether pixels outside the region's boundary are transparent.
+  public var clip = false
+  /// Metres by which the boundary grows before it clips.
+  public var buffer = 0.0
   /// Credits for the map's data.
   public var attribution: String?
   /// The edition; part of file names.

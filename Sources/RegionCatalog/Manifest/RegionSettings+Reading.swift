@@ -5,14 +5,28 @@ extension RegionSettings {
   /// The keys of `defaults` and categories, also valid in regions.
   package static let keys = [
     "sources", "zooms", "grid", "format", "quality", "effort", "resampling", "nodata", "scale", "bands", "alpha",
-    "crs", "attribution", "edition", "priceTier", "preview", "gazetteers", "packBytes",
+    "crs", "attribution", "edition", "priceTier", "preview", "gazetteers", "packBytes", "clip", "buffer",
   ]
   package static let previewKeys = ["bounds", "zoom", "width", "height"]
   package static let gridKeys = ["id", "tileEdges", "tileSizes", "uri"]
 
   /// Overrides settings with the members of an object.
   mutating func take(_ object: ManifestObject, _ faults: ManifestFaults) {
-    if let files = object.files("sources") { sources = files }
+    if let list = SourceSettings.list(object, "sources", faults) { (sources, sourceSettings) = list }
+    if let value = object.value("clip") {
+      if case .bool(let isClipped) = value {
+        clip = isClipped
+      } else {
+        object.fault("clip", "is \(value.kind), not true or false", remedy: "write true to clip to the boundary")
+      }
+    }
+    if let metres = object.number("buffer", remedy: Self.bufferRemedy) {
+      if Self.bufferLimits.contains(metres) {
+        buffer = metres
+      } else {
+        object.fault("buffer", "is not a number of metres from 0 to 1000000", remedy: Self.bufferRemedy)
+      }
+    }
     if let files = object.files("gazetteers") { gazetteers = files }
     if let set = Self.grid(object, faults) { matrixSet = set }
     if object.has("zooms") { zooms = Self.zooms(object) ?? zooms }
@@ -50,6 +64,9 @@ extension RegionSettings {
       if let height = picture.whole("height", in: 16...4096) { preview.height = height }
     }
   }
+
+  private static let bufferRemedy = "write a number of metres"
+  private static let bufferLimits = 0.0...1_000_000
 
   /// The minimum is about the size of an empty bundle.
   package static let packBytesLimits = 256_000...1_000_000_000_000

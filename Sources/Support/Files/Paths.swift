@@ -20,7 +20,12 @@ extension FileSystem {
 
   /// The folder for temporary files: TMPDIR, or /tmp.
   package static var temporaryFolder: String {
-    getenv("TMPDIR").map { String(cString: $0) }.flatMap { $0.isEmpty ? nil : $0 } ?? "/tmp"
+    environment("TMPDIR") ?? "/tmp"
+  }
+
+  /// A variable of the environment; nil if it is not set or empty.
+  package static func environment(_ name: String) -> String? {
+    getenv(name).map { String(cString: $0) }.flatMap { $0.isEmpty ? nil : $0 }
   }
 
   /// The folder and the name of a path; `.` for a path without a folder.

@@ -45,6 +45,13 @@ struct RegionFingerprints {
     case nil: break
     }
     try add("crs", settings.crs)
+    if settings.clip { lines.append("clip \(settings.buffer)") }
+    for (index, source) in settings.sourceSettings.sorted(by: { $0.key < $1.key }) {
+      try add("source \(index) crop", source.crop)
+      try add("source \(index) cutline", source.cutline)
+      try add("source \(index) crs", source.crs)
+      try add("source \(index) nodata", source.nodata)
+    }
     try add("attribution", settings.attribution)
     try add("edition", settings.edition)
     for source in settings.sources.map(options.manifest.resolved) {

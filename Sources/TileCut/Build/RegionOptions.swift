@@ -12,8 +12,14 @@ extension CutOptions {
     sources = settings.sources.map(manifest.resolved)
     matrixSet = settings.matrixSet
     if let zooms = settings.zooms { zoom = .levels(zooms) }
-    bounds = region.bounds ?? region.boundsAcrossAntimeridian ?? region.boundary?.bounds
-    boundary = region.boundary
+    sourceSettings = settings.sourceSettings
+    if settings.clip, let outline = region.boundary {
+      bounds = region.bounds
+      clip = ClipArea(outline, bufferMetres: settings.buffer)
+    } else {
+      bounds = region.bounds ?? region.boundsAcrossAntimeridian ?? region.boundary?.bounds
+      boundary = region.boundary
+    }
     encoding =
       switch settings.format {
       case .png: .png(PNGOptions(effort: PNGEffort(rawValue: settings.effort) ?? .balanced))

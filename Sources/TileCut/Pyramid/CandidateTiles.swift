@@ -75,6 +75,24 @@ package struct CandidateTiles: Sendable {
       })
   }
 
+  /// The tiles that the other set does not contain; both must be of the same zoom.
+  func subtracting(_ other: CandidateTiles) -> CandidateTiles {
+    CandidateTiles(
+      zoom: zoom, firstRow: firstRow,
+      runs: rows.map { row in
+        var rest = runs(inRow: row)
+        for hole in other.runs(inRow: row) {
+          rest = rest.flatMap { run in
+            [
+              run.lowerBound..<min(run.upperBound, max(hole.lowerBound, run.lowerBound)),
+              max(run.lowerBound, min(hole.upperBound, run.upperBound))..<run.upperBound,
+            ].filter { !$0.isEmpty }
+          }
+        }
+        return rest
+      })
+  }
+
   /// - Complexity: O(log r), where r is the number of runs in the tile's row.
   package func contains(_ tile: TileID) -> Bool {
     guard tile.zoom == zoom else { return false }

@@ -18,7 +18,9 @@ public struct CutPlan: Sendable {
   package let coverages: [Int: CandidateTiles]
   /// Rectangles of working-zoom pixels outside which nothing is drawn.
   package let clips: [PixelRect]?
-  /// The bounding box of the sources clipped to the bounds, in target CRS units.
+  /// What the map shows of its tiles; nil shows everything.
+  let mask: ClipMask?
+  /// The bounding box of the sources clipped to the bounds and the area, in target CRS units.
   package let outline: BoundingBox
   /// The same box; if the sources cross the antimeridian, not the full width but a box beyond the eastern edge.
   package let extent: BoundingBox
@@ -35,8 +37,8 @@ public struct CutPlan: Sendable {
   ///   finest.
   package init(
     footprints: [SourceFootprint], detail: Double? = nil, matrixSet: TileMatrixSet, zoom: ZoomSelection,
-    bounds: BoundingBox?,
-    boundary: RegionBoundary? = nil, resampling: Resampling, encoding: TileEncoding
+    bounds: BoundingBox?, boundary: RegionBoundary? = nil, clip: ClipArea? = nil, resampling: Resampling,
+    encoding: TileEncoding
   ) throws {
     self.matrixSet = matrixSet
     self.footprints = footprints
@@ -63,11 +65,18 @@ public struct CutPlan: Sendable {
         .invalidOption, "the bounds and the sources have no ground in common",
         remedy: "choose bounds (west, south, east, north in degrees) within the sources")
     }
-    outline = outlines.dropFirst().reduce(first) { $0.union($1) }
-    extent = Self.extent(outlines, within: outline, matrixSet: matrixSet)
+    let hull = outlines.dropFirst().reduce(first) { $0.union($1) }
     clips = clipBoxes?.map { Self.pixels(of: $0, matrix: matrixSet[working]) }
 
     let matrix = matrixSet[working]
+    let area = clip?.pixels(matrixSet, zoom: working)
+    if let area {
+      let around = try Self.box(around: area, matrix: matrix)
+      boxes = boxes.compactMap { $0.intersection(around) }
+      outline = try Self.clipped(hull, to: around, world: matrixSet.boundingBox)
+    } else {
+      outline = hull
+    }
     let estimate = outline.width / matrix.tileSpanX * outline.height / matrix.tileSpanY
     guard estimate < Double(Self.tileCountLimit) else {
       throw CutError(
@@ -91,6 +100,11 @@ public struct CutPlan: Sendable {
           .invalidOption, "the boundary and the sources have no ground in common",
           remedy: "give the boundary in degrees, longitude first, within the sources")
       }
+    }
+    mask = area.map { ClipMask($0, matrix: matrix, zoom: working, within: coverage) }
+    if let mask {
+      coverage = mask.tiles
+      guard coverage.count > 0 else { throw Self.nothingToShow }
     }
     var coverages = [working: coverage]
     while coverage.zoom > zooms.lowerBound {
@@ -162,6 +176,27 @@ public struct CutPlan: Sendable {
     west.east = 180
     east.west = -180
     return [west, east].filter { $0.width > 0 }.map { matrixSet.crsBounds(ofGeographicBounds: $0) }
+  }
+
+  private static let nothingToShow = CutError(
+    .invalidOption, "the area to clip to and the sources have no ground in common",
+    remedy: "give its polygons in degrees, longitude first, within the sources")
+
+  private static func box(around area: PixelArea, matrix: TileMatrix) throws -> BoundingBox {
+    guard let bounds = area.bounds else { throw nothingToShow }
+    let (corner, opposite) = (matrix.point(atPixel: bounds.low), matrix.point(atPixel: bounds.high))
+    return BoundingBox(west: corner.x, south: opposite.y, east: opposite.x, north: corner.y)
+  }
+
+  /// The part of an outline that lies in another box, or in the same box a turn east for an outline that reaches beyond
+  /// the world's eastern edge.
+  private static func clipped(_ outline: BoundingBox, to box: BoundingBox, world: BoundingBox) throws -> BoundingBox {
+    var turned = box
+    turned.west += world.width
+    turned.east += world.width
+    let parts = [box, turned].compactMap { outline.intersection($0) }.filter { $0.width > 0 && $0.height > 0 }
+    guard let first = parts.first else { throw nothingToShow }
+    return parts.dropFirst().reduce(first) { $0.union($1) }
   }
 
   /// The pixels whose centres lie in a box.

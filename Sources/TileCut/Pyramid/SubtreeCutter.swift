@@ -10,6 +10,7 @@ final class SubtreeCutter {
   private let reduction: Reduction
   private let isCancelled: () -> Bool
   private let pool: BufferPool
+  private let clipShares: ClipShares?
 
   init(plan: CutPlan, mosaic: Mosaic, isCancelled: @escaping () -> Bool) {
     self.plan = plan
@@ -18,6 +19,7 @@ final class SubtreeCutter {
     reduction = plan.reduction
     self.isCancelled = isCancelled
     pool = BufferPool(plan.matrixSet[plan.workingZoom])
+    clipShares = plan.mask.map { ClipShares($0, matrix: plan.matrixSet[plan.workingZoom]) }
   }
 
   func cut(_ root: TileID) throws -> CutSubtree {
@@ -54,11 +56,14 @@ final class SubtreeCutter {
     let rect = PixelRect(
       x: tile.column * matrix.tileWidth, y: tile.row * matrix.tileHeight, width: matrix.tileWidth,
       height: matrix.tileHeight)
+    let cover = clipShares?.measure(tile, rect) ?? .everything
+    if cover == .nothing { return nil }
     let buffer = pool.take()
     guard try mosaic.draw(rect, into: buffer) else {
       pool.give(untouched: buffer)
       return nil
     }
+    if cover == .part { clipShares?.apply(to: buffer) }
     let opacity = buffer.opacity
     guard opacity != .transparent else {
       pool.give(buffer)

@@ -1,3 +1,4 @@
+package import RegionCatalog
 import TileImage
 package import TileIndex
 
@@ -28,14 +29,17 @@ package protocol RasterSource: AnyObject, Sendable {
   /// direction; nil if it has none.
   func overview(factorMax: Double) throws -> (any RasterSource)?
 
-  /// False if a window is known to have no visible pixel before anything is decoded: all its blocks are missing in the
-  /// file.
+  /// False if a window is known to have no visible pixel before anything is decoded.
   func mayBeVisible(_ window: PixelRect) -> Bool
+
+  /// The outline within which the raster is drawn, by the centres of target pixels; nil if it is drawn wholly.
+  var cutline: RegionBoundary? { get }
 }
 
 extension RasterSource {
   package func overview(factorMax: Double) throws -> (any RasterSource)? { nil }
   package func mayBeVisible(_ window: PixelRect) -> Bool { true }
+  package var cutline: RegionBoundary? { nil }
 
   /// The raster's extent in WGS 84 degrees, from which PROJ chooses a datum shift; nil if it is unknown.
   var areaOfInterest: BoundingBox? { georeference.geographicBounds(width: width, height: height) }

@@ -7,22 +7,38 @@
 #endif
 
 /// A file that is open for reading until its last reference goes. Reads give their position, so threads can share it.
+///
+/// Its bytes are those of a file, of a scratch file with what came from elsewhere, or of a server.
 final class SourceFile: Sendable {
+  /// The name that the user gave, for messages.
   let path: String
+  /// -1 for a file on a server.
   let descriptor: Int32
   /// The file's size when it was opened.
   let size: Int
+  /// The server's file.
+  let remote: RemoteFile?
+  /// Holds what came from elsewhere.
+  private let scratch: ScratchFile?
+
+  /// True for a file that other files may lie beside.
+  var isPlain: Bool { remote == nil && scratch == nil }
+
+  /// A path under which other libraries can open the file; not for one on a server.
+  var readablePath: String { scratch == nil ? path : "/dev/fd/\(descriptor)" }
 
   /// - Throws: ``CutError`` `.unreadableSource` if it cannot be opened or is not a regular file.
   init(path: String) throws {
     self.path = path
+    (remote, scratch) = (nil, nil)
     // Without O_NONBLOCK a pipe that nobody writes to would be waited for; regular files ignore it.
     descriptor = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK)
     guard descriptor >= 0 else {
-      let reason = String(cString: strerror(errno))
+      let (code, reason) = (errno, String(cString: strerror(errno)))
       size = 0
       throw CutError(
-        .unreadableSource, path: path, "cannot be opened: \(reason)", remedy: "check its name and permissions")
+        .unreadableSource, path: path, "cannot be opened: \(reason)",
+        remedy: code == EMFILE ? "raise the limit of open files: ulimit -n 65536" : "check its name and permissions")
     }
     var facts = stat()
     let isRegular = fstat(descriptor, &facts) == 0 && facts.st_mode & S_IFMT == S_IFREG
@@ -31,11 +47,35 @@ final class SourceFile: Sendable {
       close(descriptor)
       throw CutError(
         .unreadableSource, path: path, "is not a regular file, so its parts cannot be read in any order",
-        remedy: "name a raster file; save what comes through a pipe first")
+        remedy: "name a raster file, or - to read standard input")
     }
   }
 
-  deinit { if descriptor >= 0 { close(descriptor) } }
+  /// The first bytes of a scratch file under a name of the user's.
+  init(_ scratch: ScratchFile, size: Int, path: String) {
+    (self.path, self.size, self.scratch, remote) = (path, size, scratch, nil)
+    descriptor = scratch.descriptor
+  }
+
+  init(_ remote: RemoteFile) {
+    (path, size, self.remote, scratch) = (remote.path, remote.size, remote, nil)
+    descriptor = -1
+  }
+
+  deinit { if descriptor >= 0, scratch == nil { close(descriptor) } }
+
+  /// Raises the process's limit of open files as far as it may, since each source keeps its file open.
+  static func allow(count: Int) {
+    var limit = rlimit()
+    #if canImport(Glibc)
+      let resource = __rlimit_resource_t(RLIMIT_NOFILE.rawValue)
+    #else
+      let resource = RLIMIT_NOFILE
+    #endif
+    guard getrlimit(resource, &limit) == 0, limit.rlim_cur < rlim_t(count + 128) else { return }
+    limit.rlim_cur = min(limit.rlim_max, rlim_t(max(count + 128, 4096)))
+    _ = setrlimit(resource, &limit)
+  }
 
   /// The first bytes of the file, fewer if it is shorter.
   func prefix(_ count: Int) -> [UInt8] { bytes(at: 0, count: count) }
@@ -46,8 +86,10 @@ final class SourceFile: Sendable {
     var bytes = [UInt8](repeating: 0, count: min(count, size - offset))
     var done = 0
     while done < bytes.count {
-      let n = bytes.withUnsafeMutableBytes {
-        pread(descriptor, $0.baseAddress! + done, $0.count - done, off_t(offset + done))
+      let n = bytes.withUnsafeMutableBytes { buffer in
+        let (target, count) = (buffer.baseAddress! + done, buffer.count - done)
+        return remote.map { $0.read(into: target, count: count, at: offset + done) ?? 0 }
+          ?? pread(descriptor, target, count, off_t(offset + done))
       }
       if n < 0 && errno == EINTR { continue }
       guard n > 0 else { break }

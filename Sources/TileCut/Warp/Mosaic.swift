@@ -2,12 +2,19 @@ package import TileImage
 import TileIndex
 
 /// Draws tiles of the working zoom from one or more sources, later sources over earlier ones. One per worker thread.
+///
+/// 1. Draw each source that reaches the tile, over those before it, within its cutline.
+/// 2. Where several sources meet and the tile is not opaque, close the gaps between them (``SeamFill``).
 package final class Mosaic {
   private struct Layer {
     let source: any RasterSource
     let extent: BoundingBox
+    /// In target pixels.
+    let cutline: PixelArea?
     /// Created when the first tile needs it: of a thousand sources a worker may use few.
     var warper: Warper?
+    /// Draws the source with one more pixel at its edges.
+    var reachingWarper: Warper?
   }
   private var layers: [Layer]
   private let target: CoordinateReferenceSystem
@@ -19,16 +26,19 @@ package final class Mosaic {
 
   /// - Parameters:
   ///   - footprints: one for each source, in the same order.
+  ///   - cutlines: in target pixels, one for each source; empty if no source has any.
   ///   - clips: rectangles of target pixels outside which nothing is drawn; nil draws everything.
   package init(
-    sources: [any RasterSource], footprints: [SourceFootprint], target: CoordinateReferenceSystem, grid: PixelGrid,
-    resampling: Resampling, clips: [PixelRect]?
+    sources: [any RasterSource], footprints: [SourceFootprint], cutlines: [PixelArea?] = [],
+    target: CoordinateReferenceSystem, grid: PixelGrid, resampling: Resampling, clips: [PixelRect]?
   ) {
     self.target = target
     self.grid = grid
     self.resampling = resampling
     self.clips = clips
-    layers = zip(sources, footprints).map { Layer(source: $0, extent: $1.reach) }
+    layers = sources.indices.map { i in
+      Layer(source: sources[i], extent: footprints[i].reach, cutline: i < cutlines.count ? cutlines[i] : nil)
+    }
   }
 
   /// Draws a rectangle of target pixels into a transparent buffer of its size.
@@ -38,19 +48,60 @@ package final class Mosaic {
     let low = grid.crs(SIMD2(Double(rect.x), Double(rect.y + rect.height)))
     let high = grid.crs(SIMD2(Double(rect.x + rect.width), Double(rect.y)))
     let box = BoundingBox(west: low.x, south: low.y, east: high.x, north: high.y)
+    let near = layers.indices.filter { layers[$0].extent.intersection(box) != nil }
+    if near.count == 1, layers[near[0]].cutline == nil {
+      return try warp(warper(near[0]), rect, into: buffer)
+    }
     var drawn = false
-    for index in layers.indices where layers[index].extent.intersection(box) != nil {
-      let warper = try warper(index)
-      if !drawn {
-        drawn = try warp(warper, rect, into: buffer)
-      } else {
-        let top = overlay ?? PixelBuffer(width: rect.width, height: rect.height)
-        top.clear()
-        overlay = top
-        if try warp(warper, rect, into: top) { Overlay.draw(top, over: buffer) }
+    var seams = SeamFill(pixelCount: rect.width * rect.height)
+    for index in near {
+      let layer = drawn ? cleared(rect) : buffer
+      let isDrawn = try draw(index, rect, into: layer)
+      if layers[index].cutline == nil { seams.note(layer, of: index) }
+      guard isDrawn else { continue }
+      if drawn { Overlay.draw(layer, over: buffer) }
+      drawn = true
+    }
+    if drawn, seams.mayHaveGaps, buffer.opacity != .opaque {
+      for index in seams.layers {
+        let layer = PixelBuffer(width: rect.width, height: rect.height)
+        if try warp(reachingWarper(index), rect, into: layer) { seams.add(layer, of: index) }
       }
+      seams.fill(buffer)
     }
     return drawn
+  }
+
+  /// Draws one source within its cutline.
+  private func draw(_ index: Int, _ rect: PixelRect, into buffer: PixelBuffer) throws -> Bool {
+    guard let cutline = layers[index].cutline else { return try warp(warper(index), rect, into: buffer) }
+    guard cutline.mayTouch(rect), try warp(warper(index), rect, into: buffer) else { return false }
+    var row = rect.y
+    var end = rect.x
+    func clear(_ from: Int, _ to: Int) {
+      let start = (row - rect.y) * buffer.rowBytes + (from - rect.x) * 4
+      (buffer.bytes + start).initializeMemory(as: UInt8.self, repeating: 0, count: (to - from) * 4)
+    }
+    cutline.forEachRun(in: rect) { line, columns in
+      while row < line {
+        clear(end, rect.x + rect.width)
+        (row, end) = (row + 1, rect.x)
+      }
+      clear(end, columns.lowerBound)
+      end = columns.upperBound
+    }
+    while row < rect.y + rect.height {
+      clear(end, rect.x + rect.width)
+      (row, end) = (row + 1, rect.x)
+    }
+    return true
+  }
+
+  private func cleared(_ rect: PixelRect) -> PixelBuffer {
+    let buffer = overlay ?? PixelBuffer(width: rect.width, height: rect.height)
+    buffer.clear()
+    overlay = buffer
+    return buffer
   }
 
   private func warper(_ index: Int) throws -> Warper {
@@ -58,6 +109,15 @@ package final class Mosaic {
     let warper = try Warper(
       source: layers[index].source, target: target, grid: grid, resampling: resampling, scratch: scratch)
     layers[index].warper = warper
+    return warper
+  }
+
+  private func reachingWarper(_ index: Int) throws -> Warper {
+    if let warper = layers[index].reachingWarper { return warper }
+    let warper = try Warper(
+      source: ExtendedRaster(layers[index].source), target: target, grid: grid, resampling: resampling, reach: 1,
+      scratch: scratch)
+    layers[index].reachingWarper = warper
     return warper
   }
 

@@ -191,6 +191,13 @@ package struct AxisMap: Sendable {
     }
   }
 
+  private init(_ positions: [Double], scales: [Double]) { (self.positions, self.scales) = (positions, scales) }
+
+  /// The axis with positions beyond the source's edge moved onto it.
+  func pulledIn(by reach: Double, limit: Int) -> AxisMap {
+    AxisMap(positions.map { EdgeReach.pull($0, by: reach, limit: Double(limit)) }, scales: scales)
+  }
+
   /// The runs of indices whose positions lie inside the source without a jump.
   ///
   /// There are several if the tile crosses the antimeridian of the source's centre, where positions jump by a full

@@ -30,6 +30,7 @@ package struct SourceFootprint: Sendable {
     var resolutions: [Double] = []
     for row in 0..<mesh.rows {
       for column in 0..<mesh.columns {
+        guard source.mayBeVisible(mesh.pixels(column, row)) else { continue }
         guard let cell = mesh.cell(column, row, period: period) else { continue }
         for box in Self.normalised(cell.reach, world: world, period: period) {
           guard let visible = Self.visible(box, in: world) else { continue }
@@ -143,6 +144,15 @@ private struct Mesh {
     }
     points.withUnsafeMutableBufferPointer { transform.transform($0) }
     return points
+  }
+
+  /// The source pixels of a cell, and one pixel around them.
+  func pixels(_ column: Int, _ row: Int) -> PixelRect {
+    let left = max(Int(2 * Double(column) * step.x) - 1, 0)
+    let top = max(Int(2 * Double(row) * step.y) - 1, 0)
+    let right = min(Int((2 * Double(column + 1) * step.x).rounded(.up)) + 1, source.width)
+    let bottom = min(Int((2 * Double(row + 1) * step.y).rounded(.up)) + 1, source.height)
+    return PixelRect(x: left, y: top, width: right - left, height: bottom - top)
   }
 
   struct Cell {

@@ -42,6 +42,14 @@ extension Warper {
     return drawn
   }
 
+  private func pullIn(_ xs: UnsafeMutablePointer<Double>, _ ys: UnsafeMutablePointer<Double>, count: Int) {
+    guard reach > 0 else { return }
+    for i in 0..<count {
+      xs[i] = EdgeReach.pull(xs[i], by: reach, limit: Double(source.width))
+      ys[i] = EdgeReach.pull(ys[i], by: reach, limit: Double(source.height))
+    }
+  }
+
   private func pick(_ part: PixelRect, of grid: TransformGrid, on canvas: Canvas) {
     scratch.reserve(coordinates: 2 * part.width)
     let (xs, ys) = (scratch.coordinates, scratch.coordinates + part.width)
@@ -50,6 +58,7 @@ extension Warper {
     let bytes = UnsafeRawPointer(window.bytes)
     for row in part.y..<(part.y + part.height) {
       grid.positions(row: row, from: part.x, count: part.width, into: xs, ys)
+      pullIn(xs, ys, count: part.width)
       let out = canvas.pointer(x: part.x, y: row)
       for i in 0..<part.width {
         let (x, y) = (xs[i], ys[i])
@@ -78,6 +87,7 @@ extension Warper {
     let resampling = resampling
     for row in part.y..<(part.y + part.height) {
       grid.positions(row: row, from: part.x, count: count, into: xs, ys)
+      pullIn(xs, ys, count: count)
       let out = canvas.pointer(x: part.x, y: row)
       if isPlain {
         for i in 0..<count {

@@ -16,6 +16,8 @@ package final class Warper {
   let mapper: PixelMapper
   let resampling: Resampling
   let scratch: WarpScratch
+  /// How far beyond the source's edge pixels are drawn, with the colours on the edge; in source pixels, at most 1.
+  let reach: Double
   var window: SourceWindow { scratch.window }
 
   /// The maximum number of source pixels decoded for one piece of a tile; 20 bytes each.
@@ -24,14 +26,17 @@ package final class Warper {
   /// 5 MB in every worker. A tile's window is larger only with wide kernels or a strongly rotated source.
   package static let windowPixelsMax = 1 << 18
 
-  /// - Parameter scratch: shared by the warpers of a worker, which run one after the other.
+  /// - Parameters:
+  ///   - reach: how far beyond the source's edge pixels are drawn, in source pixels, at most 1.
+  ///   - scratch: shared by the warpers of a worker, which run one after the other.
   package init(
     source: any RasterSource, target: CoordinateReferenceSystem, grid: PixelGrid, resampling: Resampling,
-    scratch: WarpScratch = WarpScratch(), windowPixelsMax: Int = Warper.windowPixelsMax
+    reach: Double = 0, scratch: WarpScratch = WarpScratch(), windowPixelsMax: Int = Warper.windowPixelsMax
   ) throws {
     self.source = source
     self.resampling = resampling
     self.scratch = scratch
+    self.reach = reach
     self.windowPixelsMax = windowPixelsMax
     mapper = try PixelMapper(source: source, target: target, grid: grid)
   }
@@ -48,6 +53,10 @@ package final class Warper {
     guard let clip = tile.intersection(clip ?? tile) else { return false }
     let canvas = Canvas(tile: tile, clip: clip, buffer: buffer)
     if let (columns, rows) = mapper.separableAxes(tile) {
+      if reach > 0 {
+        return try warpSeparable(
+          canvas, columns.pulledIn(by: reach, limit: source.width), rows.pulledIn(by: reach, limit: source.height))
+      }
       if let shift = Self.shift(columns: columns.positions, rows: rows.positions) {
         return try copy(canvas, shift: shift)
       }
@@ -101,6 +110,16 @@ package final class Warper {
     let end = pointwiseMin((high + radius + 1).rounded(.up), limit)
     guard start.x < end.x, start.y < end.y else { return PixelRect(x: 0, y: 0, width: 0, height: 0) }
     return PixelRect(x: Int(start.x), y: Int(start.y), width: Int(end.x - start.x), height: Int(end.y - start.y))
+  }
+}
+
+/// Positions beyond a raster's edge, moved to it.
+enum EdgeReach {
+  /// The position, moved onto the nearest pixel if it lies at most `reach` beyond the edge.
+  @inline(__always)
+  static func pull(_ position: Double, by reach: Double, limit: Double) -> Double {
+    if position < 0, position >= -reach { return 0 }
+    return position >= limit && position <= limit + reach ? limit.nextDown : position
   }
 }
 

@@ -130,7 +130,7 @@ private final class PixelSpool: BlockDecoder {
 
 /// An unlinked temporary file. The system frees its space when the process ends, however it ends.
 final class ScratchFile: Sendable {
-  private let descriptor: Int32
+  let descriptor: Int32
   private let directory: String
 
   /// - Throws: ``CutError`` `.unwritableOutput` naming the directory.

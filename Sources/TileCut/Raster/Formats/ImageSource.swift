@@ -16,7 +16,7 @@ package final class ImageSource: RasterSource {
   /// Opens a PNG file.
   convenience init(png file: SourceFile, options: RasterOpenOptions) throws {
     let reader: PNGRowReader
-    do { reader = try PNGRowReader(path: file.path) } catch { throw CutError(error, path: file.path) }
+    do { reader = try PNGRowReader(path: file.readablePath) } catch { throw CutError(error, path: file.path) }
     // In a palette image the file beside it means an index, of which nothing is left after decoding.
     let options = reader.isPalette ? options : options.withAuxiliaryNodata
     // Byte 25 is the colour type; bit 2 means an alpha channel, in contrast to single transparent colours.
@@ -34,7 +34,7 @@ package final class ImageSource: RasterSource {
   /// Opens a JPEG file.
   convenience init(jpeg file: SourceFile, options: RasterOpenOptions) throws {
     let reader: JPEGRowReader
-    do { reader = try JPEGRowReader(path: file.path) } catch { throw CutError(error, path: file.path) }
+    do { reader = try JPEGRowReader(path: file.readablePath) } catch { throw CutError(error, path: file.path) }
     let options = options.withAuxiliaryNodata
     try self.init(file, width: reader.width, height: reader.height, options: options) { cache in
       try JPEGRowSource(path: file.path, reader: reader, options: options, memoryMax: cache.bytesMax)

@@ -1,13 +1,29 @@
-/// Opens rasters of all supported formats.
+/// Opens rasters of all supported formats, from files, standard input and servers.
 package enum RasterFile {
   /// Opens a raster. Its format is detected from the content, not from the name.
   ///
   /// - Throws: ``CutError`` `.unreadableSource` if the file cannot be read; `.badSource` if it is damaged or its format
   ///   is not supported; `.noGeoreference` if its position is unknown; `.invalidOption` if an option does not fit it.
   package static func open(path: String, options: RasterOpenOptions) throws -> any RasterSource {
-    let file = try SourceFile(path: path)
+    try open(SourceFile.source(named: path, options), options: options)
+  }
+
+  /// Opens a raster in a file that is open already.
+  static func open(_ file: SourceFile, options: RasterOpenOptions) throws -> any RasterSource {
+    do {
+      let source = try source(file, options: options)
+      // A mask that could not be looked for would be missing without a word.
+      if let failure = file.remote?.failure { throw failure }
+      return source
+    } catch {
+      throw file.remote?.failure ?? error
+    }
+  }
+
+  private static func source(_ file: SourceFile, options: RasterOpenOptions) throws -> any RasterSource {
+    let path = file.path
     var options = options
-    options.auxiliary = try AuxiliaryFile(beside: path)
+    options.auxiliary = file.isPlain ? try AuxiliaryFile(beside: path) : nil
     switch RasterFormat(file.prefix(RasterFormat.bytesWanted)) {
     case .tiff: return try GeoTIFFSource(file, options: options)
     case .png: return try ImageSource(png: file, options: options)
@@ -25,11 +41,10 @@ package enum RasterFile {
   /// A sample of the values of a raster's colours; nil if they need no scale.
   ///
   /// - Throws: ``CutError`` as for ``open(path:options:)``.
-  static func valueSample(path: String, options: RasterOpenOptions) throws -> ValueSample? {
-    let file = try SourceFile(path: path)
+  static func valueSample(_ file: SourceFile, options: RasterOpenOptions) throws -> ValueSample? {
     switch RasterFormat(file.prefix(RasterFormat.bytesWanted)) {
     case .tiff: return try GeoTIFFSource.valueSample(file, options: options)
-    case .png: return try PNGRowSource.valueSample(path: path, options: options)
+    case .png: return try PNGRowSource.valueSample(path: file.readablePath, options: options)
     case .jpeg2000: return try JP2Image.valueSample(file, options: options)
     case .vrt: return try VRTSource.valueSample(file, options: options)
     case .jpeg, .webp, nil: return nil
@@ -38,7 +53,7 @@ package enum RasterFile {
 }
 
 /// The supported formats, told apart by their first bytes.
-private enum RasterFormat {
+enum RasterFormat {
   case tiff, png, jpeg, webp, jpeg2000, vrt
 
   /// A VRT may begin with an XML declaration and comments.

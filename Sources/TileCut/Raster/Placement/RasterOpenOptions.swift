@@ -31,6 +31,8 @@ package struct RasterOpenOptions: Sendable {
   var auxiliary: AuxiliaryFile?
   /// The directory for unlinked scratch files, for rasters that cannot be decoded in pieces.
   package var scratchDirectory: String
+  /// Bytes of files on servers; nil if there are none.
+  package var remoteCache: RemoteCache?
 
   package init(
     crs: CoordinateReferenceSystem? = nil, bounds: BoundingBox? = nil, nodata: [Double]? = nil,

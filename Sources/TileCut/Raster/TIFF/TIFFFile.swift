@@ -26,7 +26,8 @@ final class TIFFFile: Sendable {
       result = try body(handle)
     } catch {
       report(handle)
-      throw error
+      // What libtiff says of missing bytes is the consequence.
+      throw file.remote?.failure ?? error
     }
     report(handle)
     idle.withLock { if $0.count < Self.idleMax { $0.append(handle) } }
@@ -87,15 +88,29 @@ final class TIFFHandle: @unchecked Sendable {
     self.file = file
     var message = [CChar](repeating: 0, count: 512)
     guard
-      let pointer = ctiff_open(
-        file.descriptor, UInt64(part.lowerBound), UInt64(part.count), file.path, Self.allocBytesMax, &message,
-        message.count)
+      let pointer = Self.open(file, part, &message)
     else {
+      if let failure = file.remote?.failure { throw failure }
       throw CutError(
         .badSource, path: file.path, "is damaged, or no TIFF: \(Self.string(message))",
         remedy: "copy or make it again")
     }
     self.pointer = pointer
+  }
+
+  private static func open(_ file: SourceFile, _ part: Range<Int>, _ message: inout [CChar]) -> OpaquePointer? {
+    guard let remote = file.remote else {
+      return ctiff_open(
+        file.descriptor, UInt64(part.lowerBound), UInt64(part.count), file.path, allocBytesMax, &message, message.count)
+    }
+    // The handle keeps the file, and the file the remote one.
+    return ctiff_open_reader(
+      { context, target, count, offset in
+        let file = Unmanaged<RemoteFile>.fromOpaque(context!).takeUnretainedValue()
+        return Int64(file.read(into: target!, count: Int(count), at: Int(offset)) ?? -1)
+      }, Unmanaged.passUnretained(remote).toOpaque(), UInt64(part.lowerBound), UInt64(part.count), file.path,
+      allocBytesMax, &message,
+      message.count)
   }
 
   deinit {

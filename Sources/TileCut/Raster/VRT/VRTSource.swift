@@ -132,7 +132,9 @@ struct VRTPlan {
     for index in stride(from: 0, to: all.count, by: step) {
       var inner = childOptions(all[index], alpha: nil, options)
       inner.scale = nil
-      guard let found = try RasterFile.valueSample(path: all[index][0].file, options: inner) else { continue }
+      guard let found = try RasterFile.valueSample(SourceFile(path: all[index][0].file), options: inner) else {
+        continue
+      }
       sample = sample ?? ValueSample()
       sample?.add(found)
     }

@@ -1,0 +1,103 @@
+import Support
+import TileIndex
+
+/// What is said of one source of a map alone.
+public struct SourceSettings: Hashable, Sendable {
+  /// Pixels to leave out at the sides of a raster.
+  public struct Crop: Hashable, Sendable, Codable {
+    public let left: Int
+    public let top: Int
+    public let right: Int
+    public let bottom: Int
+
+    /// - Returns: nil unless there are four numbers, none below 0: left, top, right, bottom.
+    public init?(_ numbers: [Double]) {
+      let pixels = numbers.compactMap(Int.init(exactly:))
+      guard pixels.count == 4, numbers.count == 4, pixels.allSatisfy({ 0...Int(Int32.max) ~= $0 }) else { return nil }
+      (left, top, right, bottom) = (pixels[0], pixels[1], pixels[2], pixels[3])
+    }
+  }
+
+  public var crop: Crop?
+  /// The outline within which the source is drawn.
+  public var cutline: RegionBoundary?
+  /// Overrides the source's own coordinate reference system, and that of all sources.
+  public var crs: String?
+  /// Overrides the source's own nodata value, and that of all sources.
+  public var nodata: [Double]?
+
+  public init() {}
+}
+
+extension SourceSettings {
+  package static let keys = ["file", "crop", "cutline", "crs", "nodata"]
+
+  /// Reads a list of sources: names of files, or objects with a name and settings.
+  ///
+  /// - Returns: the names, and the settings by their numbers; nil if there is no list.
+  static func list(
+    _ object: ManifestObject, _ key: String, _ faults: ManifestFaults
+  ) -> (files: [String], settings: [Int: SourceSettings])? {
+    guard let items = object.value(key)?.array, items.contains(where: { $0.members != nil }) else {
+      return object.files(key).map { ($0, [:]) }
+    }
+    var files: [String] = []
+    var settings: [Int: SourceSettings] = [:]
+    for (index, item) in items.enumerated() {
+      let place = "\(object.place(key))[\(index)]"
+      if let name = item.string, !name.isEmpty, !name.utf8.contains(0) {
+        files.append(name)
+      } else if item.members != nil {
+        guard let source = ManifestObject(item, at: place, keys: keys, faults),
+          let name = source.text("file", required: true, remedy: "name the raster")
+        else { continue }
+        settings[files.count] = SourceSettings(source, faults)
+        files.append(name)
+      } else {
+        faults.add(place, "is no file's name", remedy: "write the path in quotation marks, or {\"file\": ...}")
+      }
+    }
+    return (files, settings)
+  }
+
+  private init(_ object: ManifestObject, _ faults: ManifestFaults) {
+    let remedy = "give the pixels to leave out as [left, top, right, bottom]"
+    if let numbers = object.numbers("crop", count: 4, remedy: remedy) {
+      crop = Crop(numbers)
+      if crop == nil { object.fault("crop", "is not four whole numbers from 0 on", remedy: remedy) }
+    }
+    cutline = object.outline("cutline", faults)
+    crs = object.text("crs", remedy: "write EPSG:n, WKT or a PROJ string")
+    nodata = object.numbers("nodata", remedy: "write [0], or a number for each band")
+  }
+}
+
+extension ManifestObject {
+  /// Polygons as GeoJSON, in the manifest or in a file of their own.
+  func outline(_ key: String, _ faults: ManifestFaults) -> RegionBoundary? {
+    guard let value = value(key) else { return nil }
+    let remedy = "give GeoJSON with a Polygon or MultiPolygon in degrees, longitude first"
+    guard let file = value.string else {
+      do {
+        return try RegionBoundary(geoJSON: value)
+      } catch {
+        // "document" means the geometry itself.
+        let steps = error.place.split(separator: ".").drop { $0 == "document" }
+        fault(([key[...]] + steps).joined(separator: "."), error.message, remedy: remedy)
+        return nil
+      }
+    }
+    let path = RegionManifest(path: faults.path, regions: []).resolved(file)
+    do {
+      return try RegionBoundary(geoJSON: JSONFile.read(path))
+    } catch let error as GeoJSONGeometry.Fault {
+      faults.add(error.place, error.message, remedy: remedy, path: path)
+    } catch let error as JSONValue.SyntaxError {
+      faults.add("", "is not valid JSON: \(error)", remedy: remedy, path: path)
+    } catch {
+      fault(
+        key, "names \(path), which cannot be read: \(error)", remedy: "check the path; it is relative to the manifest")
+    }
+    return nil
+  }
+}

@@ -1,0 +1,76 @@
+public import RegionCatalog
+import Support
+import TileIndex
+
+/// The area that a map shows. What lies outside is transparent, and pixels on its edge are as opaque as the area covers
+/// them.
+public struct ClipArea: Hashable, Sendable {
+  public var boundary: RegionBoundary
+  /// Metres by which the area grows on the ground, on all sides and into its holes.
+  public var bufferMetres: Double
+
+  /// The longest buffer.
+  public static let bufferMetresMax = 1_000_000.0
+
+  public init(_ boundary: RegionBoundary, bufferMetres: Double = 0) {
+    (self.boundary, self.bufferMetres) = (boundary, bufferMetres)
+  }
+
+  /// Reads the polygons of a GeoJSON file.
+  ///
+  /// - Throws: ``CutError`` naming the file and the position in it.
+  public init(file path: String, bufferMetres: Double = 0) throws {
+    self.init(try RegionBoundary(clipFile: path), bufferMetres: bufferMetres)
+  }
+
+  /// The area in pixels of a level of a tile matrix set, in the level's own rows.
+  func pixels(_ matrixSet: TileMatrixSet, zoom: Int) -> PixelArea {
+    let matrix = matrixSet[zoom]
+    func project(_ points: inout [SIMD2<Double>]) {
+      for i in points.indices { points[i] = matrix.pixelCoordinates(of: matrixSet.unwrappedPoint(points[i])) }
+    }
+    var shapes = boundary.polygons.map { $0.map { ProjectedRing.pixels($0, project: project) } }
+    if bufferMetres > 0 {
+      let isMercator = matrixSet.projection == .webMercator
+      let buffer = GroundBuffer(
+        metres: bufferMetres, pixelMetres: isMercator ? matrix.cellSize : matrix.cellSize * 111_320,
+        latitudeMax: isMercator ? 85.06 : 89.5)
+      for var ring in buffer.rings(around: boundary.polygons) {
+        project(&ring)
+        shapes.append([ring])
+      }
+    }
+    let width = Double(matrix.matrixWidth * matrix.tileWidth)
+    if matrixSet.isGlobal { shapes += Self.turned(shapes, by: width) }
+    return PixelArea(shapes: shapes, rows: 0..<(matrix.matrixHeight * matrix.tileHeight))
+  }
+
+  /// Copies of the shapes that reach beyond the antimeridian, a turn away.
+  private static func turned(_ shapes: [[[SIMD2<Double>]]], by width: Double) -> [[[SIMD2<Double>]]] {
+    shapes.flatMap { rings -> [[[SIMD2<Double>]]] in
+      let xs = rings.joined().map(\.x)
+      guard let low = xs.min(), let high = xs.max() else { return [] }
+      let turns = (low < 0 ? [width] : []) + (high > width ? [-width] : [])
+      return turns.map { turn in rings.map { ring in ring.map { SIMD2($0.x + turn, $0.y) } } }
+    }
+  }
+}
+
+extension RegionBoundary {
+  /// Reads the polygons of a GeoJSON file.
+  ///
+  /// - Throws: ``CutError`` naming the file and the position in it.
+  public init(clipFile path: String) throws {
+    do {
+      try self.init(geoJSON: JSONFile.read(path))
+    } catch let error as GeoJSONGeometry.Fault {
+      throw CutError(
+        .badSource, path: path, "\(error)", remedy: "give GeoJSON with a Polygon or MultiPolygon in degrees")
+    } catch let error as JSONValue.SyntaxError {
+      throw CutError(.badSource, path: path, "is not valid JSON: \(error)", remedy: "give GeoJSON with a polygon")
+    } catch {
+      throw CutError(
+        .unreadableSource, path: path, "cannot be read: \(error)", remedy: "check its name and permissions")
+    }
+  }
+}

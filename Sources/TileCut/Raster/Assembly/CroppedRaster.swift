@@ -1,0 +1,48 @@
+import RegionCatalog
+import TileIndex
+
+/// A raster without some pixels at its sides.
+final class CroppedRaster: RasterSource {
+  let path: String
+  let width: Int
+  let height: Int
+  let georeference: Georeference
+  private let base: any RasterSource
+  private let crop: SourceSettings.Crop
+
+  var alphaKind: AlphaKind { base.alphaKind }
+  var warnings: [String] { base.warnings }
+  var cutline: RegionBoundary? { base.cutline }
+
+  /// - Parameter isFlat: the raster has no place on Earth, so its corner is that of the grid.
+  /// - Throws: ``CutError`` `.invalidOption` if nothing is left.
+  init(_ base: any RasterSource, _ crop: SourceSettings.Crop, isFlat: Bool = false) throws {
+    let width = base.width - crop.left - crop.right
+    let height = base.height - crop.top - crop.bottom
+    guard width > 0, height > 0 else {
+      throw CutError(
+        .invalidOption, path: base.path, "the crop leaves nothing of its \(base.width) x \(base.height) pixels",
+        remedy: "give the pixels to leave out at each side: left, top, right, bottom")
+    }
+    (self.base, self.crop, path) = (base, crop, base.path)
+    (self.width, self.height) = (width, height)
+    if isFlat {
+      georeference = FlatImage(width: width, height: height).georeference
+      return
+    }
+    var affine = base.georeference.affine
+    let corner = affine(SIMD2(Double(crop.left), Double(crop.top)))
+    (affine.c, affine.f) = (corner.x, corner.y)
+    georeference = Georeference(affine: affine, crs: base.georeference.crs)
+  }
+
+  private func inBase(_ rect: PixelRect) -> PixelRect {
+    PixelRect(x: rect.x + crop.left, y: rect.y + crop.top, width: rect.width, height: rect.height)
+  }
+
+  func read(_ window: PixelRect, into target: UnsafeMutableRawPointer, rowBytes: Int) throws -> Bool {
+    try base.read(inBase(window), into: target, rowBytes: rowBytes)
+  }
+
+  func mayBeVisible(_ window: PixelRect) -> Bool { base.mayBeVisible(inBase(window)) }
+}

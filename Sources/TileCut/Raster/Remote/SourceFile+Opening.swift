@@ -1,0 +1,80 @@
+#if canImport(Glibc)
+  import Glibc
+#elseif canImport(Musl)
+  import Musl
+#else
+  import Darwin
+#endif
+
+extension SourceFile {
+  /// The name that stands for standard input.
+  static let standardInput = "-"
+  /// The most bytes taken from standard input, or from a server for a format that is decoded from its start.
+  static let spoolBytesMax = 16 << 30
+
+  /// Opens a source by its name: a path, `-` for standard input, or a URL.
+  ///
+  /// Standard input is copied to a scratch file, because rasters are read from all places. So is what a server has that
+  /// is no TIFF.
+  /// - Throws: ``CutError`` naming the source or the scratch directory.
+  static func source(named path: String, _ options: RasterOpenOptions) throws -> SourceFile {
+    if path == standardInput {
+      return try spooled(STDIN_FILENO, path: "standard input", directory: options.scratchDirectory)
+    }
+    guard RemoteFile.isURL(path) else { return try SourceFile(path: path) }
+    let cache = options.remoteCache ?? RemoteCache(bytesMax: RemoteCache.bytesMax(memory: options.cacheBytesMax))
+    let prefix: [UInt8]
+    switch try RemoteFile.open(path, cache: cache) {
+    case .file(let file, let start):
+      if RasterFormat(start) == .tiff { return SourceFile(file) }
+      prefix = start
+    case .wholeOnly(let start):
+      guard RasterFormat(start) != .tiff else {
+        throw CutError(
+          .unreadableSource, path: RemoteFile.label(path), "its server sends no ranges of bytes, only the whole file",
+          remedy: "download it first")
+      }
+      prefix = start
+    }
+    guard RasterFormat(prefix) != nil else {
+      throw CutError(
+        .badSource, path: RemoteFile.label(path), "is no raster of a known format",
+        remedy: "give the address of a GeoTIFF, PNG or JPEG file")
+    }
+    let scratch = try ScratchFile(directory: options.scratchDirectory)
+    let size = try RemoteFile.download(path, into: scratch, bytesMax: spoolBytesMax, cache: cache)
+    return SourceFile(scratch, size: size, path: RemoteFile.label(path))
+  }
+
+  /// Copies everything that can be read from a descriptor to a scratch file.
+  static func spooled(
+    _ descriptor: Int32, path: String, directory: String, bytesMax: Int = spoolBytesMax
+  ) throws -> SourceFile {
+    guard isatty(descriptor) == 0 else {
+      throw CutError(
+        .unreadableSource, path: path, "is a terminal", remedy: "send a raster into it: tilecut cut - ... < map.tif")
+    }
+    let scratch = try ScratchFile(directory: directory)
+    let chunk = UnsafeMutableRawPointer.allocate(byteCount: 1 << 20, alignment: 16)
+    defer { chunk.deallocate() }
+    var size = 0
+    while true {
+      let count = read(descriptor, chunk, 1 << 20)
+      if count < 0, errno == EINTR { continue }
+      guard count >= 0 else {
+        throw CutError(
+          .unreadableSource, path: path, "cannot be read: \(String(cString: strerror(errno)))",
+          remedy: "check what is sent into it")
+      }
+      if count == 0 { break }
+      guard size + count <= bytesMax else {
+        throw CutError(
+          .unreadableSource, path: path, "has more than \(bytesMax >> 30) GB",
+          remedy: "store it in a file, and name that")
+      }
+      try scratch.write(chunk, count: count, at: size)
+      size += count
+    }
+    return SourceFile(scratch, size: size, path: path)
+  }
+}

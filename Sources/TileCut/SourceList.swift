@@ -1,0 +1,124 @@
+import RegionCatalog
+import Support
+import TileIndex
+
+/// Options that name sources: lists of them, and settings of single ones.
+public enum SourceList {
+  /// Larger lists are refused, so that a wrong file is not read as a list.
+  private static let bytesMax = 16 << 20
+
+  /// The sources in a text file: one path or URL a line, relative to the file. Empty lines and lines that begin with #
+  /// do not count.
+  ///
+  /// - Throws: ``CutError`` naming the file.
+  public static func paths(inFile path: String) throws -> [String] {
+    let file = try SourceFile(path: path)
+    guard file.size <= bytesMax, let text = String(validating: file.prefix(file.size), as: UTF8.self),
+      !text.utf8.contains(0)
+    else {
+      throw CutError(.badSource, path: path, "is no list of sources", remedy: "write one path a line, in UTF-8")
+    }
+    let folder = path.lastIndex(of: "/").map { String(path[...$0]) } ?? ""
+    let paths = text.split(whereSeparator: \.isNewline).map { $0.trimmingWhitespace }
+      .filter { !$0.isEmpty && !$0.hasPrefix("#") }
+    guard !paths.isEmpty else {
+      throw CutError(.badSource, path: path, "names no source", remedy: "write one path a line")
+    }
+    return paths.map { $0.hasPrefix("/") || $0.contains("://") ? $0 : folder + $0 }
+  }
+}
+
+extension CutOptions {
+  /// Takes a cutline: `SOURCE=FILE`, a file for the only source, or a file whose features name their sources by a
+  /// property `location`, as the index of gdaltindex does.
+  ///
+  /// - Throws: ``CutError`` naming the option or the file.
+  public mutating func addCutlines(_ text: String) throws {
+    if let (index, file) = named(text) {
+      let outline = try RegionBoundary(clipFile: file)
+      setting(index) { $0.cutline = outline }
+      return
+    }
+    let outlines = try CutlineIndex.outlines(inFile: text)
+    if let outlines {
+      for (location, outline) in outlines {
+        guard let index = index(of: location) else {
+          throw CutError(
+            .invalidOption, path: text, "has an outline of \(location), which is none of the sources",
+            remedy: "let each \"location\" be the path or the file name of a source")
+        }
+        setting(index) { $0.cutline = outline }
+      }
+    } else if sources.count == 1 {
+      let outline = try RegionBoundary(clipFile: text)
+      setting(0) { $0.cutline = outline }
+    } else {
+      throw CutError(
+        .invalidOption, path: text, "does not say of which source it is the cutline",
+        remedy: "write --cutline SOURCE=\(text), or give each feature a property \"location\"")
+    }
+  }
+
+  /// Takes a crop: `SOURCE=LEFT,TOP,RIGHT,BOTTOM`, or four numbers for every source.
+  ///
+  /// - Throws: ``CutError`` naming the option.
+  public mutating func addCrop(_ text: String) throws {
+    let (index, value) = named(text).map { (Optional($0.0), $0.1) } ?? (nil, text)
+    let numbers = value.split(separator: ",", omittingEmptySubsequences: false).map {
+      Double($0.trimmingWhitespace) ?? -1
+    }
+    guard let crop = SourceSettings.Crop(numbers) else {
+      throw CutError(
+        .invalidOption, "--crop \(text) is no crop of a source",
+        remedy: "write [SOURCE=]LEFT,TOP,RIGHT,BOTTOM in pixels, with a source that is being cut")
+    }
+    for index in index.map({ [$0] }) ?? Array(sources.indices) { setting(index) { $0.crop = crop } }
+  }
+
+  private mutating func setting(_ index: Int, _ change: (inout SourceSettings) -> Void) {
+    var settings = sourceSettings[index] ?? SourceSettings()
+    change(&settings)
+    sourceSettings[index] = settings
+  }
+
+  /// The source that the text before an equals sign names, and the text after it; paths may have equals signs, too.
+  private func named(_ text: String) -> (Int, String)? {
+    for equals in text.indices where text[equals] == "=" {
+      if let index = index(of: String(text[..<equals])) { return (index, String(text[text.index(after: equals)...])) }
+    }
+    return nil
+  }
+
+  /// A source by its path, or by its file name if only one has it.
+  private func index(of name: String) -> Int? {
+    if let index = sources.firstIndex(of: name) { return index }
+    let matches = sources.indices.filter { sources[$0].split(separator: "/").last.map(String.init) == name }
+    return matches.count == 1 ? matches[0] : nil
+  }
+}
+
+/// A GeoJSON file with the outlines of many sources.
+private enum CutlineIndex {
+  /// - Returns: the outlines by their features' `location`; nil if no feature has one.
+  static func outlines(inFile path: String) throws -> [(location: String, outline: RegionBoundary)]? {
+    guard let document = try? JSONFile.read(path), let features = document["features"]?.array else { return nil }
+    let named = features.compactMap { feature in
+      feature["properties"]?["location"]?.string.map { ($0, feature) }
+    }
+    guard !named.isEmpty else { return nil }
+    guard named.count == features.count else {
+      throw CutError(
+        .badSource, path: path, "has features with and without a \"location\"",
+        remedy: "name the source of each, or give one file for each source")
+    }
+    return try named.map { location, feature in
+      do {
+        return (location, try RegionBoundary(geoJSON: feature))
+      } catch {
+        throw CutError(
+          .badSource, path: path, "the outline of \(location): \(error)",
+          remedy: "give a Polygon or MultiPolygon in degrees")
+      }
+    }
+  }
+}
