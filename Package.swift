@@ -78,8 +78,8 @@ let package = Package(
     // SHA-256; Apple's platforms have CryptoKit.
     .systemLibrary(name: "CNettle", pkgConfig: "nettle", providers: [.apt(["nettle-dev"])]),
 
-    // C only where Swift cannot go: setjmp (libpng, libjpeg), variadic functions (libtiff, libgeotiff, libcurl), and what the
-    // C library hides behind _GNU_SOURCE (CSystemShim).
+    // C only where Swift cannot go: setjmp (libpng, libjpeg), variadic functions (libtiff, libgeotiff, libcurl), and
+    // what the C library hides behind _GNU_SOURCE (CSystemShim).
     .target(name: "CPNGShim", dependencies: ["CPNG"]),
     .target(name: "CJPEGShim", dependencies: ["CJPEG"]),
     // A C target does not link what a module map names; libgeotiff has no pkg-config file to say it either.

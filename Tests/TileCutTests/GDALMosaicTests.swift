@@ -52,7 +52,9 @@ struct GDALMosaicTests {
 
   /// Four quarters of a raster in four CRSs: as gdalwarp draws them, and without a gap on the seams.
   @Test(arguments: [true, false]) func fourQuartersInFourSystems(_ hasAlpha: Bool) throws {
-    let path = TestData.url("maps/rasters/rmnp-rgb.tif").path
+    // Without its nodata value: white pixels would be holes, with soft edges in quarters with alpha.
+    let path = folder.file("whole.tif")
+    try gdal("gdal_translate", "-a_nodata", "none", TestData.url("maps/rasters/rmnp-rgb.tif").path, path)
     let whole = try RasterFile.open(path: path, options: RasterOpenOptions())
     let (x, y) = (whole.width / 2 + 7, whole.height / 2 - 5)
     let windows = [
@@ -64,7 +66,7 @@ struct GDALMosaicTests {
       let (part, quarter) = (folder.file("part.tif"), folder.file("\(quarters.count).tif"))
       try gdal(
         "gdal_translate", "-srcwin", "\(window.0)", "\(window.1)", "\(window.2)", "\(window.3)", path, part)
-      let transparency = hasAlpha ? ["-dstalpha"] : ["-srcnodata", "none", "-dstnodata", "0"]
+      let transparency = hasAlpha ? ["-dstalpha"] : ["-dstnodata", "0"]
       let result = try run("gdalwarp", ["-q", "-r", "cubic", "-t_srs", crs] + transparency + [part, quarter])
       try #require(result?.status == 0, "\(result?.output ?? "")")
       quarters.append(quarter)
@@ -82,17 +84,19 @@ struct GDALMosaicTests {
     let (complete, wholeBox) = try picture(output)
     #expect(wholeBox == box)
     // Away from the outer edge every pixel is there.
-    var holes = 0
+    var (holes, soft) = (0, 0)
     for row in 4..<(ours.height - 4) {
       for column in 4..<(ours.width - 4) {
         let isInside = [(-4, -4), (4, -4), (-4, 4), (4, 4)].allSatisfy {
           complete[column + $0.0, row + $0.1].w == 255
         }
-        if isInside, ours[column, row].w < 255 { holes += 1 }
+        let alpha = ours[column, row].w
+        if isInside, alpha < 128 { holes += 1 }
+        if isInside, alpha < 255 { soft += 1 }
       }
     }
     // Black pixels of the raster are nodata in the quarters without alpha.
-    #expect(holes <= (hasAlpha ? 0 : 60), "\(holes) pixels are not opaque")
+    #expect(holes <= (hasAlpha ? 0 : 60) && soft <= ours.width * ours.height / 1000, "\(holes) holes, \(soft) soft")
   }
 
   /// A real outline with 300 corners: the half covered pixels are the edge that gdalwarp draws.
