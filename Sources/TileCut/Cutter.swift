@@ -237,11 +237,13 @@ public struct Cutter: Sendable {
     func edge(_ outline: Double, _ visible: Double) -> Double {
       abs(outline - visible) < matrix.cellSize ? outline : visible
     }
-    // Across the antimeridian the visible pixels reach both edges of the world, which says nothing of west and east.
-    let crosses = plan.extent.east > plan.matrixSet.boundingBox.east
-    return BoundingBox(
-      west: crosses ? plan.extent.west : edge(plan.extent.west, low.x), south: edge(plan.extent.south, low.y),
-      east: crosses ? plan.extent.east : edge(plan.extent.east, high.x), north: edge(plan.extent.north, high.y))
+    let (world, outline) = (plan.matrixSet.boundingBox, plan.outline)
+    let (south, north) = (edge(outline.south, low.y), edge(outline.north, high.y))
+    // Visible pixels at both edges of the world say nothing of the west and the east of a map across the antimeridian.
+    if plan.extent.east > world.east, low.x < world.west + matrix.cellSize, high.x > world.east - matrix.cellSize {
+      return BoundingBox(west: plan.extent.west, south: south, east: plan.extent.east, north: north)
+    }
+    return BoundingBox(west: edge(outline.west, low.x), south: south, east: edge(outline.east, high.x), north: north)
   }
 }
 

@@ -24,6 +24,20 @@ import Testing
     #expect(accepted == Array(0..<500))
   }
 
+  /// A thread that the system has no memory for never starts, and nobody says so.
+  @Test func callingThreadWorksToo() throws {
+    let caller = Thread.current
+    var own = 0
+    let work = OrderedWork<Int, Int>(AnyIterator((0..<20).makeIterator()), aheadMax: 4) { _ in }
+    try work.run(threads: 1) {
+      { job in
+        if Thread.current === caller { own += 1 }
+        return job
+      }
+    }
+    #expect(own == 20)
+  }
+
   @Test func jobsInProgressAreBounded() throws {
     let inProgress = Mutex((now: 0, most: 0))
     let work = OrderedWork<Int, Int>(AnyIterator((0..<200).makeIterator()), aheadMax: 5) { _ in

@@ -72,6 +72,30 @@ struct RasterPlacementTests {
     #expect(onLine?.code == .noGeoreference && onLine?.message.contains("on a line") == true)
   }
 
+  @Test("A part and an overview lie where their pixels lie in the raster", arguments: [false, true])
+  func parts(hasControlPoints: Bool) throws {
+    var tags = [34735: Self.keys()]
+    if hasControlPoints {
+      var points: [Double] = []
+      for i in 0..<9 {
+        let (x, y) = (Double(i % 3) * 10, Double(i / 3) * 5)
+        points += [x, y, 0, 440_000 + 60 * x + 0.1 * x * y, 3_750_000 - 50 * y + 0.02 * x * x, 0]
+      }
+      tags[33922] = .double(points)
+    } else {
+      tags[34264] = .double([60, 5, 0, 440_000, 7, -50, 0, 3_750_000, 0, 0, 0, 0, 0, 0, 0, 1])
+    }
+    let whole = try open(tags).georeference
+    let part = whole.part(origin: SIMD2(4, 2), step: SIMD2(2, 3)).part(origin: SIMD2(1, 1))
+    for pixel: SIMD2<Double> in [SIMD2(0, 0), SIMD2(5, 1)] {
+      let (place, expected) = (part.place(ofPixel: pixel), whole.place(ofPixel: SIMD2(6, 5) + pixel * SIMD2(2, 3)))
+      #expect(abs(place.x - expected.x) < 1e-6 && abs(place.y - expected.y) < 1e-6)
+      let back = part.controlPoints?.pixel(at: place) ?? part.affine.inverse!(place)
+      // The polynomials are inverses of each other only nearly.
+      #expect(abs(back.x - pixel.x) < 0.05 && abs(back.y - pixel.y) < 0.05, "\(back)")
+    }
+  }
+
   @Test("Control points that the polynomial misses by more than a pixel give a warning")
   func inexactControlPoints() throws {
     var points: [Double] = []

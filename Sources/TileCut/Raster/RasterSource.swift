@@ -82,9 +82,9 @@ package struct PixelRect: Hashable, Sendable {
 /// Where a raster lies: a CRS, and the transformation from pixel coordinates to CRS coordinates.
 package struct Georeference: Sendable {
   /// The transformation, or one that resembles it where ``controlPoints`` give it.
-  package var affine: Affine
+  package private(set) var affine: Affine
   /// The transformation of a raster that ground control points place.
-  package var controlPoints: ControlPointTransform?
+  package private(set) var controlPoints: ControlPointTransform?
   package var crs: CoordinateReferenceSystem
 
   package init(affine: Affine, controlPoints: ControlPointTransform? = nil, crs: CoordinateReferenceSystem) {
@@ -96,6 +96,20 @@ package struct Georeference: Sendable {
   /// CRS coordinates of a point in pixels.
   package func place(ofPixel pixel: SIMD2<Double>) -> SIMD2<Double> {
     controlPoints?.place(ofPixel: pixel) ?? affine(pixel)
+  }
+
+  /// The georeference of a part of the raster, or of an overview.
+  ///
+  /// - Parameters:
+  ///   - origin: where the top left corner lies, in the raster's pixels.
+  ///   - step: the size of a pixel, in the raster's pixels.
+  package func part(origin: SIMD2<Double>, step: SIMD2<Double> = SIMD2(1, 1)) -> Georeference {
+    let corner = affine(origin)
+    return Georeference(
+      affine: Affine(
+        a: affine.a * step.x, b: affine.b * step.y, c: corner.x, d: affine.d * step.x, e: affine.e * step.y,
+        f: corner.y),
+      controlPoints: controlPoints?.part(origin: origin, step: step), crs: crs)
   }
 
   /// The bounding box of a raster of the given size in CRS units, that of its edges if it is rotated or bent.

@@ -20,6 +20,9 @@ package struct ControlPointTransform: Hashable, Sendable {
   /// The points' bounding box in the CRS with the raster's, and a margin. Beyond it the polynomials mean nothing, and
   /// one of a higher order may come back to the raster.
   private let domain: BoundingBox
+  /// The top left corner and the size of a pixel in pixels of the points, other than 0 and 1 for a part of the raster.
+  private var origin = SIMD2<Double>.zero
+  private var step = SIMD2(1.0, 1.0)
   /// How far the polynomial misses the points, in pixels: the root mean square and the largest distance.
   let error: (rms: Double, largest: Double)
 
@@ -50,11 +53,19 @@ package struct ControlPointTransform: Hashable, Sendable {
   }
 
   /// CRS coordinates of a point in pixels.
-  func place(ofPixel pixel: SIMD2<Double>) -> SIMD2<Double> { toPlace(pixel) }
+  func place(ofPixel pixel: SIMD2<Double>) -> SIMD2<Double> { toPlace(origin + pixel * step) }
 
   /// Pixel coordinates of a point in the CRS; NaN far outside of the raster.
   func pixel(at place: SIMD2<Double>) -> SIMD2<Double> {
-    domain.contains(place) ? toPixel(place) : SIMD2(repeating: .nan)
+    domain.contains(place) ? (toPixel(place) - origin) / step : SIMD2(repeating: .nan)
+  }
+
+  /// The transformation of a part of the raster; ``Georeference/part(origin:step:)``.
+  func part(origin: SIMD2<Double>, step: SIMD2<Double>) -> ControlPointTransform {
+    var part = self
+    part.origin = self.origin + origin * self.step
+    part.step = self.step * step
+    return part
   }
 
   /// The affine transformation that equals the polynomial in the raster's middle.
@@ -67,7 +78,9 @@ package struct ControlPointTransform: Hashable, Sendable {
     return Affine(a: across.x, b: down.x, c: corner.x, d: across.y, e: down.y, f: corner.y)
   }
 
-  package static func == (a: Self, b: Self) -> Bool { a.toPlace == b.toPlace && a.toPixel == b.toPixel }
+  package static func == (a: Self, b: Self) -> Bool {
+    a.toPlace == b.toPlace && a.toPixel == b.toPixel && a.origin == b.origin && a.step == b.step
+  }
   package func hash(into hasher: inout Hasher) { hasher.combine(toPlace) }
 }
 
