@@ -9,7 +9,12 @@ if ! command -v valgrind >/dev/null; then
   echo "bench-check skipped: needs valgrind (apt-get install valgrind)"
   exit 0
 fi
-count() { valgrind --tool=callgrind --callgrind-out-file=/dev/null "$bench" kernel "$1" 2>&1 | awk '/Collected/ { print $NF }'; }
+# Valgrind 3.19 cannot read the debug information of Swift's static libraries.
+stripped=$(mktemp)
+trap 'rm -f "$stripped"' EXIT
+strip -o "$stripped" "$bench"
+chmod +x "$stripped"
+count() { valgrind --tool=callgrind --callgrind-out-file=/dev/null "$stripped" kernel "$1" 2>&1 | awk '/Collected/ { print $NF }'; }
 base=$(count none)
 failed=0
 lines=""
