@@ -5,7 +5,8 @@
 # make test-full  runs the tests whose names match FILTER with all their rounds, seeds and cases: hours without FILTER
 # make bless   accepts the current help texts and conversations with curl as golden files
 # make web-libraries  installs Leaflet and MapLibre GL for tileserve's viewer pages
-# make bench   measures against vips (needs BENCH_RASTERS)
+# make bench   measures cutting beside vips, gdal2tiles, GDAL and rio (needs BENCH_RASTERS)
+# make bench-check  counts the instructions of the hot kernels (callgrind) and compares them with Benchmarks/instructions.txt
 # make bench-serve  measures tileserve against nginx, mod_tile and MapProxy (about ten minutes; BENCH_RASTERS is used when set)
 # make bench-cache  measures what a hit of the tile cache costs, and replays a day in virtual time, hour by hour
 # make bench-ledger  measures the purchase ledger beside OpenSSL (LEDGER_BENCH_COUNT transactions, a million unless given)
@@ -16,7 +17,7 @@
 # make fuzz    runs libFuzzer on the readers of evidence and rasters, FUZZ_SECONDS each (120); what it found is kept in .build/fuzz-corpus
 SHELL := /bin/bash
 .SHELLFLAGS := -eu -o pipefail -c
-.PHONY: all demo test test-long test-clients test-full tests-built bless build lint format packages web-libraries bench bench-serve bench-cache bench-ledger bench-store tsan docs fuzz soak soak-short clean
+.PHONY: all demo test test-long test-clients test-full tests-built bless build lint format packages web-libraries bench bench-check bench-serve bench-cache bench-ledger bench-store tsan docs fuzz soak soak-short clean
 
 all: build
 
@@ -79,6 +80,10 @@ format:
 bench: build
 	@scripts/build.sh TileBench
 	@scripts/bench.sh
+
+bench-check:
+	@swift build $(RELEASE) --product TileBench 2>&1 | scripts/quiet-build.sh
+	@scripts/bench-check.sh
 
 bench-serve: build
 	@scripts/install-packages.sh --bench

@@ -33,8 +33,9 @@ import TileIndex
     for zoom in 0...3 {
       let one = try pixelsRead(.levels(zoom...zoom), crs: crs, affine)
       #expect(one.tiles > 0)
-      // Kernels are wider at a coarse zoom, so that windows overlap more and contain more of what is missing.
-      #expect(one.pixels <= 4 * all.pixels, "zoom \(zoom): \(one.pixels), all: \(all.pixels)")
+      // Kernels are wider at a coarse zoom, so that windows overlap more and contain more of what is missing around
+      // three blocks that lie alone. All pixels are 85 times as many.
+      #expect(one.pixels <= 6 * all.pixels, "zoom \(zoom): \(one.pixels), all: \(all.pixels)")
     }
   }
 

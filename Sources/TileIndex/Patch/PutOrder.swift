@@ -4,7 +4,7 @@ import Support
 /// The order in which ``BundleWriter`` inserted a bundle's tiles. A patch that records it gives the same file byte for
 /// byte.
 ///
-/// Rows of `map` are in insertion order, and images in the order of the first tile that has them.
+/// Rows of `map` are in insertion order; the writer orders images by it and by their sizes (``PagePacking``).
 struct PutOrder {
   private let bundle: MBTilesReader
   private let position: SQLiteStatement

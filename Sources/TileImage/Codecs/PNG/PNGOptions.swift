@@ -13,11 +13,11 @@ public struct PNGOptions: Hashable, Sendable {
 
 /// How much time PNG tiles are given. Every effort is lossless.
 public enum PNGEffort: String, Hashable, Sendable, Codable, CaseIterable {
-  /// A third of the time of ``balanced``, for 4% more bytes of imagery and 15% more of cartography.
+  /// Half to two thirds of the time of ``balanced``, for 4-11% more bytes.
   case fast
   /// As small as is cheap.
   case balanced
-  /// Three to six times the time of ``balanced``, for 5% fewer bytes of imagery.
+  /// Two to five times the time of ``balanced``, for 3-6% fewer bytes.
   case small
 }
 
