@@ -97,10 +97,14 @@ struct RasterFuzz {
   /// Divides the input: how many keys, the keys, then numbers and text.
   private static func geoTIFF(_ bytes: [UInt8]) -> [UInt8] {
     let keyCount = min(Int(bytes.first ?? 0), max(0, bytes.count - 1) / 2)
-    let keys = (0..<keyCount).map { Int(bytes[1 + 2 * $0]) | Int(bytes[2 + 2 * $0]) << 8 }
+    var keys: [Int] = []
+    for i in 0..<keyCount { keys.append(Int(bytes[1 + 2 * i]) + 256 * Int(bytes[2 + 2 * i])) }
     let rest = Array(bytes.dropFirst(1 + 2 * keyCount))
-    let numbers = (0..<min(rest.count / 8, 30)).map { i in
-      Double(bitPattern: rest[8 * i..<8 * i + 8].reversed().reduce(0) { $0 << 8 | UInt64($1) })
+    var numbers: [Double] = []
+    for i in 0..<min(rest.count / 8, 30) {
+      var bits: UInt64 = 0
+      for byte in rest[8 * i..<8 * i + 8].reversed() { bits = bits << 8 | UInt64(byte) }
+      numbers.append(Double(bitPattern: bits))
     }
     let text = Array(rest.dropFirst(8 * numbers.count)).filter { $0 != 0 }
     return RasterSeeds.geoTIFF(

@@ -109,6 +109,21 @@ struct OtherFormatTests {
     }
   }
 
+  @Test("Boxes that end the process in OpenJPEG are refused before")
+  func damagedBoxes() throws {
+    func box(_ type: String, _ content: [UInt8], open: Bool = false) -> [UInt8] {
+      [0, 0, 0, open ? 0 : UInt8(8 + content.count)] + Array(type.utf8) + content
+    }
+    let start =
+      box("jP  ", [0x0d, 0x0a, 0x87, 0x0a]) + box("ftyp", Array("jp2 ".utf8) + [0, 0, 0, 0] + Array("jp2 ".utf8))
+    let path = folder.file("map.jp2")
+    for rest in [box("xxxx", [1, 2, 3], open: true), [0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 4, 0x44], box("uuid", [9])] {
+      try Data(start + rest).write(to: URL(fileURLWithPath: path))
+      let error = #expect(throws: CutError.self) { try open(path) }
+      #expect(error?.code == .badSource)
+    }
+  }
+
   // MARK: - WebP
 
   @Test("A WebP is read with its alpha, and placed by a world file", arguments: [true, false])
@@ -229,6 +244,7 @@ struct OtherFormatTests {
       "<VRTRasterBand band=\"1\"><ComplexSource><SourceFilename>a</SourceFilename><ScaleRatio>2</ScaleRatio></ComplexSource></VRTRasterBand>",
       "<VRTRasterBand band=\"1\"><ComplexSource><SourceFilename>a</SourceFilename><LUT>0:1</LUT></ComplexSource></VRTRasterBand>",
       "<VRTRasterBand band=\"1\"><SimpleSource/></VRTRasterBand>", "", "<VRTRasterBand>",
+      "<Other><NoDataValue>0</NoDataValue><ColorInterp>Red</ColorInterp><SimpleSource></SimpleSource></Other>",
       "<VRTRasterBand band=\"1\"><SimpleSource><SourceFilename relativeToVRT=\"1\">mosaic.vrt</SourceFilename></SimpleSource></VRTRasterBand>",
     ])
   func refused(bands: String) throws {

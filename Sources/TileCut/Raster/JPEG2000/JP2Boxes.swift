@@ -39,12 +39,31 @@ enum JP2Boxes {
     return channels
   }
 
+  /// Checks the boxes before the codestream, because OpenJPEG ends the process on some that lie outside of the file.
+  ///
+  /// - Throws: ``CutError`` `.badSource` for a file with damaged boxes or without a codestream.
+  static func check(_ file: SourceFile) throws {
+    var hasHeader = false
+    for box in boxes(file) {
+      if box.type == "jp2h" { hasHeader = true }
+      if box.type == "jp2c", hasHeader { return }
+      if box.isOpen { break }
+    }
+    throw JP2Codec.failure(file.path, "its boxes are damaged, or it has no codestream")
+  }
+
+  private struct Box {
+    let type: String
+    let content: Range<Int>
+    let isOpen: Bool
+  }
+
   private static let countMax = 10_000
 
-  /// The outermost boxes of a part of the file; those before a damaged one.
-  private static func boxes(_ file: SourceFile, in part: Range<Int>? = nil) -> [(type: String, content: Range<Int>)] {
+  /// The outermost boxes of a part of the file; those before a damaged one. An open one ends with the file.
+  private static func boxes(_ file: SourceFile, in part: Range<Int>? = nil) -> [Box] {
     let part = part ?? 0..<file.size
-    var found: [(type: String, content: Range<Int>)] = []
+    var found: [Box] = []
     var offset = part.lowerBound
     while offset < part.upperBound, found.count < countMax {
       let head = file.bytes(at: offset, count: 16)
@@ -55,10 +74,11 @@ enum JP2Boxes {
       if length == 1, head.count == 16 { (length, headBytes) = (number(8..<16), 16) }
       // Zero: up to the end of the file.
       let rest = UInt64(part.upperBound - offset)
-      if length == 0 { length = rest }
+      let isOpen = length == 0
+      if isOpen { length = rest }
       guard length >= UInt64(headBytes), length <= rest else { break }
       let type = String(decoding: head[4..<8], as: UTF8.self)
-      found.append((type, offset + headBytes..<offset + Int(length)))
+      found.append(Box(type: type, content: offset + headBytes..<offset + Int(length), isOpen: isOpen))
       offset += Int(length)
     }
     return found

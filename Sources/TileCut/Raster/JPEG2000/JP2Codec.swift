@@ -33,6 +33,7 @@ final class JP2Codec {
     path = file.path
     input = Input(file)
     let isBox = file.prefix(4).starts(with: [0, 0, 0, 12])
+    if isBox { try JP2Boxes.check(file) }
     guard let codec = opj_create_decompress(isBox ? OPJ_CODEC_JP2 : OPJ_CODEC_J2K) else {
       throw Self.failure(path, "there is no memory to decode it")
     }

@@ -141,6 +141,8 @@ struct VRTDocument {
     /// A mask band repeats the masks of the sources, which are read with them.
     private var isInMask: Bool { open.contains("MaskBand") || open.contains("Overview") || open.contains("Metadata") }
 
+    private var isInBand: Bool { open.count > 1 && open[1] == "VRTRasterBand" }
+
     private mutating func begin(_ name: String, _ attributes: [String: String]) throws {
       guard !isInMask else { return }
       switch (name, open.count) {
@@ -153,7 +155,7 @@ struct VRTDocument {
         if let kind = attributes["subClass"], kind != "VRTSourcedRasterBand" { throw refused("subClass \(kind)") }
         guard bands.count < 65535 else { throw damaged("has too many bands") }
         bands.append(Band())
-      case ("SimpleSource", 3), ("ComplexSource", 3): source = Source()
+      case ("SimpleSource", 3) where isInBand, ("ComplexSource", 3) where isInBand: source = Source()
       case ("SourceFilename", 4): isRelative = attributes["relativeToVRT"] == "1"
       case ("SrcRect", 4):
         let part = try rect(attributes)
@@ -174,9 +176,9 @@ struct VRTDocument {
         let numbers = word.split(separator: ",").compactMap { Double($0.filter { !$0.isWhitespace }) }
         guard numbers.count == 6, numbers.allSatisfy(\.isFinite) else { throw damaged("has a damaged GeoTransform") }
         transform = numbers
-      case ("NoDataValue", 3): bands[bands.count - 1].nodata = NodataValue.parse(word)
-      case ("ColorInterp", 3): bands[bands.count - 1].interpretation = word.lowercased()
-      case ("SimpleSource", 3), ("ComplexSource", 3): try finishSource()
+      case ("NoDataValue", 3) where isInBand: bands[bands.count - 1].nodata = NodataValue.parse(word)
+      case ("ColorInterp", 3) where isInBand: bands[bands.count - 1].interpretation = word.lowercased()
+      case ("SimpleSource", 3) where isInBand, ("ComplexSource", 3) where isInBand: try finishSource()
       case ("SourceFilename", 4):
         let file = resolved(word)
         source?.file = file
