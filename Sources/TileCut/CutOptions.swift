@@ -119,3 +119,13 @@ public struct CutResources: Hashable, Sendable {
     min(max(memoryBytes - workers * Self.workerBytes, memoryBytes / 8), memoryBytes / 2)
   }
 }
+
+extension CutOptions {
+  /// The definition of a CRS that an option gives: the content of the .prj or .wkt file that it names, else its text.
+  ///
+  /// - Throws: ``CutError`` `.unreadableSource` if the file cannot be read.
+  public static func crsDefinition(ofOption text: String) throws -> String {
+    let name = text.lowercased()
+    return name.hasSuffix(".prj") || name.hasSuffix(".wkt") ? try SideFiles.definition(inFile: text) : text
+  }
+}

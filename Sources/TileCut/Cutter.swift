@@ -70,7 +70,8 @@ public struct Cutter: Sendable {
     let footprints = try sources.map {
       try SourceFootprint(source: $0, target: target, matrixSet: options.matrixSet)
     }
-    let overviews = try SourceOverviews(sources, footprints: footprints, options: options)
+    let overviews = try SourceOverviews(
+      sources, footprints: footprints, cell: Self.deepestCell(options), resampling: options.resampling)
     drawn = overviews.sources
     plan = try CutPlan(
       footprints: footprints, detail: overviews.resolution, matrixSet: options.matrixSet, zoom: options.zoom,
@@ -154,6 +155,14 @@ public struct Cutter: Sendable {
       writer.discard()
       throw error
     }
+  }
+
+  /// The edge of a pixel of the deepest zoom that the options name.
+  private static func deepestCell(_ options: CutOptions) -> Double? {
+    guard case .levels(let levels) = options.zoom, options.matrixSet.zooms.contains(levels.upperBound) else {
+      return nil
+    }
+    return options.matrixSet[levels.upperBound].cellSize
   }
 
   private static func open(

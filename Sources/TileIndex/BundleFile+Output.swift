@@ -1,13 +1,5 @@
 import Support
 
-/// How the rows in the file names of a tile folder count.
-public enum TileScheme: String, Sendable, CaseIterable, Codable {
-  /// From the north.
-  case xyz
-  /// From the south.
-  case tms
-}
-
 /// Writing bundles: the name of the output chooses the container.
 extension BundleFile {
   /// The container that an output's name asks for: a folder for a name that ends with a slash, else by the extension.

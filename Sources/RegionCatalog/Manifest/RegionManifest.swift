@@ -156,3 +156,31 @@ public struct ManifestError: Error, CustomStringConvertible, Sendable {
   /// One line for each error.
   public var description: String { faults.map(\.description).joined(separator: "\n") }
 }
+
+/// What is said of one source of a map alone.
+public struct SourceSettings: Hashable, Sendable {
+  /// Pixels to leave out at the sides of a raster.
+  public struct Crop: Hashable, Sendable, Codable {
+    public let left: Int
+    public let top: Int
+    public let right: Int
+    public let bottom: Int
+
+    /// - Returns: nil unless there are four numbers, none below 0: left, top, right, bottom.
+    public init?(_ numbers: [Double]) {
+      let pixels = numbers.compactMap(Int.init(exactly:))
+      guard pixels.count == 4, numbers.count == 4, pixels.allSatisfy({ 0...Int(Int32.max) ~= $0 }) else { return nil }
+      (left, top, right, bottom) = (pixels[0], pixels[1], pixels[2], pixels[3])
+    }
+  }
+
+  public var crop: Crop?
+  /// The outline within which the source is drawn.
+  public var cutline: RegionBoundary?
+  /// Overrides the source's own coordinate reference system, and that of all sources.
+  public var crs: String?
+  /// Overrides the source's own nodata value, and that of all sources.
+  public var nodata: [Double]?
+
+  public init() {}
+}

@@ -95,10 +95,13 @@ final class CutlineRaster: RasterSource {
     let georeference = base.georeference
     let transform = try CoordinateTransform(
       from: .wgs84LongLat, to: georeference.crs, areaOfInterest: base.areaOfInterest)
-    guard let toPixel = georeference.affine.inverse else {
+    guard let inverse = georeference.affine.inverse else {
       throw CutError(
         .noGeoreference, path: base.path, "its georeference maps all pixels to a line",
         remedy: "correct the pixel size, or place the image with --bounds W,S,E,N and --crs")
+    }
+    func toPixel(_ place: SIMD2<Double>) -> SIMD2<Double> {
+      georeference.controlPoints?.pixel(at: place) ?? inverse(place)
     }
     let (width, height) = (Double(base.width), Double(base.height))
     // A full turn around the Earth in pixels.

@@ -77,6 +77,7 @@ public struct CutPlan: Sendable {
     } else {
       outline = hull
     }
+    extent = Self.extent(outlines, within: outline, matrixSet: matrixSet)
     let estimate = outline.width / matrix.tileSpanX * outline.height / matrix.tileSpanY
     guard estimate < Double(Self.tileCountLimit) else {
       throw CutError(

@@ -232,3 +232,13 @@ enum MapStep {
     return more > 2 * less ? less : (less + more) / 2
   }
 }
+
+/// Positions beyond a raster's edge, moved to it.
+enum EdgeReach {
+  /// The position, moved onto the nearest pixel if it lies at most `reach` beyond the edge.
+  @inline(__always)
+  static func pull(_ position: Double, by reach: Double, limit: Double) -> Double {
+    if position < 0, position >= -reach { return 0 }
+    return position >= limit && position <= limit + reach ? limit.nextDown : position
+  }
+}

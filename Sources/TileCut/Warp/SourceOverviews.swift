@@ -9,20 +9,23 @@ struct SourceOverviews {
   /// The edge of the finest pixel that is drawn, in target CRS units; nil if no overview is used.
   let resolution: Double?
 
-  /// - Parameter footprints: one for each source, in the same order.
-  init(_ sources: [any RasterSource], footprints: [SourceFootprint], options: CutOptions) throws {
-    guard case .levels(let levels) = options.zoom, options.matrixSet.zooms.contains(levels.upperBound) else {
+  /// - Parameters:
+  ///   - footprints: one for each source, in the same order.
+  ///   - cell: the edge of a pixel of the deepest zoom, in target CRS units; nil if the sources decide on that zoom.
+  init(
+    _ sources: [any RasterSource], footprints: [SourceFootprint], cell: Double?, resampling: Resampling
+  ) throws {
+    guard let cell else {
       (self.sources, resolution) = (sources, nil)
       return
     }
-    let cell = options.matrixSet[levels.upperBound].cellSize
     var finest = Double.infinity
     var isUsed = false
     self.sources = try zip(sources, footprints).map { source, footprint in
       // A little more, since resolutions are measured.
       let factorMax = cell / footprint.resolution / 2 * 1.001
       // Picked pixels must be the source's own.
-      guard factorMax >= 2, options.resampling != .nearest, let overview = try source.overview(factorMax: factorMax)
+      guard factorMax >= 2, resampling != .nearest, let overview = try source.overview(factorMax: factorMax)
       else {
         finest = min(finest, footprint.resolution)
         return source

@@ -113,16 +113,6 @@ package final class Warper {
   }
 }
 
-/// Positions beyond a raster's edge, moved to it.
-enum EdgeReach {
-  /// The position, moved onto the nearest pixel if it lies at most `reach` beyond the edge.
-  @inline(__always)
-  static func pull(_ position: Double, by reach: Double, limit: Double) -> Double {
-    if position < 0, position >= -reach { return 0 }
-    return position >= limit && position <= limit + reach ? limit.nextDown : position
-  }
-}
-
 /// The tile that is being drawn. All coordinates are target pixels of the working zoom.
 struct Canvas {
   /// The whole tile. It determines the mapping and the kernels, whatever part of it is drawn.

@@ -121,3 +121,11 @@ struct TileFileName {
     return name.reduce(0) { $0 * 10 + Int($1 & 0x0f) }
   }
 }
+
+/// How the rows in the file names of a tile folder count.
+public enum TileScheme: String, Sendable, CaseIterable, Codable {
+  /// From the north.
+  case xyz
+  /// From the south.
+  case tms
+}

@@ -30,10 +30,7 @@ final class CroppedRaster: RasterSource {
       georeference = FlatImage(width: width, height: height).georeference
       return
     }
-    var affine = base.georeference.affine
-    let corner = affine(SIMD2(Double(crop.left), Double(crop.top)))
-    (affine.c, affine.f) = (corner.x, corner.y)
-    georeference = Georeference(affine: affine, crs: base.georeference.crs)
+    georeference = base.georeference.part(origin: SIMD2(Double(crop.left), Double(crop.top)))
   }
 
   private func inBase(_ rect: PixelRect) -> PixelRect {

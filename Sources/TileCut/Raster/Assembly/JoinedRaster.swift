@@ -67,10 +67,7 @@ final class JoinedRaster: RasterSource {
     path = members[0].source.path
     width = members.map { $0.rect.x + $0.rect.width }.max()! - left
     height = members.map { $0.rect.y + $0.rect.height }.max()! - top
-    var affine = members[0].source.georeference.affine
-    let corner = affine(SIMD2(Double(left), Double(top)))
-    (affine.c, affine.f) = (corner.x, corner.y)
-    georeference = Georeference(affine: affine, crs: members[0].source.georeference.crs)
+    georeference = members[0].source.georeference.part(origin: SIMD2(Double(left), Double(top)))
 
     let rects = members.map {
       PixelRect(x: $0.rect.x - left, y: $0.rect.y - top, width: $0.rect.width, height: $0.rect.height)
@@ -188,8 +185,9 @@ private struct SourceGroup {
   /// The source's place in the group's pixels; nil if its grid is another one.
   private func rect(_ source: any RasterSource) -> PixelRect? {
     let first = members[0].source
-    // Sources with a cutline are drawn each on its own; soft and binary alpha are resampled differently.
+    // Sources with a cutline or control points are drawn each on its own; soft and binary alpha are resampled differently.
     guard source.cutline == nil, first.cutline == nil,
+      source.georeference.controlPoints == nil, first.georeference.controlPoints == nil,
       source.georeference.crs.definition == first.georeference.crs.definition,
       (source.alphaKind == .soft) == (first.alphaKind == .soft),
       let toFirst = first.georeference.affine.inverse

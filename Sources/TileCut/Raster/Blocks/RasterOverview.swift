@@ -13,12 +13,8 @@ final class RasterOverview: RasterSource {
   /// - Parameter reader: reads the overview's pixels, of which there are `width` x `height`.
   init(of source: any RasterSource, reader: any WindowReader, width: Int, height: Int, alphaKind: AlphaKind) {
     (path, self.reader, self.width, self.height, self.alphaKind) = (source.path, reader, width, height, alphaKind)
-    let (across, down) = (Double(source.width) / Double(width), Double(source.height) / Double(height))
-    var georeference = source.georeference
-    let fine = georeference.affine
-    georeference.affine = Affine(
-      a: fine.a * across, b: fine.b * down, c: fine.c, d: fine.d * across, e: fine.e * down, f: fine.f)
-    self.georeference = georeference
+    let step = SIMD2(Double(source.width) / Double(width), Double(source.height) / Double(height))
+    georeference = source.georeference.part(origin: .zero, step: step)
   }
 
   func read(_ window: PixelRect, into target: UnsafeMutableRawPointer, rowBytes: Int) throws -> Bool {

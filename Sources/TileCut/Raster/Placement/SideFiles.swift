@@ -57,7 +57,7 @@ struct SideFiles {
   }
 
   /// The definition in a file that is named where a definition may stand, such as `utm.prj`.
-  fileprivate static func definition(inFile path: String) throws -> String {
+  static func definition(inFile path: String) throws -> String {
     guard let text = SourceFile.text(at: path, bytesMax: projectionBytesMax) else {
       throw CutError(
         .unreadableSource, path: path, "cannot be read as the definition of a coordinate reference system",
@@ -78,15 +78,5 @@ struct SideFiles {
       return try CoordinateReferenceSystem(definition: text, path: name)
     }
     return nil
-  }
-}
-
-extension CutOptions {
-  /// The definition of a CRS that an option gives: the content of the .prj or .wkt file that it names, else its text.
-  ///
-  /// - Throws: ``CutError`` `.unreadableSource` if the file cannot be read.
-  public static func crsDefinition(ofOption text: String) throws -> String {
-    let name = text.lowercased()
-    return name.hasSuffix(".prj") || name.hasSuffix(".wkt") ? try SideFiles.definition(inFile: text) : text
   }
 }
