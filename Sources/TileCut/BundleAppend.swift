@@ -6,12 +6,11 @@ import TileIndex
 ///
 /// 1. Cut the rasters on the bundle's grid and zooms, without loss and with transparency, into a hidden bundle beside
 ///    the output (``Cutter``).
-/// 2. Copy the tiles of the bundle that the rasters do not touch. Draw the new tiles over the others, from the finest
-///    zoom to the coarsest, so that parents show them too, and encode those again.
+/// 2. Copy the tiles of the bundle that the rasters do not touch. At the finest zoom draw the new tiles over the others;
+///    from there up reduce the changed tiles into their parents, and encode them again.
 /// 3. Publish the result atomically.
 ///
-/// Tiles that the rasters do not touch keep their bytes. The order of the tiles is that of ``BundleReader``, so that
-/// equal inputs give equal bundles.
+/// Tiles that the rasters do not touch keep their bytes. Equal inputs give equal bundles.
 public struct BundleAppend: Sendable {
   private let path: String
   private let options: CutOptions
@@ -84,17 +83,25 @@ public struct BundleAppend: Sendable {
     let sink = try BundleFile.create(
       output, matrixSet: old.matrixSet, format: encoding.format, replacing: replacing, scheme: options.scheme)
     defer { sink.discard() }
-    let encoder = TileEncoder(encoding)
     try old.forEachTile { tile, bytes in
       if cancellation.isCancelled { throw CutError(.cancelled, "cancelled") }
-      guard let top = try new.tile(tile) else { return try sink.put(tile, bytes) }
-      try sink.put(tile, drawn(top, over: bytes, tile, encoder))
+      if try new.withTile(tile, { _ in true }) == nil { try sink.put(tile, bytes) }
     }
-    try new.forEachTile { tile, bytes in
+    let encoder = TileEncoder(encoding)
+    func add(_ tile: TileID) throws -> PixelBuffer? {
       if cancellation.isCancelled { throw CutError(.cancelled, "cancelled") }
-      guard try old.withTile(tile, { _ in true }) == nil else { return }
-      try sink.put(tile, encoding.isPNG ? Array(bytes) : encoder.encode(decoded(bytes, tile)))
+      guard let top = try new.tile(tile) else { return nil }
+      let pixels = try tile.zoom == plan.zooms.upperBound ? drawn(top, over: old, tile) : stored(old, tile)
+      if tile.zoom < plan.zooms.upperBound, let children = plan.matrixSet.children(of: tile) {
+        for child in children {
+          if let part = try add(child) { plan.reduction.reduce(part, at: child, into: pixels, of: tile) }
+        }
+      }
+      try sink.put(tile, encoder.encode(pixels))
+      return pixels
     }
+    // Every tile of the cut has one of its coarsest zoom above it.
+    if let top = try new.range(zoom: plan.zooms.lowerBound) { for tile in top { _ = try add(tile) } }
     let places = try old.places() + new.places()
     if !places.isEmpty { try sink.write(places: places) }
     let summary = try sink.finish(metadata(old, new))
@@ -104,19 +111,28 @@ public struct BundleAppend: Sendable {
       warnings: cut.warnings)
   }
 
-  private func drawn(
-    _ top: [UInt8], over bytes: UnsafeRawBufferPointer, _ tile: TileID, _ encoder: TileEncoder
-  ) throws -> [UInt8] {
+  /// A new tile over the bundle's.
+  private func drawn(_ top: [UInt8], over old: any BundleReader, _ tile: TileID) throws -> PixelBuffer {
     let upper = try top.withUnsafeBytes { try decoded($0, tile) }
-    if upper.opacity == .opaque { return try encoder.encode(upper) }
-    let lower = try decoded(bytes, tile)
-    guard lower.width == upper.width, lower.height == upper.height else {
+    if upper.opacity == .opaque { return upper }
+    let lower = try stored(old, tile)
+    Overlay.draw(upper, over: lower)
+    return lower
+  }
+
+  /// The pixels of the bundle's tile; transparent where it has none.
+  private func stored(_ old: any BundleReader, _ tile: TileID) throws -> PixelBuffer {
+    let matrix = plan.matrixSet[tile.zoom]
+    guard let pixels = try old.withTile(tile, { try decoded($0, tile) }) else {
+      return PixelBuffer(width: matrix.tileWidth, height: matrix.tileHeight)
+    }
+    guard pixels.width == matrix.tileWidth, pixels.height == matrix.tileHeight else {
       throw BundleError(
-        .mismatch, path: path, "tile \(tile) is \(lower.width) x \(lower.height) pixels, new ones \(upper.width)",
+        .mismatch, path: path,
+        "tile \(tile) is \(pixels.width) x \(pixels.height) pixels, new ones \(matrix.tileWidth) x \(matrix.tileHeight)",
         remedy: "cut the rasters into a bundle of their own")
     }
-    Overlay.draw(upper, over: lower)
-    return try encoder.encode(lower)
+    return pixels
   }
 
   private func decoded(_ bytes: UnsafeRawBufferPointer, _ tile: TileID) throws -> PixelBuffer {
@@ -150,6 +166,18 @@ extension TileEncoding {
     case .pbf: return nil
     }
   }
+}
 
-  fileprivate var isPNG: Bool { format == .png }
+extension Reduction {
+  /// Puts a child into its part of a parent.
+  fileprivate func reduce(_ child: PixelBuffer, at childID: TileID, into parent: PixelBuffer, of id: TileID) {
+    let ratio = matrixSet.ratio(below: id.zoom)
+    let x = (childID.column - id.column * ratio) * parent.width / ratio
+    let y = (childID.row - id.row * ratio) * parent.height / ratio
+    if picks {
+      Reduce.pick(child, ratio: ratio, into: parent, x: x, y: y, phase: phase(parentZoom: id.zoom))
+    } else {
+      Reduce.average(child, ratio: ratio, into: parent, x: x, y: y)
+    }
+  }
 }

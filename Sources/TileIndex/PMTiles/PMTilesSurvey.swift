@@ -34,14 +34,15 @@ struct PMTilesSurvey {
     var all: [PMTilesDirectory.Entry] = []
     var end: UInt64 = 0
     var lastID: UInt64 = 0
-    var lastLeaf: UInt64 = 0
+    // Of each level of directories.
+    var lastLeaf = [UInt64](repeating: 0, count: PMTilesArchive.depthMax + 1)
     let dataBytes = UInt64(reader.archive.header.tileData.count)
     try reader.forEachEntry { entry, depth in
       self.depth = max(self.depth, depth)
       guard !entry.isLeaf else {
         leafDirectories += 1
-        if entry.offset < lastLeaf { leavesOutOfOrder += 1 }
-        lastLeaf = entry.offset
+        if entry.offset < lastLeaf[depth] { leavesOutOfOrder += 1 }
+        lastLeaf[depth] = entry.offset
         return
       }
       counts.entries += 1

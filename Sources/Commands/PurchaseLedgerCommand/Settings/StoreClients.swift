@@ -1,3 +1,4 @@
+import CommandConfiguration
 import CommandSupport
 import PurchaseLedger
 
