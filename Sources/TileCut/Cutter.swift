@@ -179,7 +179,7 @@ public struct Cutter: Sendable {
     open.cache = BlockCache(bytesMax: resources.cacheBytes - (remote?.bytesMax ?? 0))
     open.remoteCache = remote
     SourceFile.allow(count: options.sources.count)
-    let files = try options.sources.map { try SourceFile.source(named: $0, open) }
+    let files = try options.sources.map { try open.file(named: $0) }
     var automaticScale: SampleScale?
     switch options.scale {
     case .values(let low, let high): open.scale = try SampleScale(low: low, high: high)

@@ -1,3 +1,5 @@
+import Synchronization
+
 /// Why a cut could not be planned or finished. The message names the file and the remedy.
 public struct CutError: Error, CustomStringConvertible, Sendable {
   /// The kind of failure, for programs; new kinds may be added.
@@ -42,4 +44,16 @@ public struct CutError: Error, CustomStringConvertible, Sendable {
     if let remedy { text += "; \(remedy)" }
     return text
   }
+}
+
+/// A source's distinct warnings, limited in number, collected from all threads.
+final class WarningList: Sendable {
+  private let texts = Mutex<[String]>([])
+  private static let countMax = 8
+
+  func add(_ text: String) {
+    texts.withLock { if $0.count < Self.countMax && !$0.contains(text) { $0.append(text) } }
+  }
+
+  var all: [String] { texts.withLock { $0 } }
 }

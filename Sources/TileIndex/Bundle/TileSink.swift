@@ -107,3 +107,17 @@ extension TileSink {
     }
   }
 }
+
+/// The contents of a finished bundle.
+public struct BundleSummary: Hashable, Sendable, Codable {
+  /// Tiles, as readers count them.
+  public let tiles: Int
+  /// Stored blobs; equal tiles share one.
+  public let distinctTiles: Int
+  /// Size of the file in bytes.
+  public let bytes: Int
+  /// The coarsest zoom with tiles.
+  public let minZoom: Int
+  /// The finest zoom with tiles.
+  public let maxZoom: Int
+}

@@ -63,3 +63,28 @@ extension CutError {
     )
   }
 }
+
+/// A linear mapping of sample values to 0...255, rounded and clamped.
+package struct SampleScale: Hashable, Sendable {
+  /// The value that becomes 0.
+  package let low: Double
+  /// The value that becomes 255; inverts if below `low`.
+  package let high: Double
+
+  /// - Throws: ``CutError`` `.invalidOption` if the two are equal or not finite.
+  package init(low: Double, high: Double) throws {
+    guard low.isFinite, high.isFinite, low != high else {
+      throw CutError(
+        .invalidOption, "the scale \(low),\(high) is no range", remedy: "give two different numbers: --scale MIN,MAX")
+    }
+    self.init(unchecked: low, high)
+  }
+
+  init(unchecked low: Double, _ high: Double) {
+    (self.low, self.high) = (low, high)
+  }
+
+  /// The grey level of a value, neither rounded nor clamped. Multiplies before dividing, so that halves stay exact.
+  @inline(__always)
+  func level(_ value: Double) -> Double { (value - low) * 255 / (high - low) }
+}

@@ -56,18 +56,6 @@ final class TIFFFile: Sendable {
   }
 }
 
-/// A source's distinct warnings, limited in number, collected from all threads.
-final class WarningList: Sendable {
-  private let texts = Mutex<[String]>([])
-  private static let countMax = 8
-
-  func add(_ text: String) {
-    texts.withLock { if $0.count < Self.countMax && !$0.contains(text) { $0.append(text) } }
-  }
-
-  var all: [String] { texts.withLock { $0 } }
-}
-
 /// One libtiff handle at one directory of a file, with memory to decode into.
 ///
 /// Unchecked `Sendable`: ``TIFFFile`` lends it to one thread at a time.

@@ -17,12 +17,14 @@ extension SourceFile {
   /// Standard input is copied to a scratch file, because rasters are read from all places. So is what a server has that
   /// is no TIFF.
   /// - Throws: ``CutError`` naming the source or the scratch directory.
-  static func source(named path: String, _ options: RasterOpenOptions) throws -> SourceFile {
+  static func source(
+    named path: String, scratchDirectory: String, cache: @autoclosure () -> RemoteCache
+  ) throws -> SourceFile {
     if path == standardInput {
-      return try spooled(STDIN_FILENO, path: "standard input", directory: options.scratchDirectory)
+      return try spooled(STDIN_FILENO, path: "standard input", directory: scratchDirectory)
     }
     guard RemoteFile.isURL(path) else { return try SourceFile(path: path) }
-    let cache = options.remoteCache ?? RemoteCache(bytesMax: RemoteCache.bytesMax(memory: options.cacheBytesMax))
+    let cache = cache()
     let prefix: [UInt8]
     switch try RemoteFile.open(path, cache: cache) {
     case .file(let file, let start):
@@ -36,12 +38,17 @@ extension SourceFile {
       }
       prefix = start
     }
-    guard RasterFormat(prefix) != nil else {
+    guard let format = RasterFormat(prefix) else {
       throw CutError(
         .badSource, path: RemoteFile.label(path), "is no raster of a known format",
-        remedy: "give the address of a GeoTIFF, PNG or JPEG file")
+        remedy: "give the address of a GeoTIFF, PNG, JPEG, WebP or JPEG 2000 file")
     }
-    let scratch = try ScratchFile(directory: options.scratchDirectory)
+    guard format != .vrt else {
+      throw CutError(
+        .badSource, path: RemoteFile.label(path), "is a VRT, whose sources lie elsewhere",
+        remedy: "download it, or name its sources")
+    }
+    let scratch = try ScratchFile(directory: scratchDirectory)
     let size = try RemoteFile.download(path, into: scratch, bytesMax: spoolBytesMax, cache: cache)
     return SourceFile(scratch, size: size, path: RemoteFile.label(path))
   }

@@ -58,27 +58,43 @@ extension RasterOpenOptions {
   }
 }
 
-/// A linear mapping of sample values to 0...255, rounded and clamped.
-package struct SampleScale: Hashable, Sendable {
-  /// The value that becomes 0.
-  package let low: Double
-  /// The value that becomes 255; inverts if below `low`.
-  package let high: Double
+/// The user's choice of bands for one raster, as indices from 0.
+enum BandSelection {
+  /// The bands to show, one or three; nil if the user chose none.
+  ///
+  /// - Throws: ``CutError`` `.invalidOption` if the raster has no such band.
+  static func colours(_ options: RasterOpenOptions, bandCount: Int, path: String) throws -> [Int]? {
+    try options.bands?.map { try index($0, option: "--bands", bandCount: bandCount, path: path) }
+  }
 
-  /// - Throws: ``CutError`` `.invalidOption` if the two are equal or not finite.
-  package init(low: Double, high: Double) throws {
-    guard low.isFinite, high.isFinite, low != high else {
-      throw CutError(
-        .invalidOption, "the scale \(low),\(high) is no range", remedy: "give two different numbers: --scale MIN,MAX")
+  /// The alpha band that the user chose; nil if there is none.
+  ///
+  /// - Throws: ``CutError`` `.invalidOption` if the raster has no such band.
+  static func alpha(_ options: RasterOpenOptions, bandCount: Int, path: String) throws -> Int?? {
+    switch options.alpha {
+    case nil: return nil
+    case .absent: return .some(nil)
+    case .number(let number): return try index(number, option: "--alpha", bandCount: bandCount, path: path)
     }
-    self.init(unchecked: low, high)
   }
 
-  init(unchecked low: Double, _ high: Double) {
-    (self.low, self.high) = (low, high)
+  private static func index(_ number: Int, option: String, bandCount: Int, path: String) throws -> Int {
+    guard (1...bandCount).contains(number) else {
+      throw CutError(
+        .invalidOption, path: path, "has no band \(number)",
+        remedy: bandCount == 1 ? "it has one band: \(option) 1" : "\(option) takes its bands from 1 to \(bandCount)")
+    }
+    return number - 1
   }
+}
 
-  /// The grey level of a value, neither rounded nor clamped. Multiplies before dividing, so that halves stay exact.
-  @inline(__always)
-  func level(_ value: Double) -> Double { (value - low) * 255 / (high - low) }
+extension RasterOpenOptions {
+  /// Opens a source by its name: a path, `-` for standard input, or a URL.
+  ///
+  /// - Throws: ``CutError`` naming the source or the scratch directory.
+  func file(named path: String) throws -> SourceFile {
+    try SourceFile.source(
+      named: path, scratchDirectory: scratchDirectory,
+      cache: remoteCache ?? RemoteCache(bytesMax: RemoteCache.bytesMax(memory: cacheBytesMax)))
+  }
 }

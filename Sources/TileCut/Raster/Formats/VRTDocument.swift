@@ -49,12 +49,6 @@ struct VRTDocument {
   /// Larger rasters than libtiff allows.
   private static let edgeMax = Int(Int32.max)
 
-  /// Whether the first bytes of a file are those of a VRT.
-  static func isVRT(_ bytes: [UInt8]) -> Bool {
-    let text = String(decoding: bytes, as: UTF8.self)
-    return text.contains("<VRTDataset")
-  }
-
   /// - Throws: ``CutError`` `.badSource` for documents that are damaged or compute values.
   init(_ file: SourceFile) throws {
     path = file.path
