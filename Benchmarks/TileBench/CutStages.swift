@@ -3,7 +3,8 @@ import TileCut
 import TileImage
 import TileIndex
 
-/// Where the time of a cut goes: each stage alone, on one thread, on all tiles of a raster, in seconds of processor time.
+/// Where the time of a cut goes: each stage alone, on one thread, on all tiles of a raster, in seconds of processor
+/// time.
 ///
 /// 1. Decode the source once. 2. Draw every tile of the finest zoom, which decodes too. 3. Decode the tiles of the cut
 /// (not counted), reduce each by 2 x 2, encode each once, put each into a bundle.

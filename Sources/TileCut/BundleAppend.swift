@@ -6,8 +6,8 @@ import TileIndex
 ///
 /// 1. Cut the rasters on the bundle's grid and zooms, without loss and with transparency, into a hidden bundle beside
 ///    the output (``Cutter``).
-/// 2. Copy the tiles of the bundle that the rasters do not touch. At the finest zoom draw the new tiles over the others;
-///    from there up reduce the changed tiles into their parents, and encode them again.
+/// 2. Copy the tiles of the bundle that the rasters do not touch. At the finest zoom draw the new tiles over the
+///    others; from there up reduce the changed tiles into their parents, and encode them again.
 /// 3. Publish the result atomically.
 ///
 /// Tiles that the rasters do not touch keep their bytes. Equal inputs give equal bundles.
@@ -57,7 +57,7 @@ public struct BundleAppend: Sendable {
     } else {
       options.zoom = .levels(first...last)
     }
-    options.encoding = .png(PNGOptions(compressionLevel: 1))
+    options.encoding = .png(PNGOptions(effort: .fast))
     self.path = path
     self.options = options
     self.encoding = encoding
@@ -91,17 +91,17 @@ public struct BundleAppend: Sendable {
     func add(_ tile: TileID) throws -> PixelBuffer? {
       if cancellation.isCancelled { throw CutError(.cancelled, "cancelled") }
       guard let top = try new.tile(tile) else { return nil }
-      let pixels = try tile.zoom == plan.zooms.upperBound ? drawn(top, over: old, tile) : stored(old, tile)
-      if tile.zoom < plan.zooms.upperBound, let children = plan.matrixSet.children(of: tile) {
+      let pixels = try tile.zoom == cutter.plan.zooms.upperBound ? drawn(top, over: old, tile) : stored(old, tile)
+      if tile.zoom < cutter.plan.zooms.upperBound, let children = cutter.plan.matrixSet.children(of: tile) {
         for child in children {
-          if let part = try add(child) { plan.reduction.reduce(part, at: child, into: pixels, of: tile) }
+          if let part = try add(child) { cutter.plan.reduction.reduce(part, at: child, into: pixels, of: tile) }
         }
       }
       try sink.put(tile, encoder.encode(pixels))
       return pixels
     }
     // Every tile of the cut has one of its coarsest zoom above it.
-    if let top = try new.range(zoom: plan.zooms.lowerBound) { for tile in top { _ = try add(tile) } }
+    if let top = try new.range(zoom: cutter.plan.zooms.lowerBound) { for tile in top { _ = try add(tile) } }
     let places = try old.places() + new.places()
     if !places.isEmpty { try sink.write(places: places) }
     let summary = try sink.finish(metadata(old, new))
@@ -122,7 +122,7 @@ public struct BundleAppend: Sendable {
 
   /// The pixels of the bundle's tile; transparent where it has none.
   private func stored(_ old: any BundleReader, _ tile: TileID) throws -> PixelBuffer {
-    let matrix = plan.matrixSet[tile.zoom]
+    let matrix = cutter.plan.matrixSet[tile.zoom]
     guard let pixels = try old.withTile(tile, { try decoded($0, tile) }) else {
       return PixelBuffer(width: matrix.tileWidth, height: matrix.tileHeight)
     }
@@ -164,20 +164,6 @@ extension TileEncoding {
     case .jpg: self = .jpeg(JPEGOptions())
     case .webp: self = .webp(WebPOptions())
     case .pbf: return nil
-    }
-  }
-}
-
-extension Reduction {
-  /// Puts a child into its part of a parent.
-  fileprivate func reduce(_ child: PixelBuffer, at childID: TileID, into parent: PixelBuffer, of id: TileID) {
-    let ratio = matrixSet.ratio(below: id.zoom)
-    let x = (childID.column - id.column * ratio) * parent.width / ratio
-    let y = (childID.row - id.row * ratio) * parent.height / ratio
-    if picks {
-      Reduce.pick(child, ratio: ratio, into: parent, x: x, y: y, phase: phase(parentZoom: id.zoom))
-    } else {
-      Reduce.average(child, ratio: ratio, into: parent, x: x, y: y)
     }
   }
 }

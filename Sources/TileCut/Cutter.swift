@@ -101,7 +101,8 @@ public struct Cutter: Sendable {
   /// Steps 4 to 9: cuts into a new bundle, which appears at `path` only when it is complete.
   ///
   /// - Parameters:
-  ///   - path: the bundle to write: a folder if it ends with a slash, a PMTiles archive if with `.pmtiles`, else MBTiles.
+  ///   - path: the bundle to write: a folder if it ends with a slash, a PMTiles archive if with `.pmtiles`, else
+  ///     MBTiles.
   ///   - replacing: whether an existing file may be replaced.
   ///   - cancellation: stops the cut; no file is left behind then.
   ///   - onProgress: called after each subtree, by one thread at a time.

@@ -35,7 +35,10 @@ struct BuildCommand: ParsableCommand {
   var maxBytes: BytesArgument?
   @Option(
     help: ArgumentHelp(
-      "A folder with bundles of earlier editions (id-EDITION.mbtiles): make patches from them; may be the catalogue itself.",
+      """
+      A folder with bundles of earlier editions (id-EDITION.mbtiles): make patches from them; may be the catalogue \
+      itself.
+      """,
       valueName: "folder"))
   var patchesFrom: String?
   @Option(help: ArgumentHelp("Memory budget for all regions together.", valueName: "bytes"))

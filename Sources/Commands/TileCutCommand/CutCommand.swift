@@ -53,7 +53,10 @@ struct CutCommand: ParsableCommand {
   @Option(
     parsing: .unconditionalSingleValue,
     help: ArgumentHelp(
-      "GeoJSON with the outline within which a source is drawn, or with the outlines of several by their \"location\"; repeatable.",
+      """
+      GeoJSON with the outline within which a source is drawn, or with the outlines of several by their "location"; \
+      repeatable.
+      """,
       valueName: "[source=]file"))
   var cutline: [String] = []
   @Option(
@@ -266,7 +269,8 @@ struct CutCommand: ParsableCommand {
       summary.zoomMin == summary.zoomMax ? "zoom \(summary.zoomMin)" : "zoom \(summary.zoomMin)-\(summary.zoomMax)"
     let distinct = summary.distinctTileCount == summary.tileCount ? "" : " (\(summary.distinctTileCount) distinct)"
     return
-      "\(summary.path): \(counted(summary.tileCount, "tile"))\(distinct), \(zooms), \(formatted(bytes: summary.fileBytes)), "
+      "\(summary.path): \(counted(summary.tileCount, "tile"))\(distinct), \(zooms), "
+      + "\(formatted(bytes: summary.fileBytes)), "
       + "\(formatted(seconds: summary.seconds))"
   }
 }

@@ -61,7 +61,8 @@ struct PacksCommand: ParsableCommand {
   private static func lines(_ found: [CoveringFile]) -> [String] {
     guard !found.isEmpty else { return ["nothing in the catalogue covers it"] }
     let lines = found.map { file in
-      "\(file.region)  \(file.file)  \(formatted(bytes: file.bytes))  zoom \(file.zooms.lowerBound)-\(file.zooms.upperBound)"
+      "\(file.region)  \(file.file)  \(formatted(bytes: file.bytes))  "
+        + "zoom \(file.zooms.lowerBound)-\(file.zooms.upperBound)"
         + "\(file.kind == .overview ? "  overview" : file.kind == .whole ? "  whole region" : "")"
     }
     let bytes = found.reduce(0) { $0 + $1.bytes }

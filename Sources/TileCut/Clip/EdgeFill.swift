@@ -73,8 +73,8 @@ final class ExtendedRaster: RasterSource {
 /// A raster that is drawn within an outline.
 ///
 /// Pixels whose centres lie outside do not enter the map; those beside the outline get the colour of their neighbours,
-/// so that nothing of a collar shows. A ``Mosaic`` then keeps the target pixels whose centres lie inside, so that sheets
-/// with a common outline meet without a gap.
+/// so that nothing of a collar shows. A ``Mosaic`` then keeps the target pixels whose centres lie inside, so that
+/// sheets with a common outline meet without a gap.
 final class CutlineRaster: RasterSource {
   let cutline: RegionBoundary?
   private let base: any RasterSource

@@ -21,22 +21,11 @@ struct ParentTile {
   mutating func add(_ child: PixelBuffer?, at childID: TileID, reduction: Reduction, pool: BufferPool) {
     missing -= 1
     guard let child else { return }
-    let ratio = reduction.matrixSet.ratio(below: id.zoom)
-    let matrix = reduction.matrixSet[id.zoom]
     let target = pixels ?? pool.take()
     pixels = target
-    let x = (childID.column - id.column * ratio) * matrix.tileWidth / ratio
-    let y = (childID.row - id.row * ratio) * matrix.tileHeight / ratio
-    switch reduction.kind {
-    case .pick:
-      Reduce.pick(child, ratio: ratio, into: target, x: x, y: y, phase: reduction.phase(parentZoom: id.zoom))
-      if let stray = child.firstVisiblePixel() {
-        strays.append((x + stray.x / ratio, y + stray.y / ratio, stray.rgba))
-      }
-    case .mode:
-      Reduce.mode(child, ratio: ratio, into: target, x: x, y: y, phase: reduction.phase(parentZoom: id.zoom))
-    case .average:
-      Reduce.average(child, ratio: ratio, into: target, x: x, y: y)
+    let part = reduction.reduce(child, at: childID, into: target, of: id)
+    if reduction.kind == .pick, let stray = child.firstVisiblePixel() {
+      strays.append((part.x + stray.x / part.ratio, part.y + stray.y / part.ratio, stray.rgba))
     }
   }
 
@@ -65,6 +54,24 @@ struct Reduction: Sendable {
   let matrixSet: TileMatrixSet
   let kind: Kind
   let workingZoom: Int
+
+  /// Reduces a child into its part of a parent.
+  ///
+  /// - Returns: the part's top left corner in the parent, and how many of the child's pixels make one of the parent's.
+  @discardableResult
+  func reduce(
+    _ child: PixelBuffer, at childID: TileID, into parent: PixelBuffer, of id: TileID
+  ) -> (x: Int, y: Int, ratio: Int) {
+    let ratio = matrixSet.ratio(below: id.zoom)
+    let x = (childID.column - id.column * ratio) * parent.width / ratio
+    let y = (childID.row - id.row * ratio) * parent.height / ratio
+    switch kind {
+    case .pick: Reduce.pick(child, ratio: ratio, into: parent, x: x, y: y, phase: phase(parentZoom: id.zoom))
+    case .mode: Reduce.mode(child, ratio: ratio, into: parent, x: x, y: y, phase: phase(parentZoom: id.zoom))
+    case .average: Reduce.average(child, ratio: ratio, into: parent, x: x, y: y)
+    }
+    return (x, y, ratio)
+  }
 
   /// Which pixel of a block is picked. The four pixels of a 2 x 2 block are equally near to the parent pixel's centre.
   /// Alternating between the lower right and the upper left keeps the picked pixel within half a source pixel of a

@@ -1,10 +1,10 @@
 extension Reduce {
-  /// Takes the most frequent pixel of each block of `ratio` x `ratio` child pixels: for pyramids of categories, in which
-  /// no colour may appear that the source does not have.
+  /// Takes the most frequent pixel of each block of `ratio` x `ratio` child pixels: for pyramids of categories, in
+  /// which no colour may appear that the source does not have.
   ///
   /// Transparent pixels count like a colour, but lose against an equally frequent one. Of equally frequent colours the
-  /// one of the pixel that ``pick(_:ratio:into:x:y:phase:)`` would take wins, else the first. If the child ends inside a
-  /// block, the pixels that exist count.
+  /// one of the pixel that ``pick(_:ratio:into:x:y:phase:)`` would take wins, else the first. If the child ends inside
+  /// a block, the pixels that exist count.
   ///
   /// - Precondition: the reduced child, its size divided by the ratio and rounded up, lies inside the parent.
   package static func mode(_ child: PixelBuffer, ratio: Int, into parent: PixelBuffer, x: Int, y: Int, phase: Int) {

@@ -2,8 +2,8 @@
 /// (SQLite's "Database File Format", sections 1.5 and 1.6).
 ///
 /// Rows are appended: SQLite fills one leaf page after the other, and a cell that does not fit starts a new page. A
-/// blob longer than a page leaves only its remainder on the leaf. Cells of a quarter to a whole page would leave a fifth
-/// of each leaf empty if they came in any order.
+/// blob longer than a page leaves only its remainder on the leaf. Cells of a quarter to a whole page would leave a
+/// fifth of each leaf empty if they came in any order.
 struct PagePacking {
   let pageBytes: Int
   /// What is left on the leaf page that the next cell goes to; 0 before the first.

@@ -1,8 +1,8 @@
 import Support
 import Synchronization
 
-/// Writes a folder of tile files, `zoom/column/row.extension`, with `metadata.json`, a TileJSON document and a page that
-/// shows the map.
+/// Writes a folder of tile files, `zoom/column/row.extension`, with `metadata.json`, a TileJSON document and a page
+/// that shows the map.
 ///
 /// Everything goes into a hidden folder beside the target, which ``finish(_:)`` publishes (``OutputFolder``).
 /// Thread-safe; calls are serialised.

@@ -185,7 +185,8 @@ private struct SourceGroup {
   /// The source's place in the group's pixels; nil if its grid is another one.
   private func rect(_ source: any RasterSource) -> PixelRect? {
     let first = members[0].source
-    // Sources with a cutline or control points are drawn each on its own; soft and binary alpha are resampled differently.
+    // Sources with a cutline or control points are drawn each on its own; soft and binary alpha are resampled
+    // differently.
     guard source.cutline == nil, first.cutline == nil,
       source.georeference.controlPoints == nil, first.georeference.controlPoints == nil,
       source.georeference.crs.definition == first.georeference.crs.definition,

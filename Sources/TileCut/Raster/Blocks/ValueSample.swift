@@ -59,7 +59,8 @@ extension CutError {
     return CutError(
       .badSource, path: path, "has \(kind) samples, which must be scaled to 0...255",
       remedy:
-        "give --scale auto, or say which values become black and white: \(example ?? "--scale MIN,MAX") (\"scale\" in a manifest)"
+        "give --scale auto, or say which values become black and white: \(example ?? "--scale MIN,MAX")"
+        + " (\"scale\" in a manifest)"
     )
   }
 }

@@ -200,7 +200,8 @@ final class JPEGRowSource: RowSource {
       guard error.code == .tooLarge else { throw CutError(error, path: path) }
       throw CutError(
         .badSource, path: path,
-        "is a \(reader.isProgressive ? "progressive" : "multi-scan") JPEG that takes \(reader.workingBytes >> 20) MB to decode",
+        "is a \(reader.isProgressive ? "progressive" : "multi-scan") JPEG"
+          + " that takes \(reader.workingBytes >> 20) MB to decode",
         remedy: "allow more memory with --memory, or convert it to a baseline JPEG or a GeoTIFF")
     }
   }

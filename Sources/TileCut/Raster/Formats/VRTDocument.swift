@@ -73,7 +73,8 @@ struct VRTDocument {
 
   /// The files that a VRT refers to, directly or through other VRTs; none if it is no VRT or damaged.
   static func files(of path: String, depth: Int = 0) -> [String] {
-    guard depth < 4, let file = try? SourceFile(path: path), isVRT(file.prefix(1024)),
+    guard depth < 4, let file = try? SourceFile(path: path),
+      RasterFormat(file.prefix(RasterFormat.bytesWanted)) == .vrt,
       let document = try? VRTDocument(file)
     else { return [] }
     return document.files.flatMap { [$0] + files(of: $0, depth: depth + 1) }

@@ -94,7 +94,8 @@ final class JP2Codec {
     else {
       throw Self.failure(
         path,
-        "the pixels from \(left),\(top) to \(right),\(bottom) cannot be decoded: \(input.message.isEmpty ? "they are damaged" : input.message)"
+        "the pixels from \(left),\(top) to \(right),\(bottom) cannot be decoded: "
+          + (input.message.isEmpty ? "they are damaged" : input.message)
       )
     }
   }

@@ -42,8 +42,8 @@ struct SampleRowConverter {
   /// - Returns: nil if the options leave all samples as they are.
   /// - Parameters:
   ///   - depth: bits of the file's samples, in whose units the scale and nodata values are given.
-  /// - Throws: ``CutError`` `.invalidOption` if the number of nodata values does not fit that of colours, or a band does
-  ///   not exist.
+  /// - Throws: ``CutError`` `.invalidOption` if the number of nodata values does not fit that of colours, or a band
+  ///   does not exist.
   init?(
     options: RasterOpenOptions, scale: SampleScale?, channels: RowChannels, is16Bit: Bool, depth: Int,
     path: String

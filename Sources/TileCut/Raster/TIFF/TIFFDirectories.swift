@@ -76,7 +76,8 @@ struct TIFFDirectories: Sendable {
         if accepts(part), !isMasked || mask != nil { return (part, mask) }
       } catch {
         warnings.add(
-          "\(entry.file.path): an overview of \(entry.layout.width) x \(entry.layout.height) pixels is damaged and not used"
+          "\(entry.file.path): an overview of \(entry.layout.width) x \(entry.layout.height) pixels is damaged"
+            + " and not used"
         )
       }
     }

@@ -65,7 +65,8 @@ struct TIFFImage: Sendable {
     guard between.count * 2 > values.count, Set(between).count > 32 else { return }
     let share = between.count * 100 / max(values.count, 1)
     warn(
-      "its band \(band + 1) is said to be alpha, but \(share)% of its values are neither transparent nor opaque; if it is near infrared, give --alpha none"
+      "its band \(band + 1) is said to be alpha, but \(share)% of its values are neither transparent nor opaque;"
+        + " if it is near infrared, give --alpha none"
     )
   }
 

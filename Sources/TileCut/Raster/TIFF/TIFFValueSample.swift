@@ -1,6 +1,7 @@
 import CTIFFShim
 
-/// Reads a ``ValueSample`` of a TIFF: from all of a small image, from an overview, or from blocks spread over the image.
+/// Reads a ``ValueSample`` of a TIFF: from all of a small image, from an overview, or from blocks spread over the
+/// image.
 struct TIFFValueSample {
   let part: TIFFPart
   let mask: TIFFPart?

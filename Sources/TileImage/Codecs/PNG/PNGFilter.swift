@@ -1,6 +1,6 @@
 /// The row filters of PNG (third edition, section 9). For each row the filter is chosen whose result costs least, where
-/// the cost of a byte grows with its magnitude, fast at first and then ever more slowly, as the length of its code does.
-/// The usual sum of magnitudes makes imagery up to 0.7% larger.
+/// the cost of a byte grows with its magnitude, fast at first and then ever more slowly, as the length of its code
+/// does. The usual sum of magnitudes makes imagery up to 0.7% larger.
 enum PNGFilter {
   /// Zero bytes required before each unfiltered row, so that the left neighbour of a row's first pixel reads as 0.
   static let rowPadding = 16
@@ -202,8 +202,8 @@ enum PNGFilter {
   }
 }
 
-/// Counts the distinct pairs of neighbouring bytes in rows: a measure of how much they repeat themselves, which sums over
-/// single bytes do not see.
+/// Counts the distinct pairs of neighbouring bytes in rows: a measure of how much they repeat themselves, which sums
+/// over single bytes do not see.
 final class BytePairs {
   /// The number of the row in which a pair occurred last.
   private let marks: UnsafeMutablePointer<UInt8>

@@ -1,7 +1,7 @@
 /// A rule being checked on one bundle. Each rule has its own file; very small ones share it with a related rule.
 ///
-/// ``begin(_:)`` checks the file, the tables and the metadata, ``visit(_:_:)`` every tile in the order of its container,
-/// ``end(_:_:)`` the totals.
+/// ``begin(_:)`` checks the file, the tables and the metadata, ``visit(_:_:)`` every tile in the order of its
+/// container, ``end(_:_:)`` the totals.
 protocol BundleRule {
   static var rule: VerificationRule { get }
   mutating func begin(_ findings: inout Findings) throws
