@@ -1,4 +1,6 @@
 # make demo    builds bundles of fourteen sample regions, verifies and serves them once, and reconciles generated purchases
+# make install  installs the built commands, manual pages and completions into PREFIX (/usr/local); make uninstall removes them
+# make dist    writes a tarball and a Debian package into .build/dist
 # make test    installs what the tests need, and runs all but the slow ones; before the summary it lists what was not tried, and how to try it
 # make test-long  runs the slow tests that make test leaves out: kills, builds of sample regions, one case of each browser test, schemathesis
 # make test-clients  runs all cases of the tests with real clients: GDAL, Chromium, and QGIS, which it installs; pictures of the pages go to .build/screenshots
@@ -17,7 +19,7 @@
 # make fuzz    runs libFuzzer on the readers of evidence and rasters, FUZZ_SECONDS each (120); what it found is kept in .build/fuzz-corpus
 SHELL := /bin/bash
 .SHELLFLAGS := -eu -o pipefail -c
-.PHONY: all demo test test-long test-clients test-full tests-built bless build lint format packages web-libraries bench bench-check bench-serve bench-cache bench-ledger bench-store tsan docs fuzz soak soak-short clean
+.PHONY: all install uninstall dist demo test test-long test-clients test-full tests-built bless build lint format packages web-libraries bench bench-check bench-serve bench-cache bench-ledger bench-store tsan docs fuzz soak soak-short clean
 
 all: build
 
@@ -26,6 +28,16 @@ packages:
 
 web-libraries:
 	@scripts/install-web-libraries.sh
+
+PREFIX ?= /usr/local
+install: build
+	@scripts/install.sh "$(PREFIX)"
+
+uninstall:
+	@scripts/install.sh --remove "$(PREFIX)"
+
+dist: build
+	@scripts/dist.sh
 
 build: packages
 	@scripts/build.sh tilecut tileserve purchase-ledger mapstore
