@@ -17,6 +17,8 @@
 # make tsan    runs the tests of cache, prefetch, replay, memory pressure and upstreams under the thread sanitizer, in a build of their own
 # make docs    builds the DocC documentation of the libraries that an app embeds, into .build/docs
 # make fuzz    runs libFuzzer on the readers of evidence and rasters, FUZZ_SECONDS each (120); what it found is kept in .build/fuzz-corpus
+# Debug builds compile the loops over pixels with optimisation (Package.swift).
+export OPTIMISED_KERNELS := 1
 SHELL := /bin/bash
 .SHELLFLAGS := -eu -o pipefail -c
 .PHONY: all install uninstall dist demo test test-long test-clients test-full tests-built bless build lint format packages web-libraries bench bench-check bench-serve bench-cache bench-ledger bench-store tsan docs fuzz soak soak-short clean

@@ -179,7 +179,8 @@ public struct Cutter: Sendable {
     open.scratchDirectory = scratchDirectory
     open.cache = BlockCache(bytesMax: resources.cacheBytes - (remote?.bytesMax ?? 0))
     open.remoteCache = remote
-    SourceFile.allow(count: options.sources.count)
+    // Each source keeps its file open.
+    if options.sources.count > 64 { FileDescriptors.raiseLimit() }
     let files = try options.sources.map { try open.file(named: $0) }
     var automaticScale: SampleScale?
     switch options.scale {

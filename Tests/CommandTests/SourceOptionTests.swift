@@ -169,11 +169,4 @@ import Testing
     let empty = try #require(try run("bash", ["-c", ": | \(line) --force"]))
     #expect(empty.status == 65 && empty.output.contains("standard input: is empty"), "\(empty.output)")
   }
-
-  /// A pipe as a file is refused at once.
-  @Test func pipesAreRefused() throws {
-    let pipe = folder.file("pipe")
-    #expect(mkfifo(pipe, 0o600) == 0)
-    expectRefusal(try tilecut("cut", pipe, "-o", output, timeout: 5), status: 66, naming: pipe, "is not a file")
-  }
 }

@@ -67,9 +67,22 @@ package final class Mosaic {
         let layer = PixelBuffer(width: rect.width, height: rect.height)
         if try warp(reachingWarper(index), rect, into: layer) { seams.add(layer, of: index) }
       }
-      seams.fill(buffer)
+      try seams.fill(buffer, rect) { try outward($0, $1) }
     }
     return drawn
+  }
+
+  /// The vectors from the inside of a source, a pixel from its edges, to target points, in target pixels.
+  private func outward(_ index: Int, _ points: [SIMD2<Double>]) throws -> [SIMD2<Double>] {
+    let mapper = try warper(index).mapper
+    let size = SIMD2(Double(layers[index].source.width), Double(layers[index].source.height))
+    let inset = pointwiseMin(SIMD2(1, 1), size / 2)
+    var places = points
+    places.withUnsafeMutableBufferPointer { mapper.toSource($0) }
+    let inside = places.map { pointwiseMin(pointwiseMax($0, inset), size - inset) }
+    var nearest = inside
+    nearest.withUnsafeMutableBufferPointer { mapper.toTarget($0) }
+    return points.indices.map { places[$0] == inside[$0] ? .zero : points[$0] - nearest[$0] }
   }
 
   /// Draws one source within its cutline.

@@ -64,19 +64,6 @@ final class SourceFile: Sendable {
 
   deinit { if descriptor >= 0, scratch == nil { close(descriptor) } }
 
-  /// Raises the process's limit of open files as far as it may, since each source keeps its file open.
-  static func allow(count: Int) {
-    var limit = rlimit()
-    #if canImport(Glibc)
-      let resource = __rlimit_resource_t(RLIMIT_NOFILE.rawValue)
-    #else
-      let resource = RLIMIT_NOFILE
-    #endif
-    guard getrlimit(resource, &limit) == 0, limit.rlim_cur < rlim_t(count + 128) else { return }
-    limit.rlim_cur = min(limit.rlim_max, rlim_t(max(count + 128, 4096)))
-    _ = setrlimit(resource, &limit)
-  }
-
   /// The first bytes of the file, fewer if it is shorter.
   func prefix(_ count: Int) -> [UInt8] { bytes(at: 0, count: count) }
 

@@ -1,7 +1,3 @@
-import Logging
-import Support
-import Synchronization
-
 #if canImport(Darwin)
   import Darwin
 #elseif canImport(Musl)
@@ -10,35 +6,15 @@ import Synchronization
   import Glibc
 #endif
 
-/// Logs, at most once a minute, that the process has no file descriptors left. To clients this looks like broken
-/// bundles and a server that does not answer.
-final class DescriptorAlarm: Sendable {
-  private let logger: Logger
-  private let quietUntil = Mutex(-Double.infinity)
-
-  init(_ logger: Logger) { self.logger = logger }
-
-  /// - Parameter event: what could not be done, with the system's error message.
-  func ring(_ event: String) {
-    let now = MonotonicClock.seconds
-    let isDue = quietUntil.withLock { quietUntil in
-      defer { if now >= quietUntil { quietUntil = now + 60 } }
-      return now >= quietUntil
-    }
-    guard isDue else { return }
-    logger.error("\(event); \(FileDescriptors.limit) are allowed: allow more (ulimit -n), or fewer --connections")
-  }
-}
-
-enum FileDescriptors {
+package enum FileDescriptors {
   /// The number of files and sockets that the process may have open.
-  static var limit: Int { limits.map { Int(clamping: $0.rlim_cur) } ?? 256 }
+  package static var limit: Int { limits.map { Int(clamping: $0.rlim_cur) } ?? 256 }
 
   /// Raises the number of files and sockets that the process may have open to what the system allows it.
   ///
   /// - Returns: the number from now on.
   @discardableResult
-  static func raiseLimit() -> Int {
+  package static func raiseLimit() -> Int {
     guard var limit = limits else { return self.limit }
     #if canImport(Darwin)
       // The hard limit may exceed what setrlimit accepts.
