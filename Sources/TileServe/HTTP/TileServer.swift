@@ -3,6 +3,7 @@ import MemoryPressure
 import NIOCore
 import NIOPosix
 import NIOSSL
+import Support
 import Synchronization
 import TilePrefetch
 
