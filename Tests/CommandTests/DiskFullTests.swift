@@ -61,7 +61,7 @@ struct DiskFullTests {
   @Test func buildOnAFullDiskSaysSoAndLeavesNothing() throws {
     let catalog = try BuiltCatalog()
     try catalog.write(BuiltCatalog.region("a"))
-    try expectBuildFails(catalog, kilobytes: 40)
+    try expectBuildFails(catalog, kilobytes: 16)
   }
 
   /// The disk fills up while bundles are cut, or while packs and previews are made from them.

@@ -44,7 +44,7 @@ import Testing
     expectRefusal(run, status: 74, naming: folder.file("no/such"), "mkdir")
   }
 
-  @Test(arguments: ["", ".", "sub/", "sub"])
+  @Test(arguments: ["", ".", "sub"])
   func outputNamesThatAreNoFilesAreRefused(_ name: String) throws {
     try FileManager.default.createDirectory(atPath: folder.file("sub"), withIntermediateDirectories: false)
     for arguments in [["cut", picture, "-o", name], ["cut", picture, "-o", name, "--force"]] {

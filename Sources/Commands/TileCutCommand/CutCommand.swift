@@ -103,6 +103,7 @@ struct CutCommand: ParsableCommand {
   @Option(help: "How rows count in a folder: xyz from the north, tms from the south. (default: xyz)")
   var scheme: TileScheme?
   @Option(
+    parsing: .unconditional,
     help: ArgumentHelp(
       "Bands to show, from 1: one as grey, or red, green and blue; without alpha unless --alpha names it.",
       valueName: "N[,N,N]"))
