@@ -32,7 +32,7 @@ struct DiskFullTests {
   { try expectCutFails(kilobytes: 100, output) }
 
   /// The disk fills up at the first page, or at the end of the cut.
-  @Test(.long, arguments: [16, 380]) func cutThatFillsADiskAtItsBeginningOrEndLeavesNothing(kilobytes: Int) throws {
+  @Test(.long, arguments: [16, 250]) func cutThatFillsADiskAtItsBeginningOrEndLeavesNothing(kilobytes: Int) throws {
     try expectCutFails(kilobytes: kilobytes)
   }
 

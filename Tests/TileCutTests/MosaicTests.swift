@@ -45,7 +45,7 @@ import TileIndex
   @Test(arguments: kinds.enumerated().filter { $0.offset % 7 == 0 }.map(\.element))
   func aSplitRasterEqualsTheWhole(_ kind: (SampleRaster, Resampling)) throws { try expectEqual(kind.0, kind.1) }
 
-  @Test(.long, arguments: kinds.enumerated().filter { $0.offset % 7 != 0 }.map(\.element))
+  @Test(.veryLong, arguments: kinds.enumerated().filter { $0.offset % 7 != 0 }.map(\.element))
   func everySplitRasterEqualsTheWhole(_ kind: (SampleRaster, Resampling)) throws { try expectEqual(kind.0, kind.1) }
 
   private func expectEqual(_ raster: SampleRaster, _ resampling: Resampling) throws {
@@ -174,7 +174,7 @@ import TileIndex
   func gdalsPiecesEqualTheWhole(_ test: Case) throws { try expectEqual(test) }
 
   @Test(
-    .long, .enabled(if: TestData.isPresent, Comment(rawValue: TestData.skipMessage)),
+    .veryLong, .enabled(if: TestData.isPresent, Comment(rawValue: TestData.skipMessage)),
     .enabled(if: Command(installed: "gdal_translate") != nil, "gdal_translate is not installed"),
     arguments: cases.enumerated().filter { $0.offset % 5 != 0 }.map(\.element))
   func allOfGDALsPiecesEqualTheWhole(_ test: Case) throws { try expectEqual(test) }
