@@ -96,7 +96,7 @@ bench: build
 	@scripts/bench.sh
 
 bench-check:
-	@swift build $(RELEASE) --product TileBench 2>&1 | scripts/quiet-build.sh
+	@scripts/build.sh TileBench
 	@scripts/bench-check.sh
 
 bench-serve: build
