@@ -7,26 +7,16 @@ set -euo pipefail
 cd "$(dirname "$0")/.."
 purpose() {
   case "$1" in
-    tilecut) echo "cuts rasters" ;;
+    tilecut) echo "cuts rasters (about three minutes from nothing on two quiet cores)" ;;
     tileserve) echo "serves bundles" ;;
     purchase-ledger) echo "records purchases" ;;
     mapstore) echo "sells regions" ;;
     *) echo "for benchmarks" ;;
   esac
 }
-# Measured from nothing on two quiet cores, one after the other; see `make build-times`.
-expected() {
-  case "$1" in
-    tilecut) echo "about two minutes from nothing" ;;
-    tileserve) echo "about four minutes from nothing: HTTP and TLS" ;;
-    purchase-ledger) echo "about two minutes from nothing: certificates" ;;
-    mapstore) echo "about a minute from nothing" ;;
-    *) echo "less than a minute" ;;
-  esac
-}
 for product in "$@"; do
   start=$SECONDS
-  echo "building $product, which $(purpose "$product") ($(expected "$product") on two cores)"
+  echo "building $product, which $(purpose "$product")"
   swift build -c release --static-swift-stdlib --product "$product" 2>&1 | scripts/quiet-build.sh
   echo "  $product is built: $((SECONDS - start)) s"
 done
