@@ -11,7 +11,7 @@ purpose() {
     tileserve) echo "serves bundles" ;;
     purchase-ledger) echo "records purchases" ;;
     mapstore) echo "sells regions" ;;
-    *) echo "for benchmarks" ;;
+    *) echo "is for benchmarks" ;;
   esac
 }
 for product in "$@"; do
