@@ -49,7 +49,7 @@ public struct Cutter: Sendable {
     // Checked first, because sources without a georeference are placed by these bounds.
     if let bounds = options.bounds { try CutPlan.requireBox(bounds) }
     let remote =
-      options.sources.contains(where: RemoteFile.isURL)
+      options.sources.contains(where: RemoteSourceFile.isURL)
       ? RemoteCache(bytesMax: RemoteCache.bytesMax(memory: resources.memoryBytes)) : nil
     let (sources, scale) = try Self.open(options, resources, scratchDirectory ?? FileSystem.temporaryFolder, remote)
     try self.init(options, resources, sources: sources, remote: remote, automaticScale: scale)
@@ -225,7 +225,7 @@ public struct Cutter: Sendable {
 
   private func metadata(extent: VisibleExtent) -> BundleMetadata {
     // Not the output's name: equal inputs and options give equal bytes wherever they are written.
-    let path = String(sources[0].path.prefix { !RemoteFile.isURL(sources[0].path) || $0 != "?" })
+    let path = String(sources[0].path.prefix { !RemoteSourceFile.isURL(sources[0].path) || $0 != "?" })
     let stem = FileSystem.stem(path)
     var metadata = BundleMetadata(name: options.name ?? stem)
     metadata.attribution = options.attribution

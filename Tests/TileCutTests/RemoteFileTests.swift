@@ -18,14 +18,14 @@ import Testing
     return RemoteCache(bytesMax: bytesMax, limits: limits)
   }
 
-  private static func open(_ server: RangeServer, _ cache: RemoteCache = cache()) throws -> RemoteFile {
-    guard case .file(let file, _) = try RemoteFile.open(server.url, cache: cache) else {
+  private static func open(_ server: RangeServer, _ cache: RemoteCache = cache()) throws -> RemoteSourceFile {
+    guard case .file(let file, _) = try RemoteSourceFile.open(server.url, cache: cache) else {
       throw CutError(.unreadableSource, "no ranges")
     }
     return file
   }
 
-  private static func read(_ file: RemoteFile, _ range: Range<Int>) -> [UInt8]? {
+  private static func read(_ file: RemoteSourceFile, _ range: Range<Int>) -> [UInt8]? {
     var target = [UInt8](repeating: 0, count: range.count)
     let count = target.withUnsafeMutableBytes {
       file.read(into: $0.baseAddress!, count: range.count, at: range.lowerBound)
@@ -171,7 +171,7 @@ import Testing
     let content = [UInt8](repeating: 7, count: 50_000_000)
     let server = try RangeServer { _ in RangeServer.Answer(body: content) }
     let cache = Self.cache()
-    guard case .wholeOnly(let prefix) = try RemoteFile.open(server.url, cache: cache) else {
+    guard case .wholeOnly(let prefix) = try RemoteSourceFile.open(server.url, cache: cache) else {
       Issue.record("ranges?")
       return
     }
@@ -183,11 +183,11 @@ import Testing
     ("https://host/a", "https://host/a"), ("https://anna:secret@host:81/a?b=c@d", "https://host:81/a?b=c@d"),
     ("http://host/@", "http://host/@"),
   ])
-  func messagesHaveNoPasswords(_ url: String, _ label: String) { #expect(RemoteFile.label(url) == label) }
+  func messagesHaveNoPasswords(_ url: String, _ label: String) { #expect(RemoteSourceFile.label(url) == label) }
 
   @Test func nobodyListens() throws {
     var port = 0
     do { port = try RangeServer { _ in RangeServer.Answer() }.port }
-    #expect(throws: CutError.self) { try RemoteFile.open("http://127.0.0.1:\(port)/a.tif", cache: Self.cache()) }
+    #expect(throws: CutError.self) { try RemoteSourceFile.open("http://127.0.0.1:\(port)/a.tif", cache: Self.cache()) }
   }
 }

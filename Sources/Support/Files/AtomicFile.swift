@@ -125,7 +125,7 @@ package struct AtomicFile: Sendable {
       // Under another name first, so that a thread that still writes into it finds no folder.
       let gone = path.dropLast(".partial".count) + "000.partial"
       let isMoved = (try? FileSystem.rename(path, replacing: String(gone))) != nil
-      FileSystem.removeFolder(isMoved ? String(gone) : path)
+      FileSystem.removeTree(isMoved ? String(gone) : path)
       return
     }
     for suffix in [""] + sideFiles { FileSystem.remove(path + suffix) }

@@ -183,15 +183,6 @@ package enum FileSystem {
     guard mkdir(path, 0o777) == 0 else { throw SystemError(number: errno) }
   }
 
-  /// Removes a folder with everything in it. Links in it are removed, not followed.
-  package static func removeFolder(_ path: String) {
-    for name in names(in: path) where name != "." && name != ".." {
-      let inner = "\(path)/\(name)"
-      if unlink(inner) != 0 { removeFolder(inner) }
-    }
-    rmdir(path)
-  }
-
   /// Writes a new file; fails with `isExisting` when there is one.
   package static func writeNew(_ bytes: UnsafeRawBufferPointer, to path: String) throws {
     let descriptor = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0o666)
@@ -294,7 +285,8 @@ package enum FileSystem {
     guard try status(path)?.kind == .folder else { throw SystemError(number: ENOTDIR) }
   }
 
-  /// Removes a file, or a folder with everything in it. What cannot be removed stays.
+  /// Removes a file, or a folder with everything in it. Links in it are removed, not followed. What cannot be removed
+  /// stays.
   package static func removeTree(_ path: String) {
     if (try? status(path, followingLinks: false))??.kind == .folder {
       for name in names(in: path) { removeTree("\(path)/\(name)") }

@@ -39,11 +39,11 @@ struct OutputFolder: Sendable {
       try Self.check(target, replacing: replacing)
       try folder.publish { path, target in
         if try Self.isFull(target), csystem_exchange(path, target) == 0 {
-          FileSystem.removeFolder(path)
+          FileSystem.removeTree(path)
           return
         }
         // The system cannot exchange them: the target is missing for a moment.
-        if try Self.isFull(target) { FileSystem.removeFolder(target) }
+        if try Self.isFull(target) { FileSystem.removeTree(target) }
         try FileSystem.rename(path, replacing: target)
       }
     } catch {

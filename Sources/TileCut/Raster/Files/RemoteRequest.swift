@@ -3,7 +3,7 @@ import Support
 
 /// One connection to HTTP servers, for one thread at a time.
 ///
-/// Unchecked `Sendable`: ``RemoteFile`` lends it to one thread.
+/// Unchecked `Sendable`: ``RemoteSourceFile`` lends it to one thread.
 final class RemoteConnection: @unchecked Sendable {
   private let handle: OpaquePointer
 

@@ -23,34 +23,35 @@ extension SourceFile {
     if path == standardInput {
       return try spooled(STDIN_FILENO, path: "standard input", directory: scratchDirectory)
     }
-    guard RemoteFile.isURL(path) else { return try SourceFile(path: path) }
+    guard RemoteSourceFile.isURL(path) else { return try SourceFile(path: path) }
     let cache = cache()
     let prefix: [UInt8]
-    switch try RemoteFile.open(path, cache: cache) {
+    switch try RemoteSourceFile.open(path, cache: cache) {
     case .file(let file, let start):
       if RasterFormat(start) == .tiff { return SourceFile(file) }
       prefix = start
     case .wholeOnly(let start):
       guard RasterFormat(start) != .tiff else {
         throw CutError(
-          .unreadableSource, path: RemoteFile.label(path), "its server sends no ranges of bytes, only the whole file",
+          .unreadableSource, path: RemoteSourceFile.label(path),
+          "its server sends no ranges of bytes, only the whole file",
           remedy: "download it first")
       }
       prefix = start
     }
     guard let format = RasterFormat(prefix) else {
       throw CutError(
-        .badSource, path: RemoteFile.label(path), "is no raster of a known format",
+        .badSource, path: RemoteSourceFile.label(path), "is no raster of a known format",
         remedy: "give the address of a GeoTIFF, PNG, JPEG, WebP or JPEG 2000 file")
     }
     guard format != .vrt else {
       throw CutError(
-        .badSource, path: RemoteFile.label(path), "is a VRT, whose sources lie elsewhere",
+        .badSource, path: RemoteSourceFile.label(path), "is a VRT, whose sources lie elsewhere",
         remedy: "download it, or name its sources")
     }
     let scratch = try ScratchFile(directory: scratchDirectory)
-    let size = try RemoteFile.download(path, into: scratch, bytesMax: spoolBytesMax, cache: cache)
-    return SourceFile(scratch, size: size, path: RemoteFile.label(path))
+    let size = try RemoteSourceFile.download(path, into: scratch, bytesMax: spoolBytesMax, cache: cache)
+    return SourceFile(scratch, size: size, path: RemoteSourceFile.label(path))
   }
 
   /// Copies everything that can be read from a descriptor to a scratch file.

@@ -17,7 +17,7 @@ final class SourceFile: Sendable {
   /// The file's size when it was opened.
   let size: Int
   /// The server's file.
-  let remote: RemoteFile?
+  let remote: RemoteSourceFile?
   /// Holds what came from elsewhere.
   private let scratch: ScratchFile?
 
@@ -57,7 +57,7 @@ final class SourceFile: Sendable {
     descriptor = scratch.descriptor
   }
 
-  init(_ remote: RemoteFile) {
+  init(_ remote: RemoteSourceFile) {
     (path, size, self.remote, scratch) = (remote.path, remote.size, remote, nil)
     descriptor = -1
   }

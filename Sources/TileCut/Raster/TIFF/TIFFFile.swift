@@ -94,7 +94,7 @@ final class TIFFHandle: @unchecked Sendable {
     // The handle keeps the file, and the file the remote one.
     return ctiff_open_reader(
       { context, target, count, offset in
-        let file = Unmanaged<RemoteFile>.fromOpaque(context!).takeUnretainedValue()
+        let file = Unmanaged<RemoteSourceFile>.fromOpaque(context!).takeUnretainedValue()
         return Int64(file.read(into: target!, count: Int(count), at: Int(offset)) ?? -1)
       }, Unmanaged.passUnretained(remote).toOpaque(), UInt64(part.lowerBound), UInt64(part.count), file.path,
       allocBytesMax, &message,

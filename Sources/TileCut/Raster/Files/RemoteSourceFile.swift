@@ -15,7 +15,7 @@ import Synchronization
 /// - Transient failures (timeouts, lost connections, 408, 425, 429, 5xx) are tried again with growing waits.
 /// - The first answer's entity tag, or its date and size, must stay the same: half of one edition and half of another
 ///   is no raster.
-final class RemoteFile: Sendable {
+final class RemoteSourceFile: Sendable {
   /// The URL without a password, for messages.
   let path: String
   let size: Int
@@ -35,7 +35,7 @@ final class RemoteFile: Sendable {
 
   /// The first bytes, or all of a server that sends no ranges.
   enum Opened {
-    case file(RemoteFile, prefix: [UInt8])
+    case file(RemoteSourceFile, prefix: [UInt8])
     /// The server sends the whole only; the prefix tells its format.
     case wholeOnly(prefix: [UInt8])
   }
@@ -69,7 +69,7 @@ final class RemoteFile: Sendable {
     guard response.rangeFirst == 0, body.count == min(total, RemoteCache.blockBytes) else {
       throw refusal(label, "the server sent other bytes than those asked for", remedy: "download it first")
     }
-    let file = RemoteFile(url, response, size: total, cache: cache, connection)
+    let file = RemoteSourceFile(url, response, size: total, cache: cache, connection)
     cache.store(body[...], file: file.number, firstBlock: 0)
     return .file(file, prefix: body)
   }
