@@ -28,7 +28,9 @@ struct RemoteSourceTests {
         found = re.match(r'bytes=(\\d+)-(\\d+)', self.headers.get('Range', ''))
         part = data[int(found[1]):int(found[2]) + 1] if found else data
         self.send_response(206 if found else 200)
-        if found: self.send_header('Content-Range', 'bytes %s-%d/%d' % (found[1], int(found[1]) + len(part) - 1, len(data)))
+        if found:
+            last = int(found[1]) + len(part) - 1
+            self.send_header('Content-Range', 'bytes %s-%d/%d' % (found[1], last, len(data)))
         self.send_header('ETag', '"1"')
         self.send_header('Content-Length', str(len(part)))
         self.end_headers()

@@ -17,7 +17,10 @@ import Testing
     let properties = location.map { #"{"location": "\#($0)"}"# } ?? "{}"
     return try folder.write(
       name,
-      #"{"type": "FeatureCollection", "features": [{"type": "Feature", "properties": \#(properties), "geometry": {"type": "Polygon", "coordinates": [[\#(ring)]]}}]}"#
+      #"""
+      {"type": "FeatureCollection", "features": [{"type": "Feature", "properties": \#(properties), "geometry": \#
+      {"type": "Polygon", "coordinates": [[\#(ring)]]}}]}
+      """#
     )
   }
 

@@ -241,11 +241,20 @@ struct OtherFormatTests {
     arguments: [
       "<VRTRasterBand subClass=\"VRTDerivedRasterBand\" band=\"1\"/>",
       "<VRTRasterBand band=\"1\"><KernelFilteredSource/></VRTRasterBand>",
-      "<VRTRasterBand band=\"1\"><ComplexSource><SourceFilename>a</SourceFilename><ScaleRatio>2</ScaleRatio></ComplexSource></VRTRasterBand>",
-      "<VRTRasterBand band=\"1\"><ComplexSource><SourceFilename>a</SourceFilename><LUT>0:1</LUT></ComplexSource></VRTRasterBand>",
+      """
+      <VRTRasterBand band=\"1\"><ComplexSource><SourceFilename>a</SourceFilename><ScaleRatio>2</ScaleRatio>\
+      </ComplexSource></VRTRasterBand>
+      """,
+      """
+      <VRTRasterBand band=\"1\"><ComplexSource><SourceFilename>a</SourceFilename><LUT>0:1</LUT></ComplexSource>\
+      </VRTRasterBand>
+      """,
       "<VRTRasterBand band=\"1\"><SimpleSource/></VRTRasterBand>", "", "<VRTRasterBand>",
       "<Other><NoDataValue>0</NoDataValue><ColorInterp>Red</ColorInterp><SimpleSource></SimpleSource></Other>",
-      "<VRTRasterBand band=\"1\"><SimpleSource><SourceFilename relativeToVRT=\"1\">mosaic.vrt</SourceFilename></SimpleSource></VRTRasterBand>",
+      """
+      <VRTRasterBand band=\"1\"><SimpleSource><SourceFilename relativeToVRT=\"1\">mosaic.vrt</SourceFilename>\
+      </SimpleSource></VRTRasterBand>
+      """,
     ])
   func refused(bands: String) throws {
     let path = try vrt(bands)
@@ -256,7 +265,10 @@ struct OtherFormatTests {
   @Test("A VRT whose file is missing names that file")
   func missingFile() throws {
     let path = try vrt(
-      "<VRTRasterBand band=\"1\"><SimpleSource><SourceFilename relativeToVRT=\"1\">gone.tif</SourceFilename></SimpleSource></VRTRasterBand>"
+      """
+      <VRTRasterBand band=\"1\"><SimpleSource><SourceFilename relativeToVRT=\"1\">gone.tif</SourceFilename>\
+      </SimpleSource></VRTRasterBand>
+      """
     )
     let error = #expect(throws: CutError.self) { try open(path) }
     #expect(error?.code == .unreadableSource && error?.path?.hasSuffix("gone.tif") == true)

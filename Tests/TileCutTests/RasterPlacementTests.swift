@@ -221,7 +221,10 @@ struct RasterPlacementTests {
     #expect(error?.code == .noGeoreference && error?.remedy?.contains("--crs EPSG:4326") == true)
     try folder.write(
       "map.prj",
-      #"GEOGCS["GCS_WGS_1984",DATUM["D_WGS_1984",SPHEROID["WGS_1984",6378137,298.257223563]],PRIMEM["Greenwich",0],UNIT["Degree",0.017453292519943295]]"#
+      #"""
+      GEOGCS["GCS_WGS_1984",DATUM["D_WGS_1984",SPHEROID["WGS_1984",6378137,298.257223563]],PRIMEM["Greenwich",0],\#
+      UNIT["Degree",0.017453292519943295]]
+      """#
     )
     #expect(try open([:]).georeference.crs.isWGS84LongLat)
     var options = RasterOpenOptions()
@@ -336,7 +339,15 @@ struct RasterPlacementTests {
   @Test("Citations with an ESRI string or Web Mercator's name, and codes with another unit, are understood")
   func citations() throws {
     let esri =
-      #"ESRI PE String = PROJCS["Mine",GEOGCS["GCS_North_American_1983",DATUM["D_North_American_1983",SPHEROID["GRS_1980",6378137.0,298.257222101]],PRIMEM["Greenwich",0.0],UNIT["Degree",0.0174532925199433]],PROJECTION["Albers"],PARAMETER["False_Easting",0.0],PARAMETER["False_Northing",0.0],PARAMETER["Central_Meridian",-96.0],PARAMETER["Standard_Parallel_1",29.5],PARAMETER["Standard_Parallel_2",45.5],PARAMETER["Latitude_Of_Origin",23.0],UNIT["Meter",1.0],VERTCS["NAVD_1988",VDATUM["North_American_Vertical_Datum_1988"],PARAMETER["Vertical_Shift",0.0],PARAMETER["Direction",1.0],UNIT["Centimeter",0.01]]]"#
+      #"""
+      ESRI PE String = PROJCS["Mine",GEOGCS["GCS_North_American_1983",DATUM["D_North_American_1983",\#
+      SPHEROID["GRS_1980",6378137.0,298.257222101]],PRIMEM["Greenwich",0.0],UNIT["Degree",0.0174532925199433]],\#
+      PROJECTION["Albers"],PARAMETER["False_Easting",0.0],PARAMETER["False_Northing",0.0],\#
+      PARAMETER["Central_Meridian",-96.0],PARAMETER["Standard_Parallel_1",29.5],PARAMETER["Standard_Parallel_2",\#
+      45.5],PARAMETER["Latitude_Of_Origin",23.0],UNIT["Meter",1.0],VERTCS["NAVD_1988",\#
+      VDATUM["North_American_Vertical_Datum_1988"],PARAMETER["Vertical_Shift",0.0],PARAMETER["Direction",1.0],\#
+      UNIT["Centimeter",0.01]]]
+      """#
     #expect(try open(keys([(1024, 32767)], texts: [(3073, esri)])).georeference.crs.name == "Mine")
     let web = keys(
       [(1024, 1), (2048, 4326), (3072, 32767), (3074, 32767), (3075, 7), (3076, 9001)],

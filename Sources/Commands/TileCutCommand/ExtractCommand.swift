@@ -16,7 +16,10 @@ struct ExtractCommand: ParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "extract", abstract: "Takes an area or some zooms out of a bundle, tiles as they are stored.",
     discussion:
-      "A tile that touches the area is taken whole. Without area and zooms all of the bundle is copied; convert keeps its metadata as they are."
+      """
+      A tile that touches the area is taken whole. Without area and zooms all of the bundle is copied; convert \
+      keeps its metadata as they are.
+      """
   )
 
   @Argument(help: ArgumentHelp("A bundle: MBTiles, PMTiles, or a folder.", valueName: "bundle"))

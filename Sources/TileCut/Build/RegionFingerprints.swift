@@ -57,7 +57,10 @@ struct RegionFingerprints {
     for source in settings.sources.map(options.manifest.resolved) {
       lines.append("source \(try hashes.sha256(source))")
       for side in SideFiles(path: source).present { lines.append("side \(try hashes.sha256(side))") }
-      for part in VRTDocument.files(of: source) { lines.append("part \(try hashes.sha256(part))") }
+      for part in VRTDocument.files(of: source) {
+        lines.append("part \(try hashes.sha256(part))")
+        for side in SideFiles(path: part).present { lines.append("side \(try hashes.sha256(side))") }
+      }
     }
     for file in settings.gazetteers.map(options.manifest.resolved) {
       lines.append("gazetteer \(try hashes.sha256(file))")
@@ -78,7 +81,7 @@ struct RegionFingerprints {
 extension SideFiles {
   /// The existing side files. All of them count, because one may take precedence over another.
   var present: [String] {
-    ((worldFileSuffixes + ["prj", "PRJ"]).map(path(withSuffix:)) + [overviews]).filter(CatalogFiles.exists)
+    ((worldFileSuffixes + ["prj", "PRJ"]).map(path(withSuffix:)) + [overviews, auxiliary]).filter(CatalogFiles.exists)
   }
 }
 

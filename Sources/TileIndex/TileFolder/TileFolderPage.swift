@@ -37,7 +37,8 @@ struct TileFolderPage {
       <title>\(title)</title>
       <style>\(Self.style)</style></head><body>
       <div id="map" tabindex="0" aria-label="\(title)"></div>
-      <div id="tools"><button id="in" aria-label="Zoom in">+</button><button id="out" aria-label="Zoom out">&minus;</button>
+      <div id="tools"><button id="in" aria-label="Zoom in">+</button>
+      <button id="out" aria-label="Zoom out">&minus;</button>
       <span id="zoom"></span></div><p id="credits">\(credits)</p>
       <script type="application/json" id="settings">\(settings)</script>
       <script>\(Self.script)</script></body></html>
@@ -66,7 +67,8 @@ struct TileFolderPage {
     #map{position:absolute;inset:0;overflow:hidden;touch-action:none;cursor:grab}
     #map img{position:absolute;user-select:none;pointer-events:none}
     #tools{position:absolute;left:10px;top:10px}button{width:32px;height:32px;font-size:18px}
-    #zoom{background:#fffc;padding:4px 6px}#credits{position:absolute;right:0;bottom:0;margin:0;padding:2px 6px;background:#fffc}
+    #zoom{background:#fffc;padding:4px 6px}
+    #credits{position:absolute;right:0;bottom:0;margin:0;padding:2px 6px;background:#fffc}
     """
 
   /// Positions are in units of the grid's CRS; `cell` is how many of them a pixel of the screen has.
@@ -80,7 +82,8 @@ struct TileFolderPage {
     function level() { return levels.find(l => l.cell <= cell * 1.4) || finest; }
     function place(shown, l) {
       const [tw, th] = l.tile, [columns, rows] = l.matrix, scale = l.cell / cell;
-      const left = (x - l.origin[0]) / cell - map.clientWidth / 2, top = (l.origin[1] - y) / cell - map.clientHeight / 2;
+      const left = (x - l.origin[0]) / cell - map.clientWidth / 2;
+      const top = (l.origin[1] - y) / cell - map.clientHeight / 2;
       const first = v => Math.max(0, Math.floor(v));
       for (let c = first(left / (tw * scale)); c < Math.min(columns, (left + map.clientWidth) / (tw * scale)); c++) {
         for (let r = first(top / (th * scale)); r < Math.min(rows, (top + map.clientHeight) / (th * scale)); r++) {
@@ -132,7 +135,8 @@ struct TileFolderPage {
       pointers.set(e.pointerId, e);
       if (!other) return move(e.clientX - before.clientX, e.clientY - before.clientY);
       const distance = p => Math.hypot(p.clientX - other.clientX, p.clientY - other.clientY);
-      zoomBy(distance(e) / Math.max(distance(before), 1), (e.clientX + other.clientX) / 2, (e.clientY + other.clientY) / 2);
+      zoomBy(distance(e) / Math.max(distance(before), 1),
+        (e.clientX + other.clientX) / 2, (e.clientY + other.clientY) / 2);
     };
     map.onwheel = e => { e.preventDefault(); zoomBy(Math.pow(2, -e.deltaY / 300), e.clientX, e.clientY); };
     map.ondblclick = e => zoomBy(2, e.clientX, e.clientY);

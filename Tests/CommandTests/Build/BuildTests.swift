@@ -113,6 +113,10 @@ import TileImage
     _ = try catalog.folder.writePlacedPicture("other.png", edge: 32)
     let run = try catalog.build()
     #expect(run.stderr.contains("b 1: built") && run.stdout.contains("1 made, 1 unchanged"), "\(run)")
+    let place = "<PAMDataset><GeoTransform>10, 1, 0, 50, 0, -1</GeoTransform></PAMDataset>"
+    try catalog.folder.write("other.png.aux.xml", place)
+    let moved = try catalog.build()
+    #expect(moved.stderr.contains("b 1: built") && moved.stdout.contains("1 made, 1 unchanged"), "\(moved)")
     try Data("x".utf8).write(to: URL(fileURLWithPath: catalog.path("a-1.mbtiles")))
     let mended = try catalog.build()
     #expect(mended.stderr.contains("a 1: built") && mended.stdout.contains("1 made, 1 unchanged"), "\(mended)")

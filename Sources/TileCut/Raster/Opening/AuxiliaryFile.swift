@@ -26,7 +26,7 @@ struct AuxiliaryFile: Sendable {
   ///
   /// - Throws: ``CutError`` `.noGeoreference` if it is damaged: without it the raster might be placed elsewhere.
   init?(beside raster: String) throws {
-    path = raster + ".aux.xml"
+    path = SideFiles(path: raster).auxiliary
     guard let text = SourceFile.text(at: path, bytesMax: Self.bytesMax) else { return nil }
     var reading = Reading()
     do {

@@ -32,6 +32,9 @@ struct SideFiles {
   /// The path of the file with the raster's overviews.
   var overviews: String { path + ".ovr" }
 
+  /// The path of the ``AuxiliaryFile``.
+  var auxiliary: String { path + ".aux.xml" }
+
   /// The path of a file beside the raster.
   func path(withSuffix suffix: String) -> String { "\(stem).\(suffix)" }
 

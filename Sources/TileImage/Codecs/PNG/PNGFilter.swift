@@ -127,9 +127,8 @@ enum PNGFilter {
   }
 
   /// The Paeth predictor in eight bits. With p = a + b - c: |p - a| = |b - c| and |p - b| = |a - c| are plain
-  /// differences, and
-  /// |p - c| = |(b - c) + (a - c)| is their difference when the two have opposite signs; with equal signs it is their sum, which is
-  /// never the smallest, so any large value serves.
+  /// differences, and |p - c| = |(b - c) + (a - c)| is their difference when the two have opposite signs; with equal
+  /// signs it is their sum, which is never the smallest, so any large value serves.
   @inline(__always)
   private static func predictPaeth(
     _ a: SIMD16<UInt8>, _ b: SIMD16<UInt8>, _ c: SIMD16<UInt8>
