@@ -27,14 +27,7 @@ final class PartFile: Sendable {
   deinit { close(descriptor) }
 
   func write(_ bytes: UnsafeRawBufferPointer, at offset: Int) throws {
-    guard let base = bytes.baseAddress else { return }
-    var done = 0
-    while done < bytes.count {
-      let count = pwrite(descriptor, base + done, bytes.count - done, off_t(offset + done))
-      if count < 0, errno == EINTR { continue }
-      guard count > 0 else { throw FileSystem.SystemError(number: errno) }
-      done += count
-    }
+    try FileSystem.write(bytes, to: descriptor, at: offset)
   }
 
   /// Flushes the file; returns once it is on the disk.

@@ -106,7 +106,7 @@ private final class FileSender {
     let piece = rest.prefix(pieceBytes)
     let start = NIODeadline.now()
     // `sendfile` would silently send less of a file that has become shorter.
-    guard file.reaches(piece.endIndex) else { return end(RegularFile.Failure.becameShorter) }
+    guard file.reaches(piece.endIndex) else { return end(RegularFile.becameShorter) }
     file.prefetch((piece.startIndex + Self.aheadBytes..<piece.endIndex + Self.aheadBytes).clamped(to: rest))
     let region = FileRegion(fileHandle: handle, readerIndex: piece.startIndex, endIndex: piece.endIndex)
     begins(piece.endIndex)

@@ -1,4 +1,5 @@
 import NIOCore
+import Support
 
 #if canImport(Darwin)
   import Darwin
@@ -10,47 +11,36 @@ import NIOCore
 
 /// A regular file, open for reading. Replacing the file under its name does not change it.
 final class RegularFile: Sendable {
+  private let file: ReadOnlyFile
   /// Valid as long as the object lives.
-  let descriptor: CInt
-  let byteCount: Int
+  var descriptor: CInt { file.descriptor }
+  var byteCount: Int { file.byteCount }
 
   /// Nil if there is no regular file of this name, or it cannot be read.
   init?(_ path: String) {
-    // Without O_NONBLOCK, opening a pipe would wait for its writer.
-    descriptor = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK)
-    guard descriptor >= 0 else { return nil }
-    var info = stat()
-    guard fstat(descriptor, &info) == 0, info.st_mode & S_IFMT == S_IFREG else {
-      close(descriptor)
-      return nil
-    }
-    byteCount = Int(info.st_size)
+    guard let file = try? ReadOnlyFile(path) else { return nil }
+    self.file = file
   }
 
-  deinit { close(descriptor) }
+  static let becameShorter = FileSystem.SystemError(number: ENODATA)
 
   /// The whole file.
   ///
-  /// - Throws: ``Failure``, also if it is larger than `countMax`.
+  /// - Throws: `FileSystem.SystemError`, also if it is larger than `countMax`.
   func allBytes(countMax: Int) throws -> [UInt8] {
-    guard byteCount <= countMax else { throw Failure(number: EFBIG) }
+    guard byteCount <= countMax else { throw FileSystem.SystemError.tooLarge }
     var buffer = try bytes(at: 0, count: byteCount)
     return buffer.readBytes(length: buffer.readableBytes) ?? []
   }
 
   /// `count` bytes from an offset.
   ///
-  /// - Throws: ``Failure`` if the disk fails, or the file has become shorter.
+  /// - Throws: `FileSystem.SystemError` if the disk fails, or the file has become shorter.
   func bytes(at offset: Int, count: Int) throws -> ByteBuffer {
     var buffer = ByteBufferAllocator().buffer(capacity: count)
     try buffer.writeWithUnsafeMutableBytes(minimumWritableBytes: count) { pointer in
-      var done = 0
-      while done < count {
-        let read = pread(descriptor, pointer.baseAddress! + done, count - done, off_t(offset + done))
-        if read < 0, errno == EINTR { continue }
-        guard read > 0 else { throw Failure(number: read < 0 ? errno : ENODATA) }
-        done += read
-      }
+      let done = try file.read(into: UnsafeMutableRawBufferPointer(rebasing: pointer[..<count]), at: offset)
+      guard done == count else { throw Self.becameShorter }
       return done
     }
     return buffer
@@ -71,13 +61,6 @@ final class RegularFile: Sendable {
     #else
       _ = posix_fadvise(descriptor, off_t(range.lowerBound), off_t(range.count), POSIX_FADV_WILLNEED)
     #endif
-  }
-
-  /// An errno.
-  struct Failure: Error, CustomStringConvertible {
-    let number: Int32
-    static let becameShorter = Self(number: ENODATA)
-    var description: String { String(cString: strerror(number)) }
   }
 }
 

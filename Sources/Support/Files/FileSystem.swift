@@ -128,6 +128,38 @@ package enum FileSystem {
     }
   }
 
+  /// Fills a buffer with the bytes of an open file from an offset on.
+  ///
+  /// - Returns: the number of bytes read; fewer than requested at the end of the file.
+  package static func read(
+    _ descriptor: Int32, into buffer: UnsafeMutableRawBufferPointer, at offset: Int
+  ) throws(SystemError) -> Int {
+    guard let base = buffer.baseAddress else { return 0 }
+    var done = 0
+    while done < buffer.count {
+      let count = pread(descriptor, base + done, buffer.count - done, off_t(offset + done))
+      if count < 0, errno == EINTR { continue }
+      guard count >= 0 else { throw SystemError(number: errno) }
+      if count == 0 { break }
+      done += count
+    }
+    return done
+  }
+
+  /// Writes bytes to an open file from an offset on.
+  package static func write(
+    _ bytes: UnsafeRawBufferPointer, to descriptor: Int32, at offset: Int
+  ) throws(SystemError) {
+    guard let base = bytes.baseAddress else { return }
+    var done = 0
+    while done < bytes.count {
+      let count = pwrite(descriptor, base + done, bytes.count - done, off_t(offset + done))
+      if count < 0, errno == EINTR { continue }
+      guard count > 0 else { throw SystemError(number: errno) }
+      done += count
+    }
+  }
+
   /// Reads what there is, up to `count` bytes; none at the end.
   private static func read(_ descriptor: Int32, count: Int) throws(SystemError) -> [UInt8] {
     var number: Int32 = 0
@@ -156,7 +188,7 @@ package enum FileSystem {
     let descriptor = open(path, O_WRONLY | O_CLOEXEC)
     guard descriptor >= 0 else { throw SystemError(number: errno) }
     defer { close(descriptor) }
-    guard pwrite(descriptor, bytes, bytes.count, off_t(offset)) == bytes.count else { throw SystemError(number: errno) }
+    try bytes.withUnsafeBytes { try write($0, to: descriptor, at: offset) }
   }
 
   package static func remove(_ path: String) { unlink(path) }

@@ -8,8 +8,9 @@
 
 /// A regular file open for reading at any offset. Not memory-mapped: accessing a mapped file that was truncated ends
 /// the process.
-package final class ReadOnlyFile {
-  private let descriptor: Int32
+package final class ReadOnlyFile: Sendable {
+  /// Valid as long as the object lives.
+  package let descriptor: Int32
   /// Size when the file was opened.
   package let byteCount: Int
 
@@ -43,16 +44,7 @@ package final class ReadOnlyFile {
   /// - Returns: the number of bytes read; fewer than requested at the end of the file.
   /// - Throws: ``FileSystem/SystemError``.
   package func read(into buffer: UnsafeMutableRawBufferPointer, at offset: Int) throws -> Int {
-    guard let base = buffer.baseAddress else { return 0 }
-    var done = 0
-    while done < buffer.count {
-      let count = pread(descriptor, base + done, buffer.count - done, off_t(offset + done))
-      if count < 0, errno == EINTR { continue }
-      guard count >= 0 else { throw FileSystem.SystemError(number: errno) }
-      if count == 0 { break }
-      done += count
-    }
-    return done
+    try FileSystem.read(descriptor, into: buffer, at: offset)
   }
 }
 

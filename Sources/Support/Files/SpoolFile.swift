@@ -42,7 +42,7 @@ package final class SpoolFile {
   package func append(_ bytes: UnsafeRawBufferPointer) throws {
     if buffered + bytes.count > buffer.count { try flush() }
     if bytes.count > buffer.count {
-      try write(bytes, at: written)
+      try FileSystem.write(bytes, to: descriptor, at: written)
       written += bytes.count
     } else {
       UnsafeMutableRawBufferPointer(rebasing: buffer[buffered...]).copyMemory(from: bytes)
@@ -75,35 +75,21 @@ package final class SpoolFile {
   /// Fills a buffer with bytes that were appended before.
   package func read(into target: UnsafeMutableRawBufferPointer, at offset: Int) throws {
     if offset + target.count > written { try flush() }
-    var done = 0
-    while done < target.count {
-      let count = pread(descriptor, target.baseAddress! + done, target.count - done, off_t(offset + done))
-      if count < 0, errno == EINTR { continue }
-      guard count > 0 else { throw FileSystem.SystemError(number: count < 0 ? errno : EIO) }
-      done += count
+    guard try FileSystem.read(descriptor, into: target, at: offset) == target.count else {
+      throw FileSystem.SystemError(number: EIO)
     }
   }
 
   /// Writes bytes at an offset that nothing was appended at.
   package func overwrite(_ bytes: [UInt8], at offset: Int) throws {
-    try bytes.withUnsafeBytes { try write($0, at: offset) }
+    try bytes.withUnsafeBytes { try FileSystem.write($0, to: descriptor, at: offset) }
   }
 
   /// Writes what is in the buffer.
   package func flush() throws {
-    try write(UnsafeRawBufferPointer(rebasing: buffer[..<buffered]), at: written)
+    try FileSystem.write(UnsafeRawBufferPointer(rebasing: buffer[..<buffered]), to: descriptor, at: written)
     written += buffered
     buffered = 0
-  }
-
-  private func write(_ bytes: UnsafeRawBufferPointer, at offset: Int) throws {
-    var done = 0
-    while done < bytes.count {
-      let count = pwrite(descriptor, bytes.baseAddress! + done, bytes.count - done, off_t(offset + done))
-      if count < 0, errno == EINTR { continue }
-      guard count > 0 else { throw FileSystem.SystemError(number: errno) }
-      done += count
-    }
   }
 }
 

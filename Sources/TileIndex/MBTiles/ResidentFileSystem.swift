@@ -143,13 +143,9 @@ enum ResidentFileSystem {
         // A short count is the end of the file or of its cached part; a blocking read finds out which.
         return csystem_read_resident(file.pointee.descriptor, buffer, wanted, offset) == wanted ? SQLITE_OK : wouldWait
       }
-      var done = 0
-      while done < wanted {
-        let got = pread(file.pointee.descriptor, buffer! + done, wanted - done, off_t(offset) + off_t(done))
-        if got < 0, errno == EINTR { continue }
-        guard got >= 0 else { return SQLITE_IOERR | (1 << 8) }
-        if got == 0 { break }
-        done += got
+      let target = UnsafeMutableRawBufferPointer(start: buffer, count: wanted)
+      guard let done = try? FileSystem.read(file.pointee.descriptor, into: target, at: Int(offset)) else {
+        return SQLITE_IOERR | (1 << 8)
       }
       guard done < wanted else { return SQLITE_OK }
       // SQLite requires the rest to be zero.

@@ -1,3 +1,5 @@
+import Support
+
 #if canImport(Darwin)
   import Darwin
 #elseif canImport(Musl)
@@ -24,23 +26,21 @@ final class ScratchFile: Sendable {
 
   /// - Throws: ``CutError`` `.unwritableOutput` if the disk is full or fails.
   func write(_ bytes: UnsafeRawPointer, count: Int, at offset: Int) throws {
-    var done = 0
-    while done < count {
-      let n = pwrite(descriptor, bytes + done, count - done, off_t(offset + done))
-      if n < 0 && errno == EINTR { continue }
-      guard n > 0 else { throw Self.failure(directory, "has no room to spool a raster", errno) }
-      done += n
+    do throws(FileSystem.SystemError) {
+      try FileSystem.write(UnsafeRawBufferPointer(start: bytes, count: count), to: descriptor, at: offset)
+    } catch {
+      throw Self.failure(directory, "has no room to spool a raster", error.number)
     }
   }
 
   /// - Throws: ``CutError`` `.unwritableOutput` if the disk fails or the bytes were never written.
   func read(into target: UnsafeMutableRawPointer, count: Int, at offset: Int) throws {
-    var done = 0
-    while done < count {
-      let n = pread(descriptor, target + done, count - done, off_t(offset + done))
-      if n < 0 && errno == EINTR { continue }
-      guard n > 0 else { throw Self.failure(directory, "lost a spooled raster", errno) }
-      done += n
+    do throws(FileSystem.SystemError) {
+      let buffer = UnsafeMutableRawBufferPointer(start: target, count: count)
+      let done = try FileSystem.read(descriptor, into: buffer, at: offset)
+      guard done == count else { throw FileSystem.SystemError(number: EIO) }
+    } catch {
+      throw Self.failure(directory, "lost a spooled raster", error.number)
     }
   }
 
