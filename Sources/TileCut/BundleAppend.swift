@@ -129,10 +129,8 @@ public struct BundleAppend: Sendable {
     guard pixels.width == matrix.tileWidth, pixels.height == matrix.tileHeight else {
       throw BundleError(
         .mismatch, path: path,
-        """
-        tile \(tile) is \(pixels.width) x \(pixels.height) pixels, new ones \(matrix.tileWidth) x \
-        \(matrix.tileHeight)
-        """,
+        "tile \(tile) is \(pixels.width) x \(pixels.height) pixels,"
+          + " new ones \(matrix.tileWidth) x \(matrix.tileHeight)",
         remedy: "cut the rasters into a bundle of their own")
     }
     return pixels

@@ -37,3 +37,11 @@ extension Trait where Self == ConditionTrait {
     .enabled(if: TestEffort.isFull, "takes very long: LONG_TESTS=full swift test --filter NAME runs it")
   }
 }
+
+extension Array {
+  /// The elements whose index is a multiple of `step`: the cases that a test tries where it need not try all.
+  public func every(_ step: Int) -> [Element] { indices.filter { $0 % step == 0 }.map { self[$0] } }
+
+  /// The elements that ``every(_:)`` leaves out.
+  public func allBut(every step: Int) -> [Element] { indices.filter { $0 % step != 0 }.map { self[$0] } }
+}

@@ -71,15 +71,14 @@ struct GeometryReferenceTests {
     placed("six pixels across the antimeridian", crs: 4326, width: 3, height: 2, matrix: [8, 0, 170, 0, -8, 60]),
   ]
 
-  @Test(arguments: positions.enumerated().filter { $0.offset % 3 == 0 }.map(\.element))
+  @Test(arguments: positions.every(3))
   func positionsEqualGDAL(_ test: Case) throws { try expectEqual(test, [.nearest]) }
 
-  @Test(.long, arguments: positions.enumerated().filter { $0.offset % 3 != 0 }.map(\.element))
-  func allPositionsEqualGDAL(_ test: Case) throws { try expectEqual(test, [.nearest]) }
+  @Test(.long, arguments: positions.allBut(every: 3))
+  func otherPositionsEqualGDAL(_ test: Case) throws { try expectEqual(test, [.nearest]) }
 
   /// Every fourth of them, unless all are wanted.
-  static let interpolated = positions.filter { $0.fixture.width > 100 }.enumerated()
-    .filter { TestEffort.isFull || $0.offset % 4 == 0 }.map(\.element)
+  static let interpolated = positions.filter { $0.fixture.width > 100 }.every(TestEffort.isFull ? 1 : 4)
 
   @Test(.long, arguments: interpolated)
   func interpolatedPixelsEqualGDAL(_ test: Case) throws { try expectEqual(test, [.bilinear]) }

@@ -42,10 +42,10 @@ import TileIndex
   }
 
   /// A raster in pieces is the raster, with every kernel, on any kind of grid.
-  @Test(arguments: kinds.enumerated().filter { $0.offset % 7 == 0 }.map(\.element))
+  @Test(arguments: kinds.every(7))
   func aSplitRasterEqualsTheWhole(_ kind: (SampleRaster, Resampling)) throws { try expectEqual(kind.0, kind.1) }
 
-  @Test(.veryLong, arguments: kinds.enumerated().filter { $0.offset % 7 != 0 }.map(\.element))
+  @Test(.veryLong, arguments: kinds.allBut(every: 7))
   func everySplitRasterEqualsTheWhole(_ kind: (SampleRaster, Resampling)) throws { try expectEqual(kind.0, kind.1) }
 
   private func expectEqual(_ raster: SampleRaster, _ resampling: Resampling) throws {
@@ -82,7 +82,7 @@ import TileIndex
   }
 
   @Test(.long, arguments: meeting, Resampling.allCases.filter { $0 != .nearest && $0 != .cubic })
-  func rastersThatMeetLeaveNoGapWithAnyKernel(_ raster: SampleRaster, _ resampling: Resampling) throws {
+  func rastersThatMeetLeaveNoGapWithOtherKernels(_ raster: SampleRaster, _ resampling: Resampling) throws {
     try expectNoGap(raster, resampling)
   }
 
@@ -180,13 +180,13 @@ import TileIndex
   @Test(
     .enabled(if: TestData.isPresent, Comment(rawValue: TestData.skipMessage)),
     .enabled(if: Command(installed: "gdal_translate") != nil, "gdal_translate is not installed"),
-    arguments: cases.enumerated().filter { $0.offset % 5 == 0 }.map(\.element))
+    arguments: cases.every(5))
   func gdalsPiecesEqualTheWhole(_ test: Case) throws { try expectEqual(test) }
 
   @Test(
     .veryLong, .enabled(if: TestData.isPresent, Comment(rawValue: TestData.skipMessage)),
     .enabled(if: Command(installed: "gdal_translate") != nil, "gdal_translate is not installed"),
-    arguments: cases.enumerated().filter { $0.offset % 5 != 0 }.map(\.element))
+    arguments: cases.allBut(every: 5))
   func allOfGDALsPiecesEqualTheWhole(_ test: Case) throws { try expectEqual(test) }
 
   private func expectEqual(_ test: Case) throws {

@@ -242,17 +242,17 @@ struct OtherFormatTests {
       "<VRTRasterBand subClass=\"VRTDerivedRasterBand\" band=\"1\"/>",
       "<VRTRasterBand band=\"1\"><KernelFilteredSource/></VRTRasterBand>",
       """
-      <VRTRasterBand band=\"1\"><ComplexSource><SourceFilename>a</SourceFilename><ScaleRatio>2</ScaleRatio>\
+      <VRTRasterBand band="1"><ComplexSource><SourceFilename>a</SourceFilename><ScaleRatio>2</ScaleRatio>\
       </ComplexSource></VRTRasterBand>
       """,
       """
-      <VRTRasterBand band=\"1\"><ComplexSource><SourceFilename>a</SourceFilename><LUT>0:1</LUT></ComplexSource>\
+      <VRTRasterBand band="1"><ComplexSource><SourceFilename>a</SourceFilename><LUT>0:1</LUT></ComplexSource>\
       </VRTRasterBand>
       """,
       "<VRTRasterBand band=\"1\"><SimpleSource/></VRTRasterBand>", "", "<VRTRasterBand>",
       "<Other><NoDataValue>0</NoDataValue><ColorInterp>Red</ColorInterp><SimpleSource></SimpleSource></Other>",
       """
-      <VRTRasterBand band=\"1\"><SimpleSource><SourceFilename relativeToVRT=\"1\">mosaic.vrt</SourceFilename>\
+      <VRTRasterBand band="1"><SimpleSource><SourceFilename relativeToVRT="1">mosaic.vrt</SourceFilename>\
       </SimpleSource></VRTRasterBand>
       """,
     ])
@@ -266,7 +266,7 @@ struct OtherFormatTests {
   func missingFile() throws {
     let path = try vrt(
       """
-      <VRTRasterBand band=\"1\"><SimpleSource><SourceFilename relativeToVRT=\"1\">gone.tif</SourceFilename>\
+      <VRTRasterBand band="1"><SimpleSource><SourceFilename relativeToVRT="1">gone.tif</SourceFilename>\
       </SimpleSource></VRTRasterBand>
       """
     )

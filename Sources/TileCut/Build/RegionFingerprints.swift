@@ -54,13 +54,13 @@ struct RegionFingerprints {
     }
     try add("attribution", settings.attribution)
     try add("edition", settings.edition)
+    func addRaster(_ name: String, _ path: String) throws {
+      lines.append("\(name) \(try hashes.sha256(path))")
+      for side in SideFiles(path: path).present { lines.append("side \(try hashes.sha256(side))") }
+    }
     for source in settings.sources.map(options.manifest.resolved) {
-      lines.append("source \(try hashes.sha256(source))")
-      for side in SideFiles(path: source).present { lines.append("side \(try hashes.sha256(side))") }
-      for part in VRTDocument.files(of: source) {
-        lines.append("part \(try hashes.sha256(part))")
-        for side in SideFiles(path: part).present { lines.append("side \(try hashes.sha256(side))") }
-      }
+      try addRaster("source", source)
+      for part in VRTDocument.files(of: source) { try addRaster("part", part) }
     }
     for file in settings.gazetteers.map(options.manifest.resolved) {
       lines.append("gazetteer \(try hashes.sha256(file))")
