@@ -14,8 +14,13 @@ exec awk "$@" '
     missing[reason] += count
     missingCount += count
   }
-  # The arguments of a case may go over several lines.
-  skipping { if (/started\.$/) skipping = 0; next }
+  # The arguments of a case may go over several lines. The last of them may be torn, so a line of the next event ends
+  # them, too.
+  skipping {
+    if (/started\.$/) { skipping = 0; next }
+    if (!/^(✔|✘|◇|↳|➜|⚠)/) next
+    skipping = 0
+  }
   / Test case passing / { if (!/started\.$/) skipping = 1; next }
   # The summary is held back: swift test may print more after it.
   / Test run with / { summary = $0; next }

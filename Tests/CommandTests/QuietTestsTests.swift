@@ -26,4 +26,17 @@ import Testing
     #expect(
       run.stdoutLines == ["  50 tests passed", "✔ Test run with 50 tests in 1 suite passed after 1 seconds."], "\(run)")
   }
+
+  /// Arguments of several lines are left out, also when another thread's output tears their last line.
+  @Test func failuresAfterATornLineAreShown() throws {
+    let output = [
+      "◇ Test case passing 1 argument text → \"a", "b\" to wraps(text:) started.", "an issue's second line",
+      "◇ Test case passing 1 argument text → \"a", "b\" to wraps(te", "✘ Test fails() failed after 0.1 seconds.",
+      "✘ Test run with 2 tests in 1 suite failed after 1 seconds.",
+    ]
+    let path = try folder.write("output", output.joined(separator: "\n") + "\n")
+    let filter = ProjectFiles.path("scripts/quiet-tests.sh")
+    let run = try Command(path: "/bin/sh").start(["-c", "\"$1\" <\"$2\"", "sh", filter, path]).wait(timeout: 20)
+    #expect(run.stdoutLines.map(String.init) == [output[2], output[5], output[6]], "\(run)")
+  }
 }
