@@ -159,6 +159,18 @@ package enum FileSystem {
     guard pwrite(descriptor, bytes, bytes.count, off_t(offset)) == bytes.count else { throw SystemError(number: errno) }
   }
 
+  /// Cuts a file off after some bytes.
+  package static func truncate(_ path: String, toBytes count: Int) throws {
+    #if canImport(Darwin)
+      let result = Darwin.truncate(path, off_t(count))
+    #elseif canImport(Musl)
+      let result = Musl.truncate(path, off_t(count))
+    #else
+      let result = Glibc.truncate(path, off_t(count))
+    #endif
+    guard result == 0 else { throw SystemError(number: errno) }
+  }
+
   package static func remove(_ path: String) { unlink(path) }
 
   /// Overwrites an existing, empty file with the bytes of another one.

@@ -1,3 +1,5 @@
+import Support
+
 /// The files beside a raster that may place it: a world file and a .prj file.
 struct SideFiles {
   private let path: String
@@ -31,6 +33,13 @@ struct SideFiles {
 
   /// The path of the file with the raster's overviews.
   var overviews: String { path + ".ovr" }
+
+  /// The files that exist beside the raster, what GDAL keeps there included. All of them count where inputs are
+  /// compared, because one may take precedence over another.
+  var present: [String] {
+    ((worldFileSuffixes + ["prj", "PRJ"]).map(path(withSuffix:)) + [overviews, self.path + ".aux.xml"])
+      .filter { FileStamp($0) != nil }
+  }
 
   /// The path of a file beside the raster.
   func path(withSuffix suffix: String) -> String { "\(stem).\(suffix)" }
