@@ -90,7 +90,7 @@ public struct Cutter: Sendable {
   /// What the bytes of the cut depend on.
   ///
   /// - Complexity: reads the sources, of large ones a sample.
-  package func identity(toolVersion: String) throws -> CutIdentity {
+  func identity(toolVersion: String) throws -> CutIdentity {
     CutIdentity(
       toolVersion: toolVersion, sources: try files.map { try SourceIdentity($0) }, options: options, name: name)
   }
@@ -131,41 +131,36 @@ public struct Cutter: Sendable {
       try CutWorkFolder(
         output: path, identity: try identity(toolVersion: $0.toolVersion), tilesTotal: plan.tileCountMax, $0)
     }
-    let sink = try BundleFile.create(
-      path, matrixSet: plan.matrixSet, format: plan.encoding.format, replacing: replacing, scheme: options.scheme)
+    let wasPublishing = folder?.isPublishing ?? false
+    var sink: (any TileSink)?
     var journal: CutJournal?
+    var assembler: PyramidAssembler?
     func seconds() -> Double { journal?.seconds ?? (ContinuousClock.now - start) / .seconds(1) }
-    var state: (() -> PyramidState?)?
     do {
+      let bundle = try BundleFile.create(
+        path, matrixSet: plan.matrixSet, format: plan.encoding.format,
+        replacing: replacing || wasPublishing, scheme: options.scheme)
+      sink = bundle
+      var writer = bundle
       var begin = PyramidState()
-      var writer = sink
       if let folder {
-        let checkpoint = try folder.resume(into: sink, matrix: plan.matrixSet[plan.workingZoom])
-        begin = checkpoint.pyramid
+        let checkpoint = try folder.resume(into: bundle, matrix: plan.matrixSet[plan.workingZoom])
         let own = try CutJournal(folder, from: checkpoint)
-        (journal, writer) = (own, RecordedSink(sink, own))
+        (begin, journal, writer) = (checkpoint.pyramid, own, RecordedSink(bundle, own))
       }
-      let assembler = PyramidAssembler(plan: plan, writer: writer, from: begin)
-      state = { assembler.state }
-      let total = plan.tileCountMax
-      let subtrees = SubtreeSequence(
-        plan.coverages, matrixSet: plan.matrixSet, workingZoom: plan.workingZoom, zoomMin: plan.zooms.lowerBound
-      ).makeIterator()
-      for _ in 0..<begin.subtreeCount { _ = subtrees.next() }
-      let work = OrderedWork<TileID, CutSubtree>(subtrees, aheadMax: 2 * resources.workers + 2) {
-        subtree in
-        try assembler.accept(subtree)
-        try journal?.saveIfDue { assembler.state }
+      let pyramid = PyramidAssembler(plan: plan, writer: writer, from: begin)
+      assembler = pyramid
+      try assemble(pyramid, skipping: begin.subtreeCount, cancellation) {
+        try journal?.saveIfDue { pyramid.state }
         onProgress?(
           CutProgress(
-            tilesDone: assembler.tilesDone, tilesTotal: total, tilesStored: writer.tileCount,
-            bytesStored: assembler.bytesStored, seconds: seconds()))
+            tilesDone: pyramid.tilesDone, tilesTotal: plan.tileCountMax, tilesStored: writer.tileCount,
+            bytesStored: pyramid.bytesStored, seconds: seconds()))
       }
-      try work.run(threads: resources.workers) {
-        let cutter = SubtreeCutter(plan: plan, mosaic: try makeMosaic()) { cancellation.isCancelled }
-        return { try cutter.cut($0) }
-      }
-      guard let extent = assembler.extent else {
+      guard let extent = pyramid.extent else {
+        // Another attempt would end the same way.
+        assembler = nil
+        folder?.remove()
         throw CutError(
           .badSource, path: sources[0].path, "it has no visible pixel within the bounds",
           remedy: "check --bounds and --nodata")
@@ -179,6 +174,7 @@ public struct Cutter: Sendable {
         warnings.append("the places to look for (\(options.places.count)) all lie outside the map")
       }
       journal?.stop()
+      try folder?.setPublishing(true)
       let summary = try writer.finish(metadata)
       folder?.remove()
       return CutSummary(
@@ -186,10 +182,33 @@ public struct Cutter: Sendable {
         zoomMin: summary.minZoom, zoomMax: summary.maxZoom, fileBytes: summary.bytes,
         seconds: seconds(), warnings: warnings)
     } catch {
-      sink.discard()
-      // Where it fails, the last one stays.
-      if let state = state?() { try? journal?.close(state) } else { journal?.stop() }
-      throw (error as? FileSystem.SystemError).map { OutputFile.failure($0, path) } ?? error
+      // First, because it makes room on the disk.
+      sink?.discard()
+      journal?.stop()
+      // Where the last checkpoint fails, the one before stays.
+      if let state = assembler?.state { try? journal?.close(state) }
+      if !wasPublishing { try? folder?.setPublishing(false) }
+      folder?.removeIfEmpty()
+      throw OutputFile.failure(error, path)
+    }
+  }
+
+  /// Steps 4 to 8.
+  private func assemble(
+    _ assembler: PyramidAssembler, skipping count: Int, _ cancellation: CutCancellation,
+    onSubtree: @escaping () throws -> Void
+  ) throws {
+    let subtrees = SubtreeSequence(
+      plan.coverages, matrixSet: plan.matrixSet, workingZoom: plan.workingZoom, zoomMin: plan.zooms.lowerBound
+    ).makeIterator()
+    for _ in 0..<count { _ = subtrees.next() }
+    let work = OrderedWork<TileID, CutSubtree>(subtrees, aheadMax: 2 * resources.workers + 2) { subtree in
+      try assembler.accept(subtree)
+      try onSubtree()
+    }
+    try work.run(threads: resources.workers) {
+      let cutter = SubtreeCutter(plan: plan, mosaic: try makeMosaic()) { cancellation.isCancelled }
+      return { try cutter.cut($0) }
     }
   }
 

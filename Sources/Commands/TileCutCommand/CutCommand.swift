@@ -159,8 +159,9 @@ struct CutCommand: ParsableCommand {
     if !dryRun {
       // Checked before a large source is unpacked, which takes minutes.
       try OutputFile.protect(sources + options.sources + gazetteer + [clip, srcList].compactMap { $0 }, from: output)
-      try BundleFile.check(output: output, replacing: force || outputOption == nil)
-      if !resume { try dropLeftover() }
+      let isDone = resume && CutCheckpoints.isPublishing(output)
+      try BundleFile.check(output: output, replacing: force || outputOption == nil || isDone)
+      try resume ? reportLeftover() : dropLeftover()
     }
     let resources = CutResources(threads: threads, memoryBytes: memory.bytes)
     let folder = FileSystem.split(output).folder
@@ -215,6 +216,11 @@ struct CutCommand: ParsableCommand {
       if let signal = signals.received { throw ExitCode(.signal(signal)) }
       throw error
     }
+  }
+
+  private func reportLeftover() {
+    guard let left = CutCheckpoints.leftover(of: output), left.tilesDone > 0, !left.isInUse else { return }
+    printError("tilecut: \(left.tilesDone) of \(counted(left.tilesTotal, "tile")) are there from before")
   }
 
   /// The work of a stopped cut is neither used nor removed unless the user says so.

@@ -4,16 +4,16 @@ import TileIndex
 /// Everything that the bytes of a cut depend on: the tool's version, the sources' content, and the options.
 ///
 /// Two cuts of equal identity give equal bundles, so one may continue the other, or do a part of it.
-package struct CutIdentity: Sendable {
-  package struct Option: Hashable, Sendable {
-    package let name: String
-    package let value: String
+struct CutIdentity: Sendable {
+  struct Option: Hashable, Sendable {
+    let name: String
+    let value: String
   }
 
-  package let toolVersion: String
-  package let sources: [SourceIdentity]
+  let toolVersion: String
+  let sources: [SourceIdentity]
   /// In the order of ``CutOptions``' members.
-  package let options: [Option]
+  let options: [Option]
 
   init(toolVersion: String, sources: [SourceIdentity], options: CutOptions, name: String) {
     self.toolVersion = toolVersion
@@ -26,13 +26,13 @@ package struct CutIdentity: Sendable {
   }
 
   /// SHA-256 over all parts: 64 hexadecimal digits.
-  package var digest: String {
+  var digest: String {
     let lines = ["tilecut \(toolVersion)"] + sources.map { "source \($0.bytes) \($0.digest)" }
     return FileHash.sha256(ofText: (lines + options.map { "\($0.name) \($0.value)" }).joined(separator: "\n"))
   }
 
   /// The first difference, for people; nil if there is none.
-  package func difference(from earlier: CutIdentity) -> String? {
+  func difference(from earlier: CutIdentity) -> String? {
     if earlier.toolVersion != toolVersion {
       return "it was begun by tilecut \(earlier.toolVersion), and this is \(toolVersion)"
     }
@@ -50,7 +50,7 @@ package struct CutIdentity: Sendable {
     return earlier.options.count == options.count ? nil : "it had other options"
   }
 
-  package var json: JSONValue {
+  var json: JSONValue {
     .object([
       .init("tool", .string(toolVersion)),
       .init(
@@ -66,7 +66,7 @@ package struct CutIdentity: Sendable {
   }
 
   /// Nil for what ``json`` does not give.
-  package init?(_ json: JSONValue) {
+  init?(_ json: JSONValue) {
     guard let tool = json["tool"]?.string, let sources = json["sources"]?.array, let options = json["options"]?.members
     else { return nil }
     toolVersion = tool
@@ -89,8 +89,17 @@ package struct CutIdentity: Sendable {
   }
 
   private static func fullText(_ value: Any) -> String {
-    if let point = value as? SIMD2<Double> { return "(\(point.x), \(point.y))" }
+    // Reflection takes microseconds for each value, and these come by the hundred thousand.
+    switch value {
+    case let ring as [SIMD2<Double>]: return ring.map { "\($0.x) \($0.y)" }.joined(separator: ",")
+    case let places as [Place]:
+      return "[\(places.map { "\([$0.name, $0.kind]) \($0.longitude) \($0.latitude) \($0.importance)" }.joined())]"
+    default: break
+    }
     let mirror = Mirror(reflecting: value)
+    if let set = value as? TileMatrixSet {
+      return "\(set.identifier) \(FileHash.sha256(ofText: members(of: mirror)).prefix(16))"
+    }
     switch mirror.displayStyle {
     case .optional: return mirror.children.first.map { fullText($0.value) } ?? "none"
     case .collection: return "[\(mirror.children.map { fullText($0.value) }.joined(separator: ", "))]"
@@ -101,13 +110,15 @@ package struct CutIdentity: Sendable {
     case .enum:
       return mirror.children.map { "\($0.label ?? "")(\(fullText($0.value)))" }.joined()
     case nil: return String(describing: value)
-    default:
-      if let range = value as? ClosedRange<Int> { return "\(range.lowerBound)-\(range.upperBound)" }
-      let members = mirror.children.map { child in
-        child.label.map { $0.hasPrefix(".") ? "" : "\($0): " } ?? ""
-      }
-      let values = mirror.children.map { fullText($0.value) }
-      return "(\(zip(members, values).map { $0 + $1 }.joined(separator: ", ")))"
+    default: return members(of: mirror)
     }
+  }
+
+  private static func members(of mirror: Mirror) -> String {
+    let texts = mirror.children.map { child in
+      // Elements of a tuple are called .0, .1 and so on.
+      (child.label.map { $0.hasPrefix(".") ? "" : "\($0): " } ?? "") + fullText(child.value)
+    }
+    return "(\(texts.joined(separator: ", ")))"
   }
 }

@@ -67,7 +67,6 @@ final class CutJournal: @unchecked Sendable {
 
   /// Saves a last checkpoint of a cut that stops, and waits for it.
   func close(_ state: PyramidState) throws {
-    defer { stop() }
     stop()
     try Self.commit(try write(state), in: folder)
   }
@@ -117,7 +116,7 @@ final class RecordedSink: TileSink {
     try sink.put(tile, data)
     do {
       try journal.record(tile, data)
-    } catch let error as FileSystem.SystemError {
+    } catch {
       throw OutputFile.failure(error, path)
     }
   }

@@ -8,7 +8,7 @@ public struct CutCheckpoints: Sendable {
   /// The least time between two checkpoints. It grows with what they cost.
   public var secondsMin: Double
 
-  public init(toolVersion: String, secondsMin: Double = 1) {
+  public init(toolVersion: String, secondsMin: Double = 0.25) {
     (self.toolVersion, self.secondsMin) = (toolVersion, secondsMin)
   }
 
@@ -26,6 +26,10 @@ public struct CutCheckpoints: Sendable {
   /// What a cut that was stopped has left for an output; nil if there is nothing.
   public static func leftover(of output: String) -> Leftover? { CutWorkFolder.leftover(of: output) }
 
+  /// Whether an output that exists may be the one that a cut published when it was killed. To continue that cut
+  /// publishes the same bytes again.
+  public static func isPublishing(_ output: String) -> Bool { CutWorkFolder.isPublishing(output) }
+
   /// Removes what a cut that was stopped has left. Does nothing where a running cut uses it.
   public static func removeLeftover(of output: String) {
     guard let leftover = leftover(of: output), !leftover.isInUse else { return }
@@ -36,7 +40,7 @@ public struct CutCheckpoints: Sendable {
 /// The folder beside the output that keeps the work of a cut until it is finished: `.NAME.resume`.
 ///
 /// `cut.json` says what is cut (``CutIdentity``), `tiles.log` and `checkpoint` how far (``CutJournal``). `lock` is
-/// locked by the cut that runs.
+/// locked by the cut that runs. `publishing` says that the bundle is complete and gets its name.
 final class CutWorkFolder: Sendable {
   let checkpoints: CutCheckpoints
   private let path: String
@@ -46,8 +50,10 @@ final class CutWorkFolder: Sendable {
   var log: String { "\(path)/tiles.log" }
   var checkpoint: String { "\(path)/checkpoint" }
   private var facts: String { Self.facts(path) }
+  private var publishing: String { Self.publishing(path) }
 
   private static func facts(_ folder: String) -> String { "\(folder)/cut.json" }
+  private static func publishing(_ folder: String) -> String { "\(folder)/publishing" }
   private static func lock(_ folder: String) -> String { "\(folder)/lock" }
 
   private static func path(for output: String) -> String {
@@ -81,7 +87,7 @@ final class CutWorkFolder: Sendable {
         let json = JSONValue.object((identity.json.members ?? []) + [.init("tiles", .number(tilesTotal))])
         try AtomicFile.write(Array((json.indentedText + "\n").utf8), to: facts)
       }
-    } catch let error as FileSystem.SystemError {
+    } catch {
       throw OutputFile.failure(error, output)
     }
   }
@@ -97,22 +103,39 @@ final class CutWorkFolder: Sendable {
         try TileLog.read(log, to: found.log, { try sink.put($0, $1) })
       else { throw Self.unusable(output, path, "is damaged") }
       return found
-    } catch let error as FileSystem.SystemError {
+    } catch let error as BundleError where error.code == .invalidContent {
+      throw Self.unusable(output, path, "is damaged")
+    } catch {
       throw OutputFile.failure(error, output)
     }
   }
 
-  /// Removes the folder of a cut that is complete.
+  /// Whether the bundle of this cut may have got its name already. A cut that is killed between that and the removal of
+  /// its folder is complete, and to publish the same bytes again does no harm.
+  var isPublishing: Bool { FileStamp(publishing) != nil }
+
+  /// Notes that the bundle gets its name now, or that it did not.
+  func setPublishing(_ value: Bool) throws {
+    if value { try AtomicFile.write([], to: publishing) } else { FileSystem.remove(publishing) }
+  }
+
+  /// Removes the folder of a cut that is complete, or that nothing is left to continue of.
   func remove() { FileSystem.removeTree(path) }
+
+  /// Removes the folder of a cut that failed before its first tile.
+  func removeIfEmpty() {
+    if FileStamp(checkpoint) == nil || Checkpoint.tilesDone(inFile: checkpoint) == 0 { remove() }
+  }
+
+  static func isPublishing(_ output: String) -> Bool { FileStamp(publishing(path(for: output))) != nil }
 
   static func leftover(of output: String) -> CutCheckpoints.Leftover? {
     let folder = path(for: output)
     guard (try? FileSystem.status(folder))??.kind == .folder else { return nil }
     // Never for long: a cut that ends releases the lock.
     let isFree = (try? FolderLock(lock(folder))) != nil
-    let total = (try? JSONFile.read(facts(folder)))?["tiles"].flatMap { value in
-      if case .number(let digits) = value { Int(digits) } else { nil }
-    }
+    let facts = try? JSONFile.read(facts(folder))
+    let total = if case .number(let digits)? = facts?["tiles"] { Int(digits) } else { nil as Int? }
     return CutCheckpoints.Leftover(
       folder: folder, tilesDone: Checkpoint.tilesDone(inFile: "\(folder)/checkpoint") ?? 0, tilesTotal: total ?? 0,
       isInUse: !isFree)

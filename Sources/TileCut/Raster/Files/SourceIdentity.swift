@@ -6,18 +6,18 @@ import TileIndex
 ///
 /// The bytes count, not the path, so that a source may move. Of a file above ``sampledFrom`` bytes, which would take
 /// long to read, only a sample counts, and with it the time of the last change.
-package struct SourceIdentity: Hashable, Sendable {
+struct SourceIdentity: Hashable, Sendable {
   /// Larger files are sampled.
   static let sampledFrom = 64 << 20
   private static let sampleCount = 64
   private static let sampleBytes = 1 << 14
 
   /// The source as the user named it.
-  package let path: String
+  let path: String
   /// The size of the source's own file.
-  package let bytes: Int
+  let bytes: Int
   /// `content:`, `sample:` or `edition:` and a SHA-256.
-  package let digest: String
+  let digest: String
 
   init(path: String, bytes: Int, digest: String) {
     (self.path, self.bytes, self.digest) = (path, bytes, digest)
