@@ -24,7 +24,7 @@ case "${1:-}" in
     optional="$tests_optional"
     ;;
   # What the Debian package is made and tried with.
-  --dist) packages="$packages dpkg-dev debootstrap curl" ;;
+  --dist) packages="$packages dpkg-dev debootstrap curl make python3 binutils" ;;
   # The load generator.
   --soak) packages="$packages wrk curl python3" ;;
   # And the servers that tileserve is measured against, each of which may be missing. apache2-bin is Apache without its service.

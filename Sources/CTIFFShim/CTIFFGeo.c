@@ -4,6 +4,7 @@
 #include <geotiff/geo_normalize.h>
 #include <geotiff/geotiff.h>
 #include <geotiff/geotiffio.h>
+#include <geotiff/xtiffio.h>
 
 #include "CLateLibrary.h"
 #include "CTIFFShimInternal.h"
