@@ -29,7 +29,8 @@ import Testing
 
   @Test func aMissingDatabaseIsAProblemWithARemedy() throws {
     let folder = try TemporaryFolder()
-    let run = try Command(built: "tilecut").run(["doctor"], environment: ["PROJ_DATA": folder.path, "PROJ_LIB": folder.path])
+    let run = try Command(built: "tilecut").run(
+      ["doctor"], environment: ["PROJ_DATA": folder.path, "PROJ_LIB": folder.path])
     // Where PROJ was compiled with a folder of its own it still finds its database there.
     guard !run.stdout.contains("proj.db\n") else { return }
     #expect(run.status == 1 && run.stdout.contains("apt-get install proj-data"), "\(run)")

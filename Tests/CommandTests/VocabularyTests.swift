@@ -27,7 +27,8 @@ import Testing
           short: names.first { $0["kind"] == "short" }?["name"], kind: argument["kind"] as? String ?? "",
           valueName: argument["valueName"] as? String, help: argument["abstract"] as? String ?? ""))
     }
-    for subcommand in command["subcommands"] as? [[String: Any]] ?? [] where subcommand["commandName"] as? String != "help" {
+    for subcommand in command["subcommands"] as? [[String: Any]] ?? []
+    where subcommand["commandName"] as? String != "help" {
       options += Self.options(subcommand, below: path)
     }
     return options
@@ -55,7 +56,8 @@ import Testing
 
   @Test func noOptionHasAnotherNameForTheSameThing() throws {
     for option in try Self.everyOption() {
-      #expect(Self.otherNames[option.name] == nil, "\(option.command) \(option.name): \(Self.otherNames[option.name] ?? "")")
+      #expect(
+        Self.otherNames[option.name] == nil, "\(option.command) \(option.name): \(Self.otherNames[option.name] ?? "")")
     }
   }
 

@@ -72,7 +72,8 @@ struct DoctorCommand: ParsableCommand {
     }
     add("certificates", report.certificates ?? "none")
     add("cores", "\(report.processorCount)")
-    add("memory", "\(formatted(bytes: report.memoryBytes)), of which \(formatted(bytes: report.freeMemoryBytes)) unused")
+    add(
+      "memory", "\(formatted(bytes: report.memoryBytes)), of which \(formatted(bytes: report.freeMemoryBytes)) unused")
     for disk in report.disks {
       let access = disk.isWritable ? "" : ", cannot be written"
       add("disk", "\(formatted(bytes: disk.freeBytes)) free in \(disk.folder)\(access)")

@@ -120,7 +120,8 @@ extension MapSession {
       }
       let files = FileSystem.names(in: path).filter { $0.hasSuffix(".jsonl") }.sorted()
       guard !files.isEmpty else {
-        throw ReplayError(.missingInput, "\(path): the folder has no .jsonl files, which hold sessions, or cannot be read")
+        throw ReplayError(
+          .missingInput, "\(path): the folder has no .jsonl files, which hold sessions, or cannot be read")
       }
       for file in files { sessions.append(try read(file: "\(path)/\(file)")) }
     }

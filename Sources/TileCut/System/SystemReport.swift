@@ -151,9 +151,10 @@ extension SystemReport.PROJData {
     database = path.flatMap { $0.isEmpty ? nil : $0 }
     let searched = proj_info().searchpath.map { String(cString: $0) } ?? ""
     folders = searched.split(separator: ":").map(String.init)
-    gridCount = Set(
-      folders.flatMap { FileSystem.names(in: $0) }.filter { $0.hasSuffix(".tif") || $0.hasSuffix(".gsb") }
-    ).count
+    gridCount =
+      Set(
+        folders.flatMap { FileSystem.names(in: $0) }.filter { $0.hasSuffix(".tif") || $0.hasSuffix(".gsb") }
+      ).count
   }
 }
 
