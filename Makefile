@@ -43,8 +43,9 @@ uninstall:
 dist: build
 	@scripts/dist.sh
 
-test-dist: dist
+test-dist:
 	@scripts/install-packages.sh --dist
+	@$(MAKE) --no-print-directory dist
 	@scripts/test-dist.sh
 
 build-times: packages

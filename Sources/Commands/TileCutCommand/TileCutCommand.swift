@@ -25,11 +25,10 @@ struct TileCutCommand: ParsableCommand {
       tilecut --version
       """,
     discussion: """
-      Exit codes: 0 done; 1 verify found faults, or doctor problems; 64 wrong usage; 65 an input is damaged, cannot be cut, or does not \
-      fit another; \
-      66 an input cannot be read; 70 internal error; 71 the system lacks memory, a library or its data; \
-      73 the output exists already; 74 the output cannot be written; \
-      75 a bundle is busy, try again; 129, 130 or 143 stopped by a signal.
+      Exit codes: 0 done; 1 verify found faults, or doctor problems; 64 wrong usage; 65 an input is damaged, cannot \
+      be cut, or does not fit another; 66 an input cannot be read; 70 internal error; 71 the system lacks memory, a \
+      library or its data; 73 the output exists already; 74 the output cannot be written; 75 a bundle is busy, try \
+      again; 129, 130 or 143 stopped by a signal.
       """,
     subcommands: [
       CutCommand.self, BuildCommand.self, PacksCommand.self, MetadataCommand.self, InspectCommand.self,

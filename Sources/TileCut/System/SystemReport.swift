@@ -9,7 +9,7 @@ import CSQLite
 import CTIFF
 import CWebP
 import CZlib
-public import Support
+import Support
 
 #if canImport(Darwin)
   import Darwin
