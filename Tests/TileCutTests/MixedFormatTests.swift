@@ -115,6 +115,28 @@ import TileIndex
     try expectValid("a.mbtiles")
   }
 
+  /// GDAL reads a mixture, and the size of tiles, from the tiles.
+  @Test(.enabled(if: GDALPrograms.arePresent, Comment(rawValue: GDALPrograms.skipMessage)), arguments: [1, 2])
+  func gdalReadsMixedTiles(_ factor: Int) throws {
+    let bundle = try cut("a.mbtiles") {
+      $0.zoom = .levels(5...5)
+      $0.scaleFactor = factor
+    }
+    let box = BoundingBox(west: 9, south: 39, east: 31, north: 51)
+    let shape = TileMatrixSet.webMercatorQuad.crsBounds(ofGeographicBounds: box)
+    try GDALPrograms.make(
+      "gdal_translate", "-of", "PNG", "-projwin", "\(shape.west)", "\(shape.north)", "\(shape.east)",
+      "\(shape.south)", folder.file("a.mbtiles"), folder.file("gdal.png"))
+    let theirs = try folder.bytes("gdal.png").withUnsafeBytes { try ImageDecoder.decode($0) }
+    let cell = TileMatrixSet.webMercatorQuad[5].cellSize / Double(factor)
+    #expect(abs(Double(theirs.width) - shape.width / cell) <= 1)
+    // The middle of the map, in a JPEG tile, and a corner outside it.
+    let middle = theirs[theirs.width / 2, theirs.height / 2]
+    #expect(middle.w == 255 && abs(Int(middle.x) - 64) < 12 && abs(Int(middle.z) - 90) < 12, "\(middle)")
+    #expect(theirs[2, 2].w == 0)
+    #expect(try formats(bundle).contains(.png))
+  }
+
   @Test func verifyReportsAMixtureThatIsNotStated() throws {
     let (bundle, path) = (try cut("a.mbtiles"), folder.file("b/"))
     _ = try BundleConvert().write(bundle, to: path)

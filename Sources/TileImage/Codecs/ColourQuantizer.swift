@@ -32,8 +32,7 @@ final class ColourQuantizer {
 
   /// libimagequant's own default, from 1 (slowest) to 10.
   private static let speed: Int32 = 4
-  /// Half of what the library would do. Full dithering costs a third more bytes and is visible as noise in flat areas;
-  /// without any, smooth relief gets contour lines.
+  /// Half of what the library would do: less noise in flat areas, and no contour lines in smooth relief.
   private static let dithering: Float = 0.5
 
   /// Pixels of at most as many colours as the palette has, each near to the one it replaces; transparent pixels stay

@@ -187,7 +187,7 @@ extension JSONValue {
 package enum TileSizeRow {
   /// As in TileJSON and in a source of a MapLibre style.
   package static let size = "tileSize"
-  /// As tile servers of MapTiler and Mapbox name it.
+  /// Stored pixels for each of the screen.
   package static let scale = "scale"
 }
 
