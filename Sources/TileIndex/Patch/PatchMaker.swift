@@ -29,10 +29,9 @@ struct PatchMaker {
         remedy: "deliver the whole bundle")
     }
     let formats = (try self.old.tileFormat(), try self.new.tileFormat())
-    let mixing = self.new.metadata.mixedFormats
-    let areRelated =
-      formats.0.map { mixing.contains($0) } == true
-      || formats.1.map { self.old.metadata.mixedFormats.contains($0) } == true
+    let (before, mixing) = (self.old.metadata.mixedFormats, self.new.metadata.mixedFormats)
+    // A map that becomes opaque, or ceases to be so, shares most of its tiles with its other edition.
+    let areRelated = formats.0.map(mixing.contains) == true || formats.1.map(before.contains) == true
     guard formats.0 == formats.1 || formats.0 == nil || areRelated else {
       throw BundleError(
         .mismatch, path: new,
