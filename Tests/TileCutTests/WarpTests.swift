@@ -90,8 +90,8 @@ import TileIndex
     var random = SeededGenerator(seed: 6)
     let rect = fixture.rects(1, edge: 40, &random)[0]
     guard try fixture.mapper().separableAxes(rect) != nil else { return }
-    // At the discontinuities of masks, and of kernels with negative weights beside holes, the two may differ by rounding errors in
-    // position.
+    // At the discontinuities of masks, and of kernels with negative weights beside holes, the two may differ by
+    // rounding errors in position.
     guard filling != .mask else { return }
     for resampling in Resampling.allCases where resampling != .nearest && resampling != .mode {
       if resampling.overshoots, filling != .opaque { continue }

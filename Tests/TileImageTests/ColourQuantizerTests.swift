@@ -5,11 +5,10 @@ import TileIndex
 
 @testable import TileImage
 
-/// PNG tiles of few colours, through libimagequant.
-@Suite(.ownThread, .enabled(if: ColourQuantizerTests.isPresent, "libimagequant is not installed"))
-struct ColourQuantizerTests {
-  static let isPresent = (try? TileEncoding.png(PNGOptions(colours: 16)).requireLibraries()) != nil
+private let isInstalled = (try? TileEncoding.png(PNGOptions(colours: 16)).requireLibraries()) != nil
 
+/// PNG tiles of few colours, through libimagequant.
+@Suite(.ownThread, .enabled(if: isInstalled, "libimagequant is not installed")) struct ColourQuantizerTests {
   private func encoded(_ pixels: PixelBuffer, _ colours: Int) throws -> PixelBuffer {
     let bytes = try TileEncoder(.png(PNGOptions(colours: colours))).encode(pixels)
     return try bytes.withUnsafeBytes { try ImageDecoder.decode($0, format: .png) }
@@ -42,12 +41,14 @@ struct ColourQuantizerTests {
   func tilesHaveAtMostSoManyColours(_ count: Int, _ kind: Pictures) throws {
     let picture = kind.make(width: 96, height: 64, seed: 3)
     let reduced = try encoded(picture, count)
-    #expect(colours(reduced).count <= count, "\\(kind)")
+    // Two colours are the fewest that libimagequant makes; transparency is then a third.
+    let isOpaque = picture.opacity == .opaque
+    #expect(colours(reduced).count <= (isOpaque ? count : max(count, 3)), "\(kind)")
     for y in 0..<64 {
       for x in 0..<96 {
         let (own, found) = (picture[x, y].alpha, reduced[x, y].alpha)
-        if own == 0 { #expect(found == 0, "\\(kind) at \\(x), \\(y)") }
-        if own == 255 { #expect(found == 255, "\\(kind) at \\(x), \\(y)") }
+        if own == 0 { #expect(found == 0, "\(kind) at \(x), \(y)") }
+        if own == 255 { #expect(found == 255, "\(kind) at \(x), \(y)") }
       }
     }
   }
@@ -63,7 +64,7 @@ struct ColourQuantizerTests {
   @Test func moreColoursAreNearer() throws {
     let picture = Pictures.photographic.make(width: 256, height: 256, seed: 5)
     let ratios = try [8, 32, 128, 256].map { psnr(picture, try encoded(picture, $0)) }
-    #expect(ratios == ratios.sorted() && ratios[3] > 32, "\\(ratios)")
+    #expect(ratios == ratios.sorted() && ratios[3] > 32, "\(ratios)")
   }
 
   /// Encoders on several threads, each with what it encoded before, write the same bytes.

@@ -30,7 +30,7 @@ struct SubtreeSequence: Sequence {
     coverage = coverages[root]!
     let matrix = matrixSet[workingZoom]
     let column = Self.columnEdge * 256 * 256 / (matrix.tileWidth * matrix.tileHeight)
-    columnWidth = max((matrix.tileWidth > 256 ? column : Self.columnEdge) / edge, 1)
+    columnWidth = Swift.max((matrix.tileWidth > 256 ? column : Self.columnEdge) / edge, 1)
   }
 
   func makeIterator() -> AnyIterator<TileID> {

@@ -1,8 +1,8 @@
 /// Computes the weighted sum of a window's pixels around one position, and applies the mask or the alpha band.
 ///
 /// With a mask, a target pixel is visible if the nearest source pixel is, and its colour comes from the visible pixels.
-/// An alpha band is weighted like a colour. Where a transparent pixel lies under a kernel with negative weights, the rest
-/// of the kernel would overshoot: bilinear weights are used there.
+/// An alpha band is weighted like a colour. Where a transparent pixel lies under a kernel with negative weights, the
+/// rest of the kernel would overshoot: bilinear weights are used there.
 struct PixelWeigher {
   private let pixels: UnsafePointer<SIMD4<Float>>
   private let rect: PixelRect

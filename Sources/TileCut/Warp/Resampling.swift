@@ -68,8 +68,8 @@ package struct KernelShape: Sendable {
 
   /// Computes the weights around a position.
   ///
-  /// Where the source's edge cuts off a lobe of a kernel with negative weights, the rest would overshoot: bilinear weights are used
-  /// there.
+  /// Where the source's edge cuts off a lobe of a kernel with negative weights, the rest would overshoot: bilinear
+  /// weights are used there.
   ///
   /// - Parameters:
   ///   - position: in source pixels (0.5 is the first pixel's centre).

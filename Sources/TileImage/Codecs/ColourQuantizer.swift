@@ -10,8 +10,8 @@ import Support
 
 /// Reduces images to a palette of few colours, through libimagequant.
 ///
-/// The library is loaded when it is first needed and is no dependency of programs: its licence, the GPL, must not become
-/// that of every app that only decodes tiles. One instance per worker: it is not thread-safe.
+/// The library is loaded when it is first needed and is no dependency of programs: its licence, the GPL, must not
+/// become that of every app that only decodes tiles. One instance per worker: it is not thread-safe.
 final class ColourQuantizer {
   private let library: ImageQuant
   private let attributes: OpaquePointer
@@ -35,15 +35,15 @@ final class ColourQuantizer {
   /// Half of what the library would do: less noise in flat areas, and no contour lines in smooth relief.
   private static let dithering: Float = 0.5
 
-  /// Pixels of at most as many colours as the palette has, each near to the one it replaces; transparent pixels stay
-  /// transparent and opaque ones opaque.
+  /// Pixels of at most as many colours as the palette has (with transparent pixels at least three), each near to the
+  /// one it replaces; transparent pixels stay transparent and opaque ones opaque.
   ///
   /// - Throws: ``ImageError`` of code `encodingFailed`.
   func reduced(_ pixels: PixelBuffer) throws(ImageError) -> PixelBuffer {
     // Sums over several threads are rounded in another order; tiles are quantised in parallel anyway.
     library.setThreads?(1)
     let (width, height) = (pixels.width, pixels.height)
-    // Transparent pixels have a colour of their own.
+    // Transparent pixels have a colour of their own; the library makes no fewer than two.
     let visibleColours = pixels.opacity == .opaque ? colours : max(colours - 1, 2)
     guard library.setColours(attributes, Int32(visibleColours)) == 0 else { throw Self.failure(100) }
     guard let image = library.createImage(attributes, pixels.bytes, Int32(width), Int32(height), 0) else {
@@ -74,8 +74,8 @@ final class ColourQuantizer {
     return reduced
   }
 
-  /// Gives each pixel the colour of its index. A colour that an opaque pixel has becomes opaque, and a transparent pixel
-  /// stays so: a hair of transparency inside the map, or of colour outside, would be visible on dark and light grounds.
+  /// Gives each pixel the colour of its index. A colour that an opaque pixel has becomes opaque, and a transparent
+  /// pixel stays so: a hair of transparency inside the map, or of colour outside, would be visible on dark and light grounds.
   private static func draw(
     _ colours: UnsafeMutableBufferPointer<UInt32>, _ indices: UnsafeMutableBufferPointer<UInt8>,
     like pixels: PixelBuffer, into reduced: PixelBuffer
