@@ -11,6 +11,8 @@ final class PyramidAssembler {
   private var waiting: [TileID: ParentTile] = [:]
   private(set) var tilesDone = 0
   private(set) var bytesStored = 0
+  /// Of the stored tiles.
+  private(set) var formats: Set<TileFormat> = []
   private(set) var extent: VisibleExtent?
 
   init(plan: CutPlan, writer: any TileSink) {
@@ -51,5 +53,8 @@ final class PyramidAssembler {
   private func store(_ tile: EncodedTile) throws {
     try writer.put(tile.id, tile.bytes)
     bytesStored += tile.bytes.count
+    if !writer.mixing.isEmpty, let format = tile.bytes.withUnsafeBytes({ TileFormat(sniffing: $0) }) {
+      formats.insert(format)
+    }
   }
 }

@@ -1,13 +1,26 @@
 /// Tiles have the format that the metadata state, by which readers choose their decoder.
 struct BlobFormatRule: BundleRule {
   static let rule = VerificationRule(
-    "blob-format", .must, "every tile's first bytes are those of the format in the metadata")
+    "blob-format", .must, "every tile's first bytes are those of a format in the metadata")
   private let stated: TileFormat?
+  /// The formats of a bundle that mixes them; a tile of any of them is right.
+  private let mixed: Set<TileFormat>
   /// A media type that MBTiles allows and nothing here decodes.
   private let opaque: String?
   private var first: TileFormat?
 
-  init(_ bundle: VerifiedBundle) { (stated, opaque) = (bundle.metadata.format, bundle.opaqueFormat) }
+  init(_ bundle: VerifiedBundle) {
+    (stated, opaque) = (bundle.metadata.format, bundle.opaqueFormat)
+    mixed = bundle.metadata.mixedFormats
+  }
+
+  mutating func begin(_ findings: inout Findings) throws {
+    if let stated, !mixed.isEmpty, !mixed.contains(stated) {
+      findings.error(
+        "format is \(stated.rawValue), which is not among formats", remedy: "set format to one of those that tiles have"
+      )
+    }
+  }
 
   mutating func visit(_ tile: VisitedTile, _ findings: inout Findings) throws {
     guard !tile.data.isEmpty else { return }
@@ -17,6 +30,7 @@ struct BlobFormatRule: BundleRule {
         "the bytes are not PNG, JPEG, WebP or gzip", tile: tile.tile, remedy: "make the tile again, or delete its row")
       return
     }
+    if mixed.contains(format) { return }
     if let stated, format != stated {
       findings.error(
         "the bytes are \(format.rawValue), the metadata say \(stated.rawValue)", tile: tile.tile,
