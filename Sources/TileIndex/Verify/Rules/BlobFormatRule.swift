@@ -6,8 +6,13 @@ struct BlobFormatRule: BundleRule {
   /// A media type that MBTiles allows and nothing here decodes.
   private let opaque: String?
   private var first: TileFormat?
+  /// A table of a GeoPackage may have PNG and JPEG tiles (OGC 12-128r18, requirements 36 and 37).
+  private let mixes: Bool
 
-  init(_ bundle: VerifiedBundle) { (stated, opaque) = (bundle.metadata.format, bundle.opaqueFormat) }
+  init(_ bundle: VerifiedBundle) {
+    (stated, opaque) = (bundle.metadata.format, bundle.opaqueFormat)
+    mixes = bundle.container == .geopackage
+  }
 
   mutating func visit(_ tile: VisitedTile, _ findings: inout Findings) throws {
     guard !tile.data.isEmpty else { return }
@@ -17,6 +22,7 @@ struct BlobFormatRule: BundleRule {
         "the bytes are not PNG, JPEG, WebP or gzip", tile: tile.tile, remedy: "make the tile again, or delete its row")
       return
     }
+    if mixes, [.png, .jpg].contains(format), [.png, .jpg, nil].contains(stated) { return }
     if let stated, format != stated {
       findings.error(
         "the bytes are \(format.rawValue), the metadata say \(stated.rawValue)", tile: tile.tile,
