@@ -8,8 +8,8 @@ struct GeoPackageName {
   /// Nil for other names, and for a file that is called so.
   init?(_ name: String) {
     let prefix = "GPKG:"
-    guard name.hasPrefix(prefix), let colon = name.lastIndex(of: ":"), name[..<colon].utf8.count >= prefix.utf8.count,
-      (try? FileSystem.status(name)) == .some(nil)
+    guard name.prefix(prefix.count).uppercased() == prefix, let colon = name.lastIndex(of: ":"),
+      name[..<colon].utf8.count >= prefix.utf8.count, (try? FileSystem.status(name) == nil) == true
     else { return nil }
     path = String(name[..<colon].dropFirst(prefix.count))
     table = String(name[name.index(after: colon)...])

@@ -1,7 +1,7 @@
 package import Support
 
-/// Reads the raster tiles of a GeoPackage (OGC 12-128r18) from any producer: one of its tables of tiles, in Web Mercator
-/// or WGS 84 degrees, on a well-known grid or one of its own. Never writes to the file or beside it.
+/// Reads the raster tiles of a GeoPackage (OGC 12-128r18) from any producer: one of its tables of tiles, in Web
+/// Mercator or WGS 84 degrees, on a well-known grid or one of its own. Never writes to the file or beside it.
 ///
 /// A reader has one connection and is for one thread at a time. Opening it takes as long as an MBTiles bundle.
 public final class GeoPackageReader: DatabaseReader {

@@ -1,4 +1,4 @@
-package import Support
+import Support
 
 /// A tile matrix set as JSON (OGC 17-083r4 "Two Dimensional Tile Matrix Set", section 7.1). The names of version 1
 /// (17-083r2), which GDAL's files have, are read too.
@@ -84,7 +84,8 @@ package struct TileMatrixSetDocument: Codable {
 }
 
 extension TileMatrixSet {
-  /// True when all levels are those of another set but for rounding in the last of nine digits; the other may have more.
+  /// True when all levels are those of another set but for rounding in the last of nine digits; the other may have
+  /// more.
   func agrees(with other: TileMatrixSet) -> Bool {
     func isNear(_ a: Double, _ b: Double) -> Bool { abs(a - b) <= 1e-8 * max(abs(a), abs(b)) }
     return projection == other.projection && matrices.count <= other.matrices.count
@@ -122,7 +123,11 @@ extension TileMatrixSetDocument {
             case text(String)
             init(from decoder: any Decoder) throws {
               let value = try decoder.singleValueContainer()
-              self = (try? .number(value.decode(Int.self))) ?? .text(try value.decode(String.self))
+              if let number = try? value.decode(Int.self) {
+                self = .number(number)
+              } else {
+                self = .text(try value.decode(String.self))
+              }
             }
             var text: String {
               switch self {

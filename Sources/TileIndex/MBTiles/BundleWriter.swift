@@ -1,7 +1,8 @@
 import Support
 import Synchronization
 
-/// Writes a new MBTiles 1.3 bundle, or another that is an SQLite database: `put` for every tile, in any order, then ``finish(_:)``.
+/// Writes a new MBTiles 1.3 bundle, or another that is an SQLite database: `put` for every tile, in any order, then
+/// ``finish(_:)``.
 ///
 /// 1. Tiles go into a temporary file beside the target. Equal tiles share their bytes.
 /// 2. ``finish(_:)`` adds the metadata, syncs the file and renames it to the target.
