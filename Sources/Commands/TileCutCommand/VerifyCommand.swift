@@ -6,7 +6,8 @@ import TileIndex
 /// `tilecut verify`
 struct VerifyCommand: ParsableCommand {
   static let configuration = CommandConfiguration(
-    commandName: "verify", abstract: "Checks a bundle rule by rule (MBTiles 1.3, PMTiles v3), and decodes every tile.",
+    commandName: "verify",
+    abstract: "Checks a bundle rule by rule (MBTiles 1.3, PMTiles v3, GeoPackage 1.3), and decodes every tile.",
     discussion: "Exits with 1 when a rule is broken. Warnings alone do not count as broken.")
 
   @Argument(
