@@ -26,7 +26,7 @@ struct CutCommand: ParsableCommand {
   var srcList: String?
   @Option(
     name: [.customShort("o"), .customLong("output")],
-    help: "The bundle to write: .mbtiles, .pmtiles, or a folder with a slash at its end.")
+    help: "The bundle to write: .mbtiles, .pmtiles, .gpkg, or a folder with a slash at its end.")
   var outputOption: String?
   @Option(
     help: ArgumentHelp(
@@ -34,8 +34,9 @@ struct CutCommand: ParsableCommand {
       valueName: "bundle"))
   var append: String?
   @Option(
-    help:
-      "Tile matrix set: \(MatrixArgument.allCases.map(\.rawValue).joined(separator: ", ")). (default: WebMercatorQuad)")
+    help: ArgumentHelp(
+      "Tile matrix set: \(MatrixArgument.names), or a file with one in OGC's JSON form. (default: WebMercatorQuad)",
+      valueName: "name|file.json"))
   var matrix: MatrixArgument?
   @Option(
     help: ArgumentHelp(
@@ -283,7 +284,7 @@ struct CutCommand: ParsableCommand {
       options.apply(manifest.regions[0], of: manifest)
       try options.readPlaces(of: manifest.regions[0], in: manifest)
     }
-    if let matrix { options.matrixSet = matrix.matrixSet }
+    if let matrix { options.matrixSet = try matrix.matrixSet() }
     if let zoom { options.zoom = zoom.selection }
     options.bounds = bounds?.box ?? options.bounds
     if let clip { options.clip = try ClipArea(file: clip) }
