@@ -62,7 +62,8 @@ extension BundleFile {
       }
       return try PMTilesWriter(path: path, format: format, replacing: replacing, mixing: mixing)
     case .geopackage:
-      return try BundleWriter(geoPackage: path, matrixSet: matrixSet, format: format, replacing: replacing, mixing: mixing)
+      return try BundleWriter(
+        geoPackage: path, matrixSet: matrixSet, format: format, replacing: replacing, mixing: mixing)
     case .folder:
       return try TileFolderWriter(
         path: path, matrixSet: matrixSet, format: format, replacing: replacing, scheme: scheme, mixing: mixing)
