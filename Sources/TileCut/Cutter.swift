@@ -69,17 +69,19 @@ public struct Cutter: Sendable {
     self.resources = resources
     self.sources = sources
     self.automaticScale = automaticScale.map { ($0.low, $0.high) }
-    let target = try CoordinateReferenceSystem(definition: options.matrixSet.crs)
+    let matrixSet = try options.matrixSet.withPixels(times: options.pixelFactor)
+    let target = try CoordinateReferenceSystem(definition: matrixSet.crs)
     let footprints = try sources.map {
-      try SourceFootprint(source: $0, target: target, matrixSet: options.matrixSet)
+      try SourceFootprint(source: $0, target: target, matrixSet: matrixSet)
     }
     let overviews = try SourceOverviews(
-      sources, footprints: footprints, cell: Self.deepestCell(options), resampling: options.resampling)
+      sources, footprints: footprints, cell: Self.deepestCell(options.zoom, matrixSet),
+      resampling: options.resampling)
     drawn = overviews.sources
     plan = try CutPlan(
-      footprints: footprints, detail: overviews.resolution, matrixSet: options.matrixSet, zoom: options.zoom,
+      footprints: footprints, detail: overviews.resolution, matrixSet: matrixSet, zoom: options.zoom,
       bounds: options.bounds, boundary: options.boundary, clip: options.clip, resampling: options.resampling,
-      encoding: options.encoding)
+      isLinear: options.isLinear, encoding: options.encoding)
     let (set, zoom) = (plan.matrixSet, plan.workingZoom)
     cutlines = sources.map { $0.cutline.map { ClipArea($0).pixels(set, zoom: zoom) } }
   }
@@ -139,8 +141,8 @@ public struct Cutter: Sendable {
     func seconds() -> Double { journal?.seconds ?? (ContinuousClock.now - start) / .seconds(1) }
     do {
       let bundle = try BundleFile.create(
-        path, matrixSet: plan.matrixSet, format: plan.encoding.format,
-        replacing: replacing || wasPublishing, scheme: options.scheme)
+        path, matrixSet: options.matrixSet, format: plan.encoding.format,
+        replacing: replacing || wasPublishing, scheme: options.scheme, mixing: plan.encoding.mixing)
       sink = bundle
       var writer = bundle
       var begin = PyramidState()
@@ -166,7 +168,8 @@ public struct Cutter: Sendable {
           .badSource, path: sources[0].path, "it has no visible pixel within the bounds",
           remedy: "check --bounds and --nodata")
       }
-      let metadata = metadata(extent: extent)
+      var metadata = metadata(extent: extent)
+      if !writer.mixing.isEmpty { metadata.formats = pyramid.formats }
       let area = metadata.bounds.map { TileArea(bounds: $0) } ?? .everywhere
       let places = options.places.filter { area.contains(longitude: $0.longitude, latitude: $0.latitude) }
       if !places.isEmpty { try writer.write(places: places) }
@@ -207,22 +210,21 @@ public struct Cutter: Sendable {
   ) throws {
     let subtrees = subtrees.makeIterator()
     for _ in 0..<count { _ = subtrees.next() }
-    let work = OrderedWork<TileID, CutSubtree>(subtrees, aheadMax: 2 * resources.workers + 2) { subtree in
+    let workers = resources.workers(tilePixels: options.tilePixels)
+    let work = OrderedWork<TileID, CutSubtree>(subtrees, aheadMax: 2 * workers + 2) { subtree in
       try assembler.accept(subtree)
       try onSubtree()
     }
-    try work.run(threads: resources.workers) {
+    try work.run(threads: workers) {
       let cutter = SubtreeCutter(plan: plan, mosaic: try makeMosaic()) { cancellation.isCancelled }
       return { try cutter.cut($0) }
     }
   }
 
   /// The edge of a pixel of the deepest zoom that the options name.
-  private static func deepestCell(_ options: CutOptions) -> Double? {
-    guard case .levels(let levels) = options.zoom, options.matrixSet.zooms.contains(levels.upperBound) else {
-      return nil
-    }
-    return options.matrixSet[levels.upperBound].cellSize
+  private static func deepestCell(_ zoom: ZoomSelection, _ matrixSet: TileMatrixSet) -> Double? {
+    guard case .levels(let levels) = zoom, matrixSet.zooms.contains(levels.upperBound) else { return nil }
+    return matrixSet[levels.upperBound].cellSize
   }
 
   private static func open(
@@ -236,7 +238,7 @@ public struct Cutter: Sendable {
     open.bands = options.bands
     open.alpha = options.alpha
     open.scratchDirectory = scratchDirectory
-    open.cache = BlockCache(bytesMax: resources.cacheBytes - (remote?.bytesMax ?? 0))
+    open.cache = BlockCache(bytesMax: resources.cacheBytes(tilePixels: options.tilePixels) - (remote?.bytesMax ?? 0))
     open.remoteCache = remote
     // Each source keeps its file open.
     if options.sources.count > 64 { FileDescriptors.raiseLimit() }
@@ -294,7 +296,7 @@ public struct Cutter: Sendable {
     metadata.description = options.description
     metadata.type = options.type
     metadata.version = options.version
-    metadata.extra = options.extraMetadata
+    metadata.extra = options.extraMetadata.merging(options.tileSizeRows) { $1 }
     if options.isFlat {
       metadata.extra[FlatImage.metadataKey] = FlatImage(width: sources[0].width, height: sources[0].height).text
     }

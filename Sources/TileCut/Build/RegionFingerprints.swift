@@ -31,7 +31,11 @@ struct RegionFingerprints {
     try add("format", settings.format.rawValue)
     try add("quality", settings.quality)
     try add("effort", settings.effort)
+    try add("colors", settings.colors)
     try add("resampling", settings.resampling)
+    if settings.linear { lines.append("linear") }
+    try add("tile size", settings.tileSize)
+    if settings.scaleFactor != 1 { lines.append("scale factor \(settings.scaleFactor)") }
     try add("nodata", settings.nodata)
     switch settings.scale {
     case .values(let low, let high): lines.append("scale \(low) \(high)")

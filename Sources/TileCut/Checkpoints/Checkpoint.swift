@@ -99,6 +99,7 @@ extension PyramidState {
       .init("subtrees", .array([.number(subtreeCount)])),
       .init("tilesDone", .array([.number(tilesDone)])),
       .init("bytesStored", .array([.number(bytesStored)])),
+      .init("formats", .array(formats.map(\.rawValue).sorted().map { .string($0) })),
       .init(
         "extent", .array((extent.map { [$0.left, $0.top, $0.right, $0.bottom] } ?? []).map { .number($0) })),
       .init(
@@ -115,8 +116,10 @@ extension PyramidState {
   fileprivate init?(_ json: JSONValue, pixels: () throws -> PixelBuffer?) throws {
     func number(_ name: String) -> Int? { json.numbers(name)?.first.flatMap { Int(exactly: $0) } }
     guard let subtrees = number("subtrees"), let done = number("tilesDone"), let stored = number("bytesStored"),
-      let extent = json.numbers("extent"), let waiting = json["waiting"]?.array
+      let extent = json.numbers("extent"), let waiting = json["waiting"]?.array, let formats = json["formats"]?.array
     else { return nil }
+    self.formats = Set(formats.compactMap { $0.string.flatMap(TileFormat.init(rawValue:)) })
+    guard self.formats.count == formats.count else { return nil }
     (subtreeCount, tilesDone, bytesStored) = (subtrees, done, stored)
     if extent.count == 4 {
       let sides = extent.map { Int($0) }

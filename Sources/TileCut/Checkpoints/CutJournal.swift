@@ -110,6 +110,7 @@ final class RecordedSink: TileSink {
   var path: String { sink.path }
   var matrixSet: TileMatrixSet { sink.matrixSet }
   var format: TileFormat { sink.format }
+  var mixing: Set<TileFormat> { sink.mixing }
   var tileCount: Int { sink.tileCount }
 
   func put(_ tile: TileID, _ data: UnsafeRawBufferPointer) throws {

@@ -50,8 +50,10 @@ struct ParentTile {
 /// How children are reduced to their parent.
 struct Reduction: Sendable {
   enum Kind: Sendable {
-    /// The mean of a block of the children's pixels.
+    /// The mean of a block of the children's pixels, in sRGB values.
     case average
+    /// The mean in linear light.
+    case linearAverage
     /// One pixel of a block.
     case pick
     /// The most frequent pixel of a block.
@@ -76,6 +78,7 @@ struct Reduction: Sendable {
     case .pick: Reduce.pick(child, ratio: ratio, into: parent, x: x, y: y, phase: phase(parentZoom: id.zoom))
     case .mode: Reduce.mode(child, ratio: ratio, into: parent, x: x, y: y, phase: phase(parentZoom: id.zoom))
     case .average: Reduce.average(child, ratio: ratio, into: parent, x: x, y: y)
+    case .linearAverage: Reduce.averageLinear(child, ratio: ratio, into: parent, x: x, y: y)
     }
     return (x, y, ratio)
   }

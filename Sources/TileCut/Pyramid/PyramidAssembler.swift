@@ -13,6 +13,8 @@ final class PyramidAssembler {
   private var isWhole = true
   private(set) var tilesDone: Int
   private(set) var bytesStored: Int
+  /// Of the stored tiles, where the bundle may have several.
+  private(set) var formats: Set<TileFormat>
   private(set) var extent: VisibleExtent?
 
   /// - Parameter state: where an earlier assembler of the same plan stopped, whose tiles the writer has.
@@ -23,7 +25,7 @@ final class PyramidAssembler {
     pool = BufferPool(plan.matrixSet[plan.workingZoom])
     waiting = Dictionary(uniqueKeysWithValues: state.waiting.map { ($0.id, $0) })
     (subtreeCount, tilesDone) = (state.subtreeCount, state.tilesDone)
-    (bytesStored, extent) = (state.bytesStored, state.extent)
+    (bytesStored, formats, extent) = (state.bytesStored, state.formats, state.extent)
   }
 
   /// What the rest of the cut depends on. Its pixels are valid until the next call of ``accept(_:)``. Nil after a
@@ -31,8 +33,8 @@ final class PyramidAssembler {
   var state: PyramidState? {
     guard isWhole else { return nil }
     return PyramidState(
-      subtreeCount: subtreeCount, tilesDone: tilesDone, bytesStored: bytesStored, extent: extent,
-      waiting: Array(waiting.values))
+      subtreeCount: subtreeCount, tilesDone: tilesDone, bytesStored: bytesStored, formats: formats,
+      extent: extent, waiting: Array(waiting.values))
   }
 
   func accept(_ subtree: CutSubtree) throws {
@@ -69,6 +71,9 @@ final class PyramidAssembler {
   private func store(_ tile: EncodedTile) throws {
     try writer.put(tile.id, tile.bytes)
     bytesStored += tile.bytes.count
+    if !writer.mixing.isEmpty, let format = tile.bytes.withUnsafeBytes({ TileFormat(sniffing: $0) }) {
+      formats.insert(format)
+    }
   }
 }
 
@@ -78,6 +83,8 @@ struct PyramidState {
   var subtreeCount = 0
   var tilesDone = 0
   var bytesStored = 0
+  /// Of the stored tiles, where the bundle may have several.
+  var formats: Set<TileFormat> = []
   var extent: VisibleExtent?
   /// Tiles that miss some of their children.
   var waiting: [ParentTile] = []
