@@ -151,35 +151,26 @@ public struct Cutter: Sendable {
         let own = try CutJournal(folder, from: checkpoint)
         (begin, journal, writer) = (checkpoint.pyramid, own, RecordedSink(bundle, own))
       }
-      let pyramid = PyramidAssembler(plan: plan, writer: writer, from: begin)
+      let pyramid = PyramidAssembler(plan: plan, from: begin) { try writer.put($0, $1) }
       assembler = pyramid
-      try assemble(pyramid, skipping: begin.subtreeCount, cancellation) {
+      let rest = subtrees.makeIterator()
+      for _ in 0..<begin.subtreeCount { _ = rest.next() }
+      try assemble(pyramid, rest, cancellation) {
         try journal?.saveIfDue { pyramid.state }
         onProgress?(
           CutProgress(
             tilesDone: pyramid.tilesDone, tilesTotal: plan.tileCountMax, tilesStored: writer.tileCount,
             bytesStored: pyramid.bytesStored, seconds: seconds()))
       }
-      guard let extent = pyramid.extent else {
+      if pyramid.extent == nil {
         // Another attempt would end the same way.
         assembler = nil
         folder?.remove()
-        throw CutError(
-          .badSource, path: sources[0].path, "it has no visible pixel within the bounds",
-          remedy: "check --bounds and --nodata")
+      } else {
+        journal?.stop()
+        try folder?.setPublishing(true)
       }
-      var metadata = metadata(extent: extent)
-      if !writer.mixing.isEmpty { metadata.formats = pyramid.formats }
-      let area = metadata.bounds.map { TileArea(bounds: $0) } ?? .everywhere
-      let places = options.places.filter { area.contains(longitude: $0.longitude, latitude: $0.latitude) }
-      if !places.isEmpty { try writer.write(places: places) }
-      var warnings = warnings
-      if places.isEmpty, !options.places.isEmpty {
-        warnings.append("the places to look for (\(options.places.count)) all lie outside the map")
-      }
-      journal?.stop()
-      try folder?.setPublishing(true)
-      let summary = try writer.finish(metadata)
+      let (summary, warnings) = try finish(writer, pyramid)
       folder?.remove()
       return CutSummary(
         path: path, tileCount: summary.tiles, distinctTileCount: summary.distinctTiles,
@@ -197,6 +188,29 @@ public struct Cutter: Sendable {
     }
   }
 
+  /// Step 9.
+  ///
+  /// - Throws: ``CutError`` `.badSource` if no tile shows anything; ``BundleError``.
+  func finish(
+    _ sink: any TileSink, _ pyramid: PyramidAssembler
+  ) throws -> (bundle: BundleSummary, warnings: [String]) {
+    guard let extent = pyramid.extent else {
+      throw CutError(
+        .badSource, path: sources[0].path, "it has no visible pixel within the bounds",
+        remedy: "check --bounds and --nodata")
+    }
+    var metadata = metadata(extent: extent)
+    if !sink.mixing.isEmpty { metadata.formats = pyramid.formats }
+    let area = metadata.bounds.map { TileArea(bounds: $0) } ?? .everywhere
+    let places = options.places.filter { area.contains(longitude: $0.longitude, latitude: $0.latitude) }
+    if !places.isEmpty { try sink.write(places: places) }
+    var warnings = warnings
+    if places.isEmpty, !options.places.isEmpty {
+      warnings.append("the places to look for (\(options.places.count)) all lie outside the map")
+    }
+    return (try sink.finish(metadata), warnings)
+  }
+
   /// Step 4.
   var subtrees: SubtreeSequence {
     SubtreeSequence(
@@ -204,12 +218,10 @@ public struct Cutter: Sendable {
   }
 
   /// Steps 5 to 8.
-  private func assemble(
-    _ assembler: PyramidAssembler, skipping count: Int, _ cancellation: CutCancellation,
+  func assemble(
+    _ assembler: PyramidAssembler, _ subtrees: AnyIterator<TileID>, _ cancellation: CutCancellation,
     onSubtree: @escaping () throws -> Void
   ) throws {
-    let subtrees = subtrees.makeIterator()
-    for _ in 0..<count { _ = subtrees.next() }
     let workers = resources.workers(tilePixels: options.tilePixels)
     let work = OrderedWork<TileID, CutSubtree>(subtrees, aheadMax: 2 * workers + 2) { subtree in
       try assembler.accept(subtree)

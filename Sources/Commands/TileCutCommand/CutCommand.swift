@@ -134,6 +134,14 @@ struct CutCommand: ParsableCommand {
   var force = false
   @Flag(help: "Keep the work of a cut that is stopped or killed, and continue it.")
   var resume = false
+  @Option(help: ArgumentHelp("Cut a shard of this plan; sources and options are the plan's.", valueName: "plan"))
+  var plan: String?
+  @Option(
+    help: ArgumentHelp(
+      "The shard: its number, or auto for that in \(ShardRun.variables.joined(separator: ", ")).", valueName: "n|auto"))
+  var shard: ShardArgument?
+  @Option(help: ArgumentHelp("Added to the number of the shard.", valueName: "n"))
+  var shardOffset: Int?
   @Option(help: "auto, bar, plain, json or none.")
   var progress: ProgressStyle = .auto
   @Flag(help: "Say what would be cut, and about how many bytes and seconds from a sample of tiles, and stop.")
@@ -145,6 +153,12 @@ struct CutCommand: ParsableCommand {
   private var output: String { outputOption ?? append ?? "" }
 
   func validate() throws {
+    if plan != nil {
+      guard shard != nil, sources.isEmpty, srcList == nil, outputOption == nil, append == nil, !resume, !dryRun, !force
+      else { throw ValidationError("--plan goes with --shard, and sources, options and output are the plan's") }
+      return
+    }
+    if shard != nil || shardOffset != nil { throw ValidationError("--shard and --shard-offset need --plan") }
     if outputOption == nil, append == nil { throw ValidationError("Missing expected argument '--output <output>'") }
     if append != nil, matrix != nil || flat || tileSize != nil || scaleFactor != nil {
       throw ValidationError(
@@ -185,6 +199,11 @@ struct CutCommand: ParsableCommand {
   }
 
   func run() throws {
+    let resources = CutResources(threads: threads, memoryBytes: memory.bytes)
+    if let plan, let shard {
+      return try ShardRun(plan: plan, shard: shard, offset: shardOffset ?? 0, resources: resources, progress: progress)
+        .run()
+    }
     let signals = SignalWatch()
     defer { signals.stop() }
     let options = try makeOptions()
@@ -195,7 +214,6 @@ struct CutCommand: ParsableCommand {
       try BundleFile.check(output: output, replacing: force || outputOption == nil || isDone)
       try resume ? reportLeftover() : dropLeftover()
     }
-    let resources = CutResources(threads: threads, memoryBytes: memory.bytes)
     let folder = FileSystem.split(output).folder
     let addition = try append.map { bundle in
       try BundleAppend(
@@ -237,7 +255,7 @@ struct CutCommand: ParsableCommand {
       printer.finish()
       // Some damage is found only when pixels are decoded.
       for warning in summary.warnings where !warnings.contains(warning) { printError("tilecut: warning: \(warning)") }
-      print(Self.line(summary))
+      print(Self.line(summary, summary.path))
       if let traffic = cutter.traffic {
         print("fetched \(formatted(bytes: traffic.bytes)) in \(counted(traffic.requests, "request"))")
       }
@@ -275,7 +293,7 @@ struct CutCommand: ParsableCommand {
   }
 
   /// Flags take precedence over the manifest, and the manifest over defaults.
-  private func makeOptions() throws -> CutOptions {
+  func makeOptions() throws -> CutOptions {
     var options = CutOptions(sources: sources)
     if let srcList { options.sources += try SourceList.paths(inFile: srcList) }
     if let first = sources.first, isManifest(first) {
@@ -347,12 +365,12 @@ struct CutCommand: ParsableCommand {
 
   private func isManifest(_ source: String) -> Bool { source.lowercased().hasSuffix(".json") }
 
-  private static func line(_ summary: CutSummary) -> String {
+  static func line(_ summary: CutSummary, _ path: String) -> String {
     let zooms =
       summary.zoomMin == summary.zoomMax ? "zoom \(summary.zoomMin)" : "zoom \(summary.zoomMin)-\(summary.zoomMax)"
     let distinct = summary.distinctTileCount == summary.tileCount ? "" : " (\(summary.distinctTileCount) distinct)"
     return
-      "\(summary.path): \(counted(summary.tileCount, "tile"))\(distinct), \(zooms), "
+      "\(path): \(counted(summary.tileCount, "tile"))\(distinct), \(zooms), "
       + "\(formatted(bytes: summary.fileBytes)), "
       + "\(formatted(seconds: summary.seconds))"
   }
@@ -394,15 +412,15 @@ private struct DryRunReport: Encodable {
 }
 
 extension CutProgress {
-  fileprivate var fraction: Double { tilesTotal > 0 ? Double(tilesDone) / Double(tilesTotal) : 1 }
+  var fraction: Double { tilesTotal > 0 ? Double(tilesDone) / Double(tilesTotal) : 1 }
 
-  fileprivate var text: String {
+  var text: String {
     let left = secondsLeft.map { ", \(formatted(seconds: $0)) left" } ?? ""
     return "\(tilesDone) of \(tilesTotal) tiles, \(Int(tilesPerSecond)) tiles/s, "
       + "\(formatted(bytes: bytesStored))\(left)"
   }
 
-  fileprivate var json: String {
+  var json: String {
     func rounded(_ value: Double) -> String { DecimalText.fixed(value, 3) }
     let left = secondsLeft.map(rounded) ?? "null"
     return "{\"tilesDone\":\(tilesDone),\"tilesTotal\":\(tilesTotal),"

@@ -14,7 +14,9 @@ struct MergeCommand: ParsableCommand {
       """)
 
   @Argument(help: ArgumentHelp("Bundles: MBTiles, PMTiles, GeoPackage, or folders.", valueName: "bundle"))
-  var bundles: [String]
+  var bundles: [String] = []
+  @Option(help: ArgumentHelp("Make the bundle of a plan whose shards are all done.", valueName: "plan"))
+  var plan: String?
   @Option(
     name: [.short, .long], help: "The bundle to write: .mbtiles, .pmtiles, .gpkg, or a folder with a slash at its end.")
   var output: String
@@ -28,11 +30,16 @@ struct MergeCommand: ParsableCommand {
   var force = false
 
   func validate() throws {
+    if bundles.isEmpty == (plan == nil) { throw ValidationError("name bundles, or a --plan") }
+    if plan != nil, name != nil { throw ValidationError("the name is the plan's: leave --name out") }
     try requireFolder(output, for: scheme)
     if name?.isEmpty == true { throw ValidationError("--name is empty") }
   }
 
   func run() throws {
+    if let plan {
+      return try ShardMerge(plan: plan, output: output, replacing: force, scheme: scheme ?? .xyz).run()
+    }
     try OutputFile.protect(bundles, from: output)
     try BundleFile.check(output: output, replacing: force)
     var merge = BundleMerge(conflict: onConflict.rule, name: name)

@@ -31,7 +31,7 @@ struct TileCutCommand: ParsableCommand {
       again; 129, 130 or 143 stopped by a signal.
       """,
     subcommands: [
-      CutCommand.self, BuildCommand.self, PacksCommand.self, MetadataCommand.self, InspectCommand.self,
+      CutCommand.self, PlanCommand.self, MissingCommand.self, BuildCommand.self, PacksCommand.self, MetadataCommand.self, InspectCommand.self,
       VerifyCommand.self,
       PreviewCommand.self, ExtractCommand.self, MergeCommand.self, ConvertCommand.self, DiffCommand.self,
       ApplyCommand.self,
@@ -50,7 +50,7 @@ struct TileCutCommand: ParsableCommand {
   }
 
   /// The exit code for an error of our libraries; nil for others. README.md has the table.
-  private static func status(of error: any Error) -> ExitStatus? {
+  static func status(of error: any Error) -> ExitStatus? {
     switch error {
     case let error as CutError:
       switch error.code {

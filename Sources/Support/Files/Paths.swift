@@ -18,6 +18,11 @@ extension FileSystem {
     return "/" + names.joined(separator: "/")
   }
 
+  /// Makes a folder the one that relative paths count from.
+  ///
+  /// - Returns: false if that is not possible.
+  package static func enter(_ folder: String) -> Bool { chdir(folder) == 0 }
+
   /// The folder for temporary files: TMPDIR, or /tmp.
   package static var temporaryFolder: String {
     environment("TMPDIR") ?? "/tmp"

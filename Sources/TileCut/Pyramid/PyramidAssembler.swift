@@ -5,7 +5,10 @@ import TileIndex
 /// time calls it, in the order of ``SubtreeSequence``.
 final class PyramidAssembler {
   private let plan: CutPlan
-  private let writer: any TileSink
+  private let topZoom: Int
+  private let isMixed: Bool
+  private let put: (TileID, [UInt8]) throws -> Void
+  private let onTop: (PixelBuffer?) -> Void
   private let encoder: TileEncoder
   private let pool: BufferPool
   private var waiting: [TileID: ParentTile]
@@ -17,10 +20,20 @@ final class PyramidAssembler {
   private(set) var formats: Set<TileFormat>
   private(set) var extent: VisibleExtent?
 
-  /// - Parameter state: where an earlier assembler of the same plan stopped, whose tiles the writer has.
-  init(plan: CutPlan, writer: any TileSink, from state: PyramidState = PyramidState()) {
+  /// - Parameters:
+  ///   - topZoom: the coarsest level that is built; nil for the coarsest of the plan.
+  ///   - state: where an earlier assembler of the same plan stopped.
+  ///   - put: gets the tiles to be stored.
+  ///   - onTop: gets the pixels of each finished tile of `topZoom`, nil for one without a visible pixel. They are valid
+  ///     until the next call of ``accept(_:)``.
+  init(
+    plan: CutPlan, topZoom: Int? = nil, from state: PyramidState = PyramidState(),
+    put: @escaping (TileID, [UInt8]) throws -> Void, onTop: @escaping (PixelBuffer?) -> Void = { _ in }
+  ) {
     self.plan = plan
-    self.writer = writer
+    self.topZoom = topZoom ?? plan.zooms.lowerBound
+    isMixed = !plan.encoding.mixing.isEmpty
+    (self.put, self.onTop) = (put, onTop)
     encoder = TileEncoder(plan.encoding)
     pool = BufferPool(plan.matrixSet[plan.workingZoom])
     waiting = Dictionary(uniqueKeysWithValues: state.waiting.map { ($0.id, $0) })
@@ -39,7 +52,7 @@ final class PyramidAssembler {
 
   func accept(_ subtree: CutSubtree) throws {
     isWhole = false
-    for tile in subtree.tiles { try store(tile) }
+    try store(subtree.tiles)
     tilesDone += subtree.tilesDone
     if let part = subtree.extent { extent = extent?.union(part) ?? part }
     try addToParent(subtree.rootPixels, of: subtree.root)
@@ -50,7 +63,7 @@ final class PyramidAssembler {
   /// Adds a finished tile to its parent. If it was the last child, stores the parent and continues with its parent.
   private func addToParent(_ pixels: PixelBuffer?, of tile: TileID) throws {
     var (pixels, tile) = (pixels, tile)
-    while tile.zoom > plan.zooms.lowerBound, let parentID = plan.matrixSet.parent(of: tile) {
+    while tile.zoom > topZoom, let parentID = plan.matrixSet.parent(of: tile) {
       var parent =
         waiting.removeValue(forKey: parentID)
         ?? ParentTile(id: parentID, childCount: plan.candidates(under: parentID).count)
@@ -64,15 +77,17 @@ final class PyramidAssembler {
       tile = parentID
       guard tile.zoom <= plan.zooms.upperBound else { continue }
       tilesDone += 1
-      if let pixels { try store(EncodedTile(id: tile, bytes: try encoder.encode(pixels))) }
+      if let pixels { try store([EncodedTile(id: tile, bytes: try encoder.encode(pixels))]) }
     }
+    onTop(pixels)
   }
 
-  private func store(_ tile: EncodedTile) throws {
-    try writer.put(tile.id, tile.bytes)
-    bytesStored += tile.bytes.count
-    if !writer.mixing.isEmpty, let format = tile.bytes.withUnsafeBytes({ TileFormat(sniffing: $0) }) {
-      formats.insert(format)
+  /// Puts tiles that are finished, and whose parents are made of other ones.
+  func store(_ tiles: [EncodedTile]) throws {
+    for tile in tiles {
+      try put(tile.id, tile.bytes)
+      bytesStored += tile.bytes.count
+      if isMixed, let format = tile.bytes.withUnsafeBytes({ TileFormat(sniffing: $0) }) { formats.insert(format) }
     }
   }
 }

@@ -1,0 +1,187 @@
+import ArgumentParser
+import CommandSupport
+import Support
+import TileCut
+import TileIndex
+
+/// `tilecut plan`
+struct PlanCommand: ParsableCommand {
+  static let configuration = CommandConfiguration(
+    commandName: "plan", abstract: "Divides a cut into shards, for many processes or machines.",
+    discussion: """
+      Sources and options are those of cut that say what is cut. Then every shard is cut with cut --plan PLAN --shard \
+      N, and merge --plan PLAN makes the bundle, with the bytes of an undivided cut. The shards lie beside the plan.
+      """)
+
+  @Argument(parsing: .allUnrecognized, help: ArgumentHelp("Sources and options of cut.", valueName: "source"))
+  var words: [String]
+  @Option(name: [.short, .long], help: "The plan to write, a JSON file.")
+  var output: String
+  @Option(help: ArgumentHelp("The most tiles of a shard.", valueName: "n"))
+  var shardTiles = ShardPlan.tilesMaxDefault
+  @Flag(help: "Replace the plan if it exists.")
+  var force = false
+
+  /// Options of `cut` that say how or where to, which each shard and the merge are told.
+  private static let otherOptions = [
+    "--threads", "--memory", "--progress", "--resume", "--dry-run", "--json", "--append", "--scheme", "--plan",
+    "--shard", "--shard-offset",
+  ]
+
+  func validate() throws {
+    for word in words where Self.otherOptions.contains(String(word.prefix { $0 != "=" })) {
+      throw ValidationError("\(word) says nothing of what is cut: leave it out of the plan")
+    }
+    if words.contains("-") { throw ValidationError("standard input cannot be read by several processes: name a file") }
+    if shardTiles < 1 { throw ValidationError("--shard-tiles is a number above 0") }
+  }
+
+  func run() throws {
+    try OutputFile.check(output, replacing: force)
+    try OutputFile.protect(words, from: output)
+    let cutter = try Self.cutter(words, CutResources())
+    for warning in cutter.warnings { printError("tilecut: warning: \(warning)") }
+    let plan = try ShardPlan(
+      cutter, toolVersion: ToolVersion.text, arguments: words, folder: FileSystem.absolutePath("."),
+      tilesMax: shardTiles)
+    try OutputFile.write(Array(plan.json.utf8), to: output, replacing: force)
+    let largest = plan.shards.map(\.tiles).max() ?? 0
+    print("\(output): \(counted(plan.shards.count, "shard")) of zoom \(plan.shardZoom), up to \(largest) tiles each")
+  }
+
+  /// The cut that words of a command line ask for.
+  static func cutter(_ words: [String], _ resources: CutResources) throws -> Cutter {
+    // The output's name has no influence on what is planned.
+    try Cutter(CutCommand.parse(words + ["--output", "plan.mbtiles"]).makeOptions(), resources: resources)
+  }
+
+  /// A plan, and its cut. Relative paths count from the folder of the plan's making, where that exists.
+  static func open(_ path: String, _ resources: CutResources) throws -> (plan: ShardPlan, cutter: Cutter) {
+    let plan = try ShardPlan(path: path, toolVersion: ToolVersion.text)
+    _ = FileSystem.enter(plan.folder)
+    return (plan, try cutter(plan.arguments, resources))
+  }
+}
+
+/// `tilecut missing`
+struct MissingCommand: ParsableCommand {
+  static let configuration = CommandConfiguration(
+    commandName: "missing", abstract: "Prints the shards of a plan that are not done, such as 3,7-9.")
+
+  @Argument(help: "The plan.")
+  var plan: String
+
+  func run() throws {
+    let shards = try ShardPlan(path: plan, toolVersion: ToolVersion.text)
+    let missing = ShardFolder(ofPlan: plan, shards).missing
+    if !missing.isEmpty { print(ShardFolder.text(missing)) }
+  }
+}
+
+/// A shard's number, or `auto`.
+enum ShardArgument: ExpressibleByArgument {
+  case number(Int)
+  case automatic
+
+  init?(argument: String) {
+    if argument == "auto" {
+      self = .automatic
+    } else {
+      guard let number = Int(argument), number >= 0 else { return nil }
+      self = .number(number)
+    }
+  }
+}
+
+/// `tilecut cut --plan PLAN --shard N`: one attempt at a shard, for schedulers, which look at the exit code: 64 and 65
+/// fail again, 75 may not.
+struct ShardRun {
+  let plan: String
+  let shard: ShardArgument
+  let offset: Int
+  let resources: CutResources
+  let progress: ProgressStyle
+
+  /// Where schedulers say which of the processes this is: any, Slurm, Kubernetes, AWS Batch.
+  static let variables = [
+    "TILECUT_SHARD", "SLURM_ARRAY_TASK_ID", "JOB_COMPLETION_INDEX", "AWS_BATCH_JOB_ARRAY_INDEX",
+  ]
+
+  func run() throws {
+    let signals = SignalWatch()
+    defer { signals.stop() }
+    let cancellation = CutCancellation()
+    signals.whenStopped { cancellation.cancel() }
+    do {
+      try cut(cancellation)
+    } catch {
+      if let signal = signals.received { throw ExitCode(.signal(signal)) }
+      switch TileCutCommand.status(of: error) {
+      // Files that cannot be read or written, and memory, may be there at the next attempt, or on another machine.
+      case .unreadableInput, .outputFailed, .cannotCreate, .systemError:
+        printError("tilecut: \(error)")
+        throw ExitCode(.busy)
+      default: throw error
+      }
+    }
+  }
+
+  private func cut(_ cancellation: CutCancellation) throws {
+    let number = try number()
+    let path = FileSystem.absolutePath(plan)
+    let (shards, cutter) = try PlanCommand.open(path, resources)
+    guard shards.shards.indices.contains(number) else {
+      throw CutError(
+        .invalidOption, path: plan, "has no shard \(number)", remedy: "its shards are 0 to \(shards.shards.count - 1)")
+    }
+    for warning in cutter.warnings { printError("tilecut: warning: \(warning)") }
+    let printer = ProgressPrinter(style: progress)
+    defer { printer.finish() }
+    let receipt = try cutter.cut(shard: number, of: shards, path: path, cancellation: cancellation) { step in
+      printer.show(seconds: step.seconds, fraction: step.fraction, text: step.text, json: step.json)
+    }
+    printer.finish()
+    print(
+      "shard \(number) of \(shards.shards.count): \(counted(receipt.tiles, "tile")), \(formatted(bytes: receipt.tileBytes))"
+    )
+  }
+
+  private func number() throws -> Int {
+    if case .number(let number) = shard { return number + offset }
+    for name in Self.variables {
+      guard let text = FileSystem.environment(name) else { continue }
+      guard let number = Int(text) else { throw ValidationError("\(name) is no number: \(text)") }
+      return number + offset
+    }
+    throw ValidationError("--shard auto needs one of the variables \(Self.variables.joined(separator: ", "))")
+  }
+}
+
+/// `tilecut merge --plan PLAN`
+struct ShardMerge {
+  let plan: String
+  let output: String
+  let replacing: Bool
+  let scheme: TileScheme
+
+  func run() throws {
+    let signals = SignalWatch()
+    defer { signals.stop() }
+    try OutputFile.protect([plan], from: output)
+    try BundleFile.check(output: output, replacing: replacing)
+    // Before the folder changes.
+    let (path, target) = (FileSystem.absolutePath(plan), FileSystem.absolutePath(output))
+    let (shards, cutter) = try PlanCommand.open(path, CutResources())
+    let cancellation = CutCancellation()
+    signals.whenStopped { cancellation.cancel() }
+    do {
+      let summary = try cutter.merge(
+        shards, path: path, to: output.hasSuffix("/") ? target + "/" : target, replacing: replacing, scheme: scheme,
+        cancellation: cancellation)
+      print(CutCommand.line(summary, output))
+    } catch {
+      if let signal = signals.received { throw ExitCode(.signal(signal)) }
+      throw error
+    }
+  }
+}

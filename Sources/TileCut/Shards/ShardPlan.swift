@@ -1,0 +1,155 @@
+import Support
+public import TileIndex
+
+/// A cut that is divided into shards, which any number of processes and machines cut: `tilecut plan`.
+///
+/// A shard is a subtree of the pyramid. What lies above the shards' roots is left to the merge.
+public struct ShardPlan: Sendable {
+  public struct Shard: Hashable, Sendable {
+    public let root: TileID
+    /// Its weight: the tiles that are drawn or reduced for it, at most.
+    public let tiles: Int
+  }
+
+  /// The largest shard unless another size is asked for: about three minutes of one core for imagery.
+  public static let tilesMaxDefault = 90_000
+
+  /// What `tilecut cut` was told, without the output.
+  public let arguments: [String]
+  /// The folder that relative paths in ``arguments`` count from.
+  public let folder: String
+  /// In the order of rows and columns. A shard's number is its position.
+  public let shards: [Shard]
+  /// SHA-256 of all that the bytes of the bundle and of the shards depend on.
+  public let digest: String
+  let identity: CutIdentity
+  private let gridName: String
+  private let zooms: ClosedRange<Int>
+  private let tileCount: Int
+
+  /// The zoom of the shards' roots.
+  public var shardZoom: Int { shards[0].root.zoom }
+
+  /// Divides a cut. The shards' zoom is the coarsest at which none has more than `tilesMax` tiles, or that of the
+  /// subtrees that one thread cuts.
+  public init(
+    _ cutter: Cutter, toolVersion: String, arguments: [String], folder: String, tilesMax: Int = tilesMaxDefault
+  ) throws {
+    (self.arguments, self.folder) = (arguments, folder)
+    identity = try cutter.identity(toolVersion: toolVersion)
+    let plan = cutter.plan
+    (gridName, zooms, tileCount) = (plan.matrixSet.identifier, plan.zooms, plan.tileCountMax)
+    let deepest = cutter.subtrees.rootZoom
+    var zoom = plan.zooms.lowerBound
+    var weights = plan.weights(ofSubtreesAt: zoom)
+    while zoom < deepest, weights.values.max()! > tilesMax {
+      zoom += 1
+      weights = plan.weights(ofSubtreesAt: zoom)
+    }
+    shards = weights.sorted { ($0.key.row, $0.key.column) < ($1.key.row, $1.key.column) }.map {
+      Shard(root: $0.key, tiles: $0.value)
+    }
+    digest = Self.digest(identity, shards)
+  }
+
+  private static func digest(_ identity: CutIdentity, _ shards: [Shard]) -> String {
+    FileHash.sha256(ofText: ([identity.digest] + shards.map { "\($0.root)" }).joined(separator: "\n"))
+  }
+
+  /// Refuses a cut that is not the one that was planned.
+  ///
+  /// - Throws: ``CutError`` `.badSource`.
+  func check(_ cutter: Cutter, path: String) throws {
+    let now = try cutter.identity(toolVersion: identity.toolVersion)
+    guard let difference = now.difference(from: identity) else { return }
+    throw CutError(
+      .badSource, path: path, "the plan does not fit any more: \(difference)", remedy: "make a new plan: tilecut plan")
+  }
+
+  // MARK: - The file (docs/plan.schema.json)
+
+  private static let formatName = "tilecut plan"
+
+  public var json: String {
+    let own: [JSONValue.Member] = [
+      .init("format", .string(Self.formatName)), .init("version", .number(1)), .init("digest", .string(digest)),
+      .init("folder", .string(folder)), .init("arguments", .array(arguments.map { .string($0) })),
+      .init("grid", .string(gridName)),
+      .init("zooms", .array([.number(zooms.lowerBound), .number(zooms.upperBound)])),
+      .init("tiles", .number(tileCount)),
+      .init(
+        "shards",
+        .array(
+          shards.enumerated().map { index, shard in
+            .object([
+              .init("shard", .number(index)), .init("root", .string("\(shard.root)")),
+              .init("tiles", .number(shard.tiles)),
+            ])
+          })),
+    ]
+    return JSONValue.object(own + (identity.json.members ?? [])).indentedText + "\n"
+  }
+
+  /// Reads a plan.
+  ///
+  /// - Throws: ``CutError``: `.unreadableSource`; `.badSource` for a file that is no plan, or that was changed, or that
+  ///   another version of the tool made.
+  public init(path: String, toolVersion: String) throws {
+    let json: JSONValue
+    do {
+      json = try JSONFile.read(path)
+    } catch let error as FileSystem.SystemError {
+      throw CutError(.unreadableSource, path: path, "cannot be read: \(error)", remedy: "make it with: tilecut plan")
+    } catch {
+      throw CutError(.badSource, path: path, "is no plan: \(error)", remedy: "make it with: tilecut plan")
+    }
+    func bad(_ what: String) -> CutError {
+      CutError(.badSource, path: path, what, remedy: "make a new plan: tilecut plan")
+    }
+    guard json["format"]?.string == Self.formatName else { throw bad("is no plan of a cut") }
+    guard let identity = CutIdentity(json), let digest = json["digest"]?.string, let folder = json["folder"]?.string,
+      let arguments = json["arguments"]?.array?.compactMap(\.string), let grid = json["grid"]?.string,
+      let zooms = json.numbers("zooms"), zooms.count == 2, zooms[0] <= zooms[1],
+      let shards = json["shards"]?.array?.compactMap(Shard.init), !shards.isEmpty,
+      case .number(let tiles)? = json["tiles"]
+    else { throw bad("is not a whole plan") }
+    guard Self.digest(identity, shards) == digest else { throw bad("was changed after it was made") }
+    guard identity.toolVersion == toolVersion else {
+      throw bad("is of tilecut \(identity.toolVersion), and this is \(toolVersion)")
+    }
+    (self.identity, self.digest, self.folder, self.arguments) = (identity, digest, folder, arguments)
+    (self.shards, gridName, tileCount) = (shards, grid, Int(tiles) ?? 0)
+    self.zooms = Int(zooms[0])...Int(zooms[1])
+  }
+}
+
+extension ShardPlan.Shard {
+  fileprivate init?(_ json: JSONValue) {
+    guard let numbers = json["root"]?.string?.split(separator: "/").map({ Int($0) }), numbers.count == 3,
+      let zoom = numbers[0], let column = numbers[1], let row = numbers[2], 0...TileID.zoomMax ~= zoom,
+      case .number(let tiles)? = json["tiles"], let tiles = Int(tiles)
+    else { return nil }
+    self.init(root: TileID(unchecked: zoom, column, row), tiles: tiles)
+  }
+}
+
+extension CutPlan {
+  /// For each subtree whose root is of a zoom, its candidate tiles down to the working zoom.
+  fileprivate func weights(ofSubtreesAt zoom: Int) -> [TileID: Int] {
+    var weights: [TileID: Int] = [:]
+    var edge = 1
+    for level in zoom...workingZoom {
+      if level > zoom { edge *= matrixSet.ratio(below: level - 1) }
+      let tiles = coverages[level]!
+      for row in tiles.rows {
+        for run in tiles.runs(inRow: row) {
+          for column in (run.lowerBound / edge)...((run.upperBound - 1) / edge) {
+            let count = run.clamped(to: (column * edge)..<((column + 1) * edge)).count
+            weights[TileID(unchecked: zoom, column, row / edge), default: 0] += count
+          }
+        }
+      }
+    }
+    return weights
+  }
+}
