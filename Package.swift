@@ -86,6 +86,8 @@ let package = Package(
       name: "CCurl", pkgConfig: lateLibrary("libcurl"), providers: [.apt(["libcurl4-gnutls-dev"]), .brew(["curl"])]),
     // SHA-256; Apple's platforms have CryptoKit.
     .systemLibrary(name: "CNettle", pkgConfig: "nettle", providers: [.apt(["nettle-dev"])]),
+    // Normalisation of logins and passwords; Apple's platforms have Foundation's. Debian has no pkg-config file of it.
+    .systemLibrary(name: "CUnistring", providers: [.apt(["libunistring-dev"])]),
 
     // C only where Swift cannot go: setjmp (libpng, libjpeg), variadic functions (libtiff, libgeotiff, libcurl), and
     // what the C library hides behind _GNU_SOURCE (CSystemShim).
@@ -197,6 +199,7 @@ let package = Package(
       name: "PurchaseLedger",
       dependencies: [
         "Support", "CSQLite", "CSystemShim",
+        .target(name: "CUnistring", condition: .when(platforms: [.linux])),
         .product(name: "Crypto", package: "swift-crypto"),
         // RSA for receipts and for Google's signatures, scrypt for passwords.
         .product(name: "CryptoExtras", package: "swift-crypto"),
@@ -400,6 +403,14 @@ let package = Package(
 if Context.environment["OPTIMISED_KERNELS"] == "1" {
   for target in package.targets where target.name == "TileImage" {
     target.swiftSettings = strict + [.unsafeFlags(["-O"], .when(configuration: .debug))]
+  }
+}
+
+// `scripts/build.sh` sets this: one call then builds all commands and nothing else, and no core waits for the end of
+// each product. SwiftPM builds one product or all of them.
+if Context.environment["COMMANDS_ONLY"] == "1" {
+  package.targets.removeAll { target in
+    target.type == .test || ["Tests/", "Benchmarks/"].contains { target.path?.hasPrefix($0) == true }
   }
 }
 

@@ -11,6 +11,33 @@ import Testing
     Accounts(ledger: test.ledger, cost: .init(rounds: 16, blockSize: 1, parallelism: 1))
   }
 
+  /// Existing ledgers hold logins and hashes of passwords that Foundation normalised.
+  @Test func textIsNormalisedAsFoundationDoes() {
+    var random = SeededGenerator(seed: 20)
+    // Hangul, Latin, Greek and Cyrillic with marks, ligatures, full width, squared and circled characters.
+    let ranges: [ClosedRange<UInt32>] = [
+      0x41...0x17F, 0x300...0x36F, 0x370...0x52F, 0x1100...0x11FF, 0x1E00...0x1FFF, 0x2070...0x218B, 0x2460...0x24FF,
+      0x3040...0x33FF, 0xAC00...0xD7A3, 0xF900...0xFAD9, 0xFB00...0xFDFF, 0xFE70...0xFFEE, 0x1D400...0x1D7FF,
+    ]
+    for round in 0..<3000 {
+      let text = String(
+        String.UnicodeScalarView(
+          (0..<Int.random(in: 1...12, using: &random)).compactMap { _ in
+            Unicode.Scalar(UInt32.random(in: ranges.randomElement(using: &random)!, using: &random))
+          }))
+      let expected = text.precomposedStringWithCompatibilityMapping
+      #expect(
+        Array(UnicodeForm.nfkc(text).unicodeScalars) == Array(expected.unicodeScalars),
+        "\(round): \(text.unicodeScalars)")
+    }
+  }
+
+  @Test(arguments: [" \t\r\nAda\u{2003}L\u{3000}", "\u{85}\u{A0}Ada\u{2028}", "Ada", "\u{200B}Ada", "", " \n"])
+  func whiteSpaceIsTrimmedAsFoundationDoes(_ text: String) {
+    let expected = text.trimmingCharacters(in: .whitespacesAndNewlines)
+    #expect(Array(text.trimmingWhitespace().unicodeScalars) == Array(expected.unicodeScalars))
+  }
+
   @Test func anAccountIsFoundByLoginAndID() async throws {
     let test = try TestLedger()
     let accounts = accounts(test)
