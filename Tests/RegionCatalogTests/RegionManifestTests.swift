@@ -141,7 +141,7 @@ import TileIndex
     (#", "zooms": -1"#, "zooms is -1"), (#", "grid": "WebMercatorQad""#, #"grid is no grid that is known here"#),
     (#", "grid": {"id": "G", "tileEdges": [3, 2]}"#, "grid is no grid: tile matrix set G"),
     (#", "grid": {"id": "G"}"#, "grid.tileEdges is missing"),
-    (#", "grid": {"id": "WebMercatorQuad", "tileEdges": [2, 1]}"#, "grid.id is that of a well-known grid"),
+    (#", "grid": {"id": "WebMercatorQuad", "tileEdges": [2, 1]}"#, "grid.id is that of a built-in grid"),
     (#", "grid": {"id": "G", "tileEdges": [8, 2], "tileSizes": [288]}, "zooms": [0, 2]"#, "zooms reach to 2, which G"),
     (#", "format": "gif""#, "format is not one of png, jpeg, webp"), (#", "quality": 80"#, "quality means nothing for"),
     (#", "effort": "smal""#, #"effort is not one of fast, balanced, small: "smal"; did you mean "small"?"#),
@@ -149,7 +149,7 @@ import TileIndex
     (#", "format": "jpeg", "quality": 101"#, "quality is 101, not a whole number"),
     (
       #", "resampling": "bilinea""#,
-      #"resampling is not one of nearest, bilinear, cubic, average, mode: "bilinea"; did"#
+      #"resampling is not one of nearest, bilinear, cubic, lanczos, gauss, average, mode: "bilinea"; did"#
     ),
     (#", "nodata": 0"#, "nodata is not an array of numbers"), (#", "crs": 4326"#, "crs is a number, not a string"),
     (#", "edition": 2026"#, "edition is a number"), (#", "edition": "a/b""#, "edition cannot be part of a file's name"),

@@ -22,9 +22,10 @@ struct ExtractCommand: ParsableCommand {
       """
   )
 
-  @Argument(help: ArgumentHelp("A bundle: MBTiles, PMTiles, or a folder.", valueName: "bundle"))
+  @Argument(help: ArgumentHelp("A bundle: MBTiles, PMTiles, GeoPackage, or a folder.", valueName: "bundle"))
   var bundle: String
-  @Option(name: [.short, .long], help: "The bundle to write: .mbtiles, .pmtiles, or a folder with a slash at its end.")
+  @Option(
+    name: [.short, .long], help: "The bundle to write: .mbtiles, .pmtiles, .gpkg, or a folder with a slash at its end.")
   var output: String
   @Option(parsing: .unconditional, help: ArgumentHelp("A box in degrees.", valueName: "W,S,E,N"))
   var bounds: BoundsArgument?

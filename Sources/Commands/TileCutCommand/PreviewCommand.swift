@@ -13,7 +13,8 @@ struct PreviewCommand: ParsableCommand {
       all of the box is shown.
       """)
 
-  @Argument(help: ArgumentHelp("A bundle with raster tiles: MBTiles, PMTiles, or a folder.", valueName: "bundle"))
+  @Argument(
+    help: ArgumentHelp("A bundle with raster tiles: MBTiles, PMTiles, GeoPackage, or a folder.", valueName: "bundle"))
   var bundle: String
   @Option(name: [.short, .long], help: "The PNG to write.")
   var output: String

@@ -19,7 +19,7 @@ import TileIndex
 struct TileCutCommand: ParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "tilecut",
-    abstract: "Cuts raster maps into tile bundles (MBTiles, PMTiles, folders).",
+    abstract: "Cuts raster maps into tile bundles (MBTiles, PMTiles, GeoPackage, folders).",
     usage: """
       tilecut <subcommand>
       tilecut --version

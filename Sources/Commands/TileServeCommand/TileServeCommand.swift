@@ -20,7 +20,7 @@ import TileServe
 struct TileServeCommand: ParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "tileserve",
-    abstract: "Serves tile bundles (MBTiles, PMTiles, folders of tiles) over HTTP, offline.",
+    abstract: "Serves tile bundles (MBTiles, PMTiles, GeoPackage, folders of tiles) over HTTP, offline.",
     discussion: """
       Every option can also be given in the configuration file, under its name without the dashes, or in the \
       environment: TILESERVE_PORT for --port. Flags win over the environment, the environment over the file.

@@ -1,7 +1,7 @@
 import Support
 
-/// A bundle open for reading, whatever its format: ``MBTilesReader``, ``PMTilesReader`` or ``TileFolderReader``;
-/// ``BundleFile/open(_:matrixSet:)`` picks one.
+/// A bundle open for reading, whatever its format: ``MBTilesReader``, ``PMTilesReader``, ``GeoPackageReader``
+/// or ``TileFolderReader``; ``BundleFile/open(_:matrixSet:)`` picks one.
 ///
 /// A reader is for one thread at a time and never writes to the bundle or beside it. Opening is cheap: open one reader
 /// per thread.
@@ -74,19 +74,29 @@ extension BundleReader {
 }
 
 extension BundleReader {
-  /// The format of the first tile; nil when there are no tiles, or the first is of no known format.
+  /// The format of the first tile, or what a bundle of mixed formats says it is (``StoredMetadata/mixedFormats``); nil
+  /// when there are no tiles, or the first is of no known format.
   package func tileFormat() throws -> TileFormat? {
+    if let format = metadata.format, !metadata.mixedFormats.isEmpty { return format }
+    return try firstTile { TileFormat(sniffing: $0) } ?? nil
+  }
+
+  /// The pixels along the edge of the first tile; nil when there are no tiles, or its header does not state them.
+  package func tilePixels() throws -> Int? { try firstTile { ImageHeader($0)?.width } ?? nil }
+
+  /// Passes the bytes of the first tile to a closure; nil when there are no tiles.
+  private func firstTile<Result>(_ body: (UnsafeRawBufferPointer) throws -> Result) throws -> Result? {
     for zoom in try zooms() {
       guard let range = try range(zoom: zoom) else { continue }
       // A level may be sparse, so its first tile is anywhere in the rectangle: a few lookups usually find one,
       // otherwise all tiles are walked.
       for tile in range.prefix(1024) {
-        if let format = try withTile(tile, { TileFormat(sniffing: $0) }) { return format }
+        if let result = try withTile(tile, body) { return result }
       }
-      var found: TileFormat??
+      var found: Result?
       do {
         try forEachTile(in: range) { _, bytes in
-          found = .some(TileFormat(sniffing: bytes))
+          found = try body(bytes)
           throw Enough()
         }
       } catch is Enough {}
@@ -106,10 +116,28 @@ enum BundleMagic {
   /// PMTiles v3, section 3; the version follows.
   static let pmtiles = Array("PMTiles".utf8)
 
-  /// The first 16 bytes of a regular file, fewer where it is shorter.
+  /// The application ids of GeoPackage 1.2 and later, 1.1 and 1.0 (OGC 12-128r18, requirement 2).
+  static let geoPackage = ["GPKG", "GP11", "GP10"].map { Array($0.utf8) }
+  /// Of the application id in a database's header (SQLite file format, section 1.3).
+  private static let applicationIDBytes = 68..<72
+
+  /// True for the head of a database that says to be a GeoPackage.
+  static func isGeoPackage(_ head: [UInt8]) -> Bool {
+    head.count >= applicationIDBytes.upperBound && geoPackage.contains(Array(head[applicationIDBytes]))
+  }
+
+  /// The head of a database with an application id.
+  static func databaseHead(applicationID: Int) -> [UInt8] {
+    let bytes = (0..<4).reversed().map { UInt8(truncatingIfNeeded: applicationID >> (8 * $0)) }
+    return sqlite + [UInt8](repeating: 0, count: applicationIDBytes.lowerBound - sqlite.count) + bytes
+  }
+
+  /// The first 72 bytes of a regular file, fewer where it is shorter.
   ///
   /// Not for a database with a log or journal: closing a file drops the POSIX locks that SQLite connections in this
   /// process hold on it.
   /// - Throws: ``FileSystem/SystemError`` or ``ReadOnlyFile/NotAFile``.
-  static func head(_ path: String) throws -> [UInt8] { try ReadOnlyFile(path).bytes(at: 0, count: 16) }
+  static func head(_ path: String) throws -> [UInt8] {
+    try ReadOnlyFile(path).bytes(at: 0, count: applicationIDBytes.upperBound)
+  }
 }
