@@ -78,8 +78,8 @@ let package = Package(
     // SHA-256; Apple's platforms have CryptoKit.
     .systemLibrary(name: "CNettle", pkgConfig: "nettle", providers: [.apt(["nettle-dev"])]),
 
-    // C only where Swift cannot go: setjmp (libpng, libjpeg), variadic functions (libtiff, libgeotiff, libcurl), and
-    // what the C library hides behind _GNU_SOURCE (CSystemShim).
+    // C only where Swift cannot go: setjmp (libpng, libjpeg), variadic functions (libtiff, libgeotiff, libcurl), a
+    // header in C++ (libastcenc), and what the C library hides behind _GNU_SOURCE (CSystemShim).
     .target(name: "CPNGShim", dependencies: ["CPNG"]),
     .target(name: "CJPEGShim", dependencies: ["CJPEG"]),
     // A C target does not link what a module map names; libgeotiff has no pkg-config file to say it either.
@@ -88,6 +88,8 @@ let package = Package(
       linkerSettings: [.linkedLibrary("geotiff")]),
 
     .target(name: "CCurlShim", dependencies: ["CCurl"]),
+    // libastcenc's header is C++, and it has no pkg-config file; Homebrew has its program alone.
+    .target(name: "CASTCShim", linkerSettings: [.linkedLibrary("astcenc", .when(platforms: [.linux]))]),
 
     .target(name: "CSystemShim"),
 
@@ -124,7 +126,7 @@ let package = Package(
       dependencies: [
         "Support",
         "TileIndex", "RegionCatalog", "Gazetteer", "TileImage", "CPNGShim", "CJPEGShim", "CTIFFShim", "CCurlShim",
-        "CPROJ",
+        "CASTCShim", "CPROJ",
         "COpenJPEG",
       ],
       swiftSettings: strict),
