@@ -23,6 +23,8 @@ case "${1:-}" in
     packages="$packages $tests python3-qgis qgis-providers"
     optional="$tests_optional"
     ;;
+  # What the Debian package is made and tried with.
+  --dist) packages="$packages dpkg-dev debootstrap curl make python3 binutils" ;;
   # The load generator.
   --soak) packages="$packages wrk curl python3" ;;
   # And the servers that tileserve is measured against, each of which may be missing. apache2-bin is Apache without its service.

@@ -19,7 +19,7 @@ if [ ! -r /usr/share/javascript/leaflet/leaflet.js ]; then
   fi
 fi
 
-if [ -r "$target/maplibre-gl.js" ] && [ -r "$target/maplibre-gl.css" ]; then exit 0; fi
+if [ -r "$target/maplibre-gl.js" ] && [ -r "$target/maplibre-gl.css" ] && [ -r "$target/pywidget.js" ]; then exit 0; fi
 if ! command -v python3 >/dev/null || ! python3 -m pip --version >/dev/null 2>&1; then
   echo "pip is missing, so MapLibre GL is not installed; only the pages of vector tilesets need it"
   exit 0
@@ -31,13 +31,14 @@ if ! python3 -m pip download --quiet --disable-pip-version-check --no-deps --onl
   echo "MapLibre GL could not be fetched ($(tail -n 1 "$work/log")); only the pages of vector tilesets need it"
   exit 0
 fi
-# Two files of the wheel; a wheel is a zip archive. They appear under their names only when they are whole.
+# Files of the wheel, which is a zip archive; they appear under their names only when they are whole. pywidget.js, for tests alone, is MapLibre GL with the
+# pmtiles library, which reads archives from plain web servers.
 python3 - "$work" "$target" <<'PYTHON'
 import glob, os, sys, zipfile
 work, target = sys.argv[1:]
 os.makedirs(target, exist_ok=True)
 with zipfile.ZipFile(glob.glob(work + "/*.whl")[0]) as wheel:
-    for name in ("maplibre-gl.css", "maplibre-gl.js"):
+    for name in ("maplibre-gl.css", "maplibre-gl.js", "pywidget.js"):
         partial = f"{target}/.{name}.partial"
         with open(partial, "wb") as file:
             file.write(wheel.read("maplibre/srcjs/" + name))

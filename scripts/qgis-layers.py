@@ -1,6 +1,6 @@
-"""Opens every layer of a WMTS document in QGIS and draws it: whole, and a sixteenth of its width at its middle, deeper than its finest zoom.
+"""Opens every layer of a WMTS document, or every GeoPackage of a folder, in QGIS and draws it: whole, and a sixteenth of its width at its middle, deeper than its finest zoom.
 
-usage: qgis-layers.py CAPABILITIES-URL [FOLDER]
+usage: qgis-layers.py CAPABILITIES-URL|GEOPACKAGES [FOLDER]
 
 Prints a line of JSON for each layer: its name, whether QGIS takes it, and which share of both pictures is covered. With a folder the pictures are kept there.
 Needs Debian's python3-qgis and qgis-providers.
@@ -46,12 +46,10 @@ def covered(image, extent):
     return opaque / (EDGE * EDGE * inside)
 
 
-def main():
-    url, folder = sys.argv[1], sys.argv[2] if len(sys.argv) > 2 else None
+def wmts_layers(url):
+    """The name and the layer of each entry of a document."""
     tree = ElementTree.fromstring(urllib.request.urlopen(url, timeout=30).read())
-    application = QgsApplication([], True)
-    application.initQgis()
-    for number, entry in enumerate(tree.iterfind("wmts:Contents/wmts:Layer", NAMES)):
+    for entry in tree.iterfind("wmts:Contents/wmts:Layer", NAMES):
         name = entry.find("ows:Identifier", NAMES).text
         matrix_set = entry.find("wmts:TileMatrixSetLink/wmts:TileMatrixSet", NAMES).text
         crs = next(
@@ -68,7 +66,20 @@ def main():
             "tileMatrixSet": matrix_set,
             "url": url,
         }
-        layer = QgsRasterLayer("&".join(f"{key}={quote(value, safe='/:')}" for key, value in options.items()), name, "wms")
+        yield name, QgsRasterLayer("&".join(f"{key}={quote(value, safe='/:')}" for key, value in options.items()), name, "wms")
+
+
+def geopackage_layers(folder):
+    for name in sorted(name for name in os.listdir(folder) if name.endswith(".gpkg")):
+        yield name, QgsRasterLayer(os.path.join(folder, name), name, "gdal")
+
+
+def main():
+    source, folder = sys.argv[1], sys.argv[2] if len(sys.argv) > 2 else None
+    application = QgsApplication([], True)
+    application.initQgis()
+    layers = geopackage_layers(source) if os.path.isdir(source) else wmts_layers(source)
+    for number, (name, layer) in enumerate(layers):
         facts = {"layer": name, "valid": layer.isValid()}
         if layer.isValid():
             whole = layer.extent()

@@ -21,6 +21,8 @@ static const char *words(astcenc_error error) {
 }
 
 extern "C" castc_codec *castc_open(unsigned block_width, unsigned block_height, float quality, const char **message) {
+  *message = castc_load();
+  if (*message) return nullptr;
   astcenc_config config;
   // Errors of colour count as much as the pixel is opaque.
   unsigned flags = ASTCENC_FLG_USE_ALPHA_WEIGHT;
@@ -71,7 +73,7 @@ extern "C" const char *castc_decompress(castc_codec *codec, const uint8_t *block
 #else
 
 extern "C" castc_codec *castc_open(unsigned, unsigned, float, const char **message) {
-  *message = nullptr;
+  *message = castc_load();
   return nullptr;
 }
 extern "C" void castc_close(castc_codec *) {}

@@ -11,17 +11,18 @@ extension BundleFile {
     guard let dot = name.lastIndex(of: ".") else { return .mbtiles }
     let fileExtension = name[name.index(after: dot)...].lowercased()
     if fileExtension == "pmtiles" { return .pmtiles }
+    if fileExtension == "gpkg" { return .geopackage }
     guard !otherFormats.contains(fileExtension) else {
       throw BundleError(
         .writeFailed, path: path, "\".\(fileExtension)\" is not a container that is written here",
-        remedy: "name it .mbtiles or .pmtiles, or end the name with a slash for a folder")
+        remedy: "name it .mbtiles, .pmtiles or .gpkg, or end the name with a slash for a folder")
     }
     return .mbtiles
   }
 
   /// A file of another format under such a name would mislead whoever opens it.
   private static let otherFormats: Set<String> = [
-    "gpkg", "zip", "tar", "gz", "tgz", "7z", "tif", "tiff", "vrt", "png", "jpg", "jpeg", "webp", "json", "geojson",
+    "zip", "tar", "gz", "tgz", "7z", "tif", "tiff", "vrt", "png", "jpg", "jpeg", "webp", "json", "geojson",
   ]
 
   /// Checks whether a bundle could be written, as far as can be known without writing.
@@ -43,7 +44,7 @@ extension BundleFile {
   ///   - replacing: replace an existing bundle when it is finished.
   ///   - scheme: of the rows in a folder's file names.
   ///   - mixing: further formats that tiles may have.
-  /// - Throws: ``BundleError``: `.mismatch` for a grid that the container does not know, `.exists`, `.busy`,
+  /// - Throws: ``BundleError``: `.mismatch` for a grid or format that the container does not know, `.exists`, `.busy`,
   ///   `.writeFailed`.
   package static func create(
     _ path: String, matrixSet: TileMatrixSet, format: TileFormat, replacing: Bool = false, scheme: TileScheme = .xyz,
@@ -60,6 +61,9 @@ extension BundleFile {
           remedy: "write MBTiles or a folder")
       }
       return try PMTilesWriter(path: path, format: format, replacing: replacing, mixing: mixing)
+    case .geopackage:
+      return try BundleWriter(
+        geoPackage: path, matrixSet: matrixSet, format: format, replacing: replacing, mixing: mixing)
     case .folder:
       return try TileFolderWriter(
         path: path, matrixSet: matrixSet, format: format, replacing: replacing, scheme: scheme, mixing: mixing)

@@ -6,6 +6,7 @@ public enum BundleFile {
   public enum Kind: String, Sendable, CaseIterable, Codable {
     case mbtiles
     case pmtiles
+    case geopackage
     /// `zoom/column/row.extension`
     case folder
   }
@@ -15,6 +16,7 @@ public enum BundleFile {
   ///
   /// Opens a file only once. The bundle may still turn out to be damaged.
   public static func kind(_ path: String) -> Kind? {
+    let path = GeoPackageName(path)?.path ?? path
     guard let status = try? status(path) else { return nil }
     switch status.kind {
     case .folder: return TileFolderReader.isTileFolder(path) ? .folder : nil
@@ -25,9 +27,12 @@ public enum BundleFile {
 
   /// Opens a bundle for reading.
   ///
-  /// - Parameter matrixSet: the grid of a bundle whose own is not a well-known one; otherwise the bundle's own is used.
+  /// - Parameters:
+  ///   - path: the file or folder, or `GPKG:file:table` for one of several tables of tiles in a GeoPackage.
+  ///   - matrixSet: the grid of a bundle whose own is not a well-known one; otherwise the bundle's own is used.
   /// - Throws: ``BundleError`` with `.notFound`, `.malformed`, `.busy` or `.readFailed`.
   public static func open(_ path: String, matrixSet: TileMatrixSet? = nil) throws -> any BundleReader {
+    if let name = GeoPackageName(path) { return try GeoPackageReader(path: name.path, table: name.table) }
     let status = try status(path)
     switch status.kind {
     case .folder:
@@ -47,6 +52,7 @@ public enum BundleFile {
       switch kind(head: head) {
       case .pmtiles: return try PMTilesReader(path: path)
       case .mbtiles: return try MBTilesReader(path: path, matrixSet: matrixSet.flatMap { Self.ifOwn($0) })
+      case .geopackage: return try GeoPackageReader(path: path)
       case .folder, .none: throw notABundle(path, head)
       }
     }
@@ -58,7 +64,7 @@ public enum BundleFile {
   }
 
   private static func kind(head: [UInt8]) -> Kind? {
-    if head.starts(with: BundleMagic.sqlite) { return .mbtiles }
+    if head.starts(with: BundleMagic.sqlite) { return BundleMagic.isGeoPackage(head) ? .geopackage : .mbtiles }
     // Also for unsupported versions and truncated files: the reader reports which.
     if head.starts(with: BundleMagic.pmtiles) || isOldPMTiles(head) { return .pmtiles }
     return nil
@@ -78,7 +84,7 @@ public enum BundleFile {
       words = ("is packed (zip or gzip)", "unpack it first")
     } else {
       words = (
-        "is not a bundle: neither MBTiles nor PMTiles, or its head is damaged",
+        "is not a bundle: neither MBTiles, PMTiles nor GeoPackage, or its head is damaged",
         "check that it is the right file and was copied whole"
       )
     }
@@ -101,7 +107,10 @@ public enum BundleFile {
       // Only databases have these side files, and other connections in this process may hold locks on one that is being
       // written.
       let real = try FileSystem.realPath(path)
-      if FileSystem.size(real + "-wal") > 0 || FileSystem.size(real + "-journal") > 0 { return BundleMagic.sqlite }
+      if FileSystem.size(real + "-wal") > 0 || FileSystem.size(real + "-journal") > 0 {
+        let id = try? BundleAccess.open(path).prepare("PRAGMA application_id").first { $0.int(0) }
+        return BundleMagic.databaseHead(applicationID: id ?? 0)
+      }
       return try BundleMagic.head(path)
     } catch let error as FileSystem.SystemError {
       throw BundleError.unopened(error, path: path)
@@ -125,6 +134,7 @@ extension BundleReader {
     switch self {
     case let reader as MBTilesReader: try PlaceTable(reader)?.places() ?? []
     case let reader as PMTilesReader: reader.places
+    case let reader as GeoPackageReader: try reader.storedPlaces()
     case let reader as TileFolderReader: try reader.places()
     default: []
     }

@@ -47,6 +47,17 @@ struct SampleBundles: Sendable {
     return bundles
   }
 
+  /// The levels of the `degrees` grid: of a large region the coarse ones, `wide`, of a small one the fine ones, `near`.
+  static func degreeLevels() throws -> SampleBundles { try degreeOnes.get() }
+
+  private static let degreeOnes = Result {
+    let bundles = SampleBundles(folder: try TemporaryFolder())
+    removeAtExit(bundles.folder)
+    try bundles.cut("continental-us", to: "wide", matrixSet: .degrees, zoom: .levels(0...2))
+    try bundles.cut("jacksboro-fault", to: "near", matrixSet: .degrees, zoom: .levels(2...5))
+    return bundles
+  }
+
   private static let largeOnes = Result {
     let bundles = SampleBundles(folder: try TemporaryFolder())
     removeAtExit(bundles.folder)

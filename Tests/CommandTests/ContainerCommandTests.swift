@@ -22,7 +22,9 @@ import TileIndex
     let flat = folder.file("a.mbtiles")
     #expect(try tilecut("cut", raster, "-o", flat, "--zoom", "0-3").status == 0)
     let expected = try hash("a.mbtiles")
-    for (name, kind) in [("b.pmtiles", BundleFile.Kind.pmtiles), ("b/", .folder), ("b.mbtiles", .mbtiles)] {
+    for (name, kind) in [
+      ("b.pmtiles", BundleFile.Kind.pmtiles), ("b/", .folder), ("b.gpkg", .geopackage), ("b.mbtiles", .mbtiles),
+    ] {
       let output = folder.file(name)
       for words in [
         ["cut", raster, "--zoom", "0-3", "-o", output], ["extract", flat, "-o", output], ["merge", flat, "-o", output],
@@ -40,16 +42,16 @@ import TileIndex
       let sheet = try tilecut("preview", output, "--contact-sheet", "-o", folder.file("sheet.png"), "--force")
       #expect(sheet.status == 0, "\(sheet)")
     }
-    #expect(made == ["a.mbtiles", "b", "b.mbtiles", "b.pmtiles", "sheet.png"])
+    #expect(made == ["a.mbtiles", "b", "b.gpkg", "b.mbtiles", "b.pmtiles", "sheet.png"])
   }
 
-  @Test func archivesAndFoldersDoNotDependOnThreads() throws {
-    for name in ["a.pmtiles", "b.pmtiles"] {
-      let threads = name == "a.pmtiles" ? "1" : "3"
+  @Test(arguments: ["pmtiles", "gpkg"]) func filesDoNotDependOnThreads(_ container: String) throws {
+    for name in ["a.\(container)", "b.\(container)"] {
+      let threads = name.hasPrefix("a") ? "1" : "3"
       #expect(
         try tilecut("cut", raster, "-o", folder.file(name), "--zoom", "0-5", "--threads", threads).status == 0)
     }
-    #expect(try folder.bytes("a.pmtiles") == folder.bytes("b.pmtiles"))
+    #expect(try folder.bytes("a.\(container)") == folder.bytes("b.\(container)"))
   }
 
   @Test func rowsOfFoldersMayCountFromTheSouth() throws {
@@ -69,7 +71,7 @@ import TileIndex
   }
 
   /// `kill -9`, and a signal: neither a file nor a folder is left, or the next run removes it.
-  @Test(arguments: ["out.pmtiles", "out/"], [SIGKILL, SIGTERM]) func stoppedCutsLeaveNothing(
+  @Test(arguments: ["out.pmtiles", "out/", "out.gpkg"], [SIGKILL, SIGTERM]) func stoppedCutsLeaveNothing(
     name: String, signal: Int32
   ) throws {
     let large = ProjectFiles.path("sample-regions/rocky-mountain-np/rocky-mountain-np-rgb.tif")

@@ -13,7 +13,7 @@ func writeAndRead(
   let summary = try writer.finish(metadata)
   print("\(summary.tiles) tiles, zooms \(summary.minZoom) to \(summary.maxZoom), \(summary.bytes) bytes")
 
-  // Opens MBTiles, PMTiles and folders of tiles.
+  // Opens MBTiles, PMTiles, GeoPackages and folders of tiles.
   let bundle = try BundleFile.open(path)
   let tile = bundle.matrixSet.tile(longitude: longitude, latitude: latitude, zoom: summary.maxZoom)
   guard let tile else { return nil }

@@ -33,7 +33,7 @@ import TileIndex
     #expect(words("resampling") == RegionSettings.resamplings)
     #expect(words("effort") == RegionSettings.efforts)
     let grids = schema["$defs"]?["settings"]?["properties"]?["grid"]?["oneOf"]?.array?.first?["enum"]?.array
-    #expect(grids?.compactMap(\.string) == TileMatrixSet.wellKnown.map(\.identifier))
+    #expect(grids?.compactMap(\.string) == TileMatrixSet.builtIn.map(\.identifier))
     let bytes = schema["$defs"]?["settings"]?["properties"]?["packBytes"]
     #expect(bytes?["minimum"] == .number(RegionSettings.packBytesLimits.lowerBound))
     #expect(bytes?["maximum"] == .number(RegionSettings.packBytesLimits.upperBound))

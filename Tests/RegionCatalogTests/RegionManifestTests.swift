@@ -141,7 +141,7 @@ import TileIndex
     (#", "zooms": -1"#, "zooms is -1"), (#", "grid": "WebMercatorQad""#, #"grid is no grid that is known here"#),
     (#", "grid": {"id": "G", "tileEdges": [3, 2]}"#, "grid is no grid: tile matrix set G"),
     (#", "grid": {"id": "G"}"#, "grid.tileEdges is missing"),
-    (#", "grid": {"id": "WebMercatorQuad", "tileEdges": [2, 1]}"#, "grid.id is that of a well-known grid"),
+    (#", "grid": {"id": "WebMercatorQuad", "tileEdges": [2, 1]}"#, "grid.id is that of a built-in grid"),
     (#", "grid": {"id": "G", "tileEdges": [8, 2], "tileSizes": [288]}, "zooms": [0, 2]"#, "zooms reach to 2, which G"),
     (#", "format": "gif""#, "format is not one of png, jpeg, webp"), (#", "quality": 80"#, "quality means nothing for"),
     (#", "effort": "smal""#, #"effort is not one of fast, balanced, small: "smal"; did you mean "small"?"#),

@@ -10,8 +10,11 @@ extern "C" {
 
 typedef struct castc_codec castc_codec;
 
+/// Loads the library when it is first needed. Returns NULL, or why it cannot be used.
+const char *castc_load(void);
+
 /// Opens a codec for blocks of a size that ASTC has, with colours in sRGB; quality goes from 0 (fastest) to 100.
-/// Returns NULL with the library's words in `*message`, or NULL there when this is a build without the library.
+/// Returns NULL with the library's words, or the reason why it cannot be used, in `*message`.
 castc_codec *castc_open(unsigned block_width, unsigned block_height, float quality, const char **message);
 void castc_close(castc_codec *codec);
 

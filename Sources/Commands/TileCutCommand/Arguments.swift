@@ -118,16 +118,20 @@ enum FormatArgument: String, ExpressibleByArgument, CaseIterable {
   }
 }
 
-/// Grids that can be cut.
-enum MatrixArgument: String, ExpressibleByArgument, CaseIterable {
-  case webMercatorQuad = "WebMercatorQuad"
-  case worldCRS84Quad = "WorldCRS84Quad"
+/// A built-in grid, or a file with one.
+struct MatrixArgument: ExpressibleByArgument {
+  private let text: String
 
-  var matrixSet: TileMatrixSet {
-    switch self {
-    case .webMercatorQuad: .webMercatorQuad
-    case .worldCRS84Quad: .worldCRS84Quad
-    }
+  init?(argument: String) {
+    guard argument.lowercased().hasSuffix(".json") || TileMatrixSet.named(argument) != nil else { return nil }
+    text = argument
+  }
+
+  static var names: String { TileMatrixSet.builtIn.map(\.identifier).joined(separator: ", ") }
+
+  /// - Throws: `BundleError` for a file that has no grid.
+  func matrixSet() throws -> TileMatrixSet {
+    try TileMatrixSet.named(text) ?? TileMatrixSetDocument.matrixSet(inFile: text)
   }
 }
 

@@ -5,14 +5,16 @@ import TileIndex
 /// `tilecut convert`
 struct ConvertCommand: ParsableCommand {
   static let configuration = CommandConfiguration(
-    commandName: "convert", abstract: "Writes a bundle in another container: MBTiles, PMTiles, or a folder.",
+    commandName: "convert",
+    abstract: "Writes a bundle in another container: MBTiles, PMTiles, GeoPackage, or a folder.",
     discussion: "Tiles, metadata and places stay as they are. The name of the output chooses the container.")
 
-  @Argument(help: ArgumentHelp("A bundle of any maker: MBTiles, PMTiles, or a folder.", valueName: "bundle"))
+  @Argument(
+    help: ArgumentHelp("A bundle of any maker: MBTiles, PMTiles, GeoPackage, or a folder.", valueName: "bundle"))
   var bundle: String
   @Argument(
     help: ArgumentHelp(
-      "The bundle to write: .mbtiles, .pmtiles, or a folder with a slash at its end.", valueName: "output"))
+      "The bundle to write: .mbtiles, .pmtiles, .gpkg, or a folder with a slash at its end.", valueName: "output"))
   var output: String
   @Option(help: "How rows count in a folder: xyz from the north, tms from the south. (default: xyz)")
   var scheme: TileScheme?

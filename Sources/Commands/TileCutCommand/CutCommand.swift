@@ -26,7 +26,7 @@ struct CutCommand: ParsableCommand {
   var srcList: String?
   @Option(
     name: [.customShort("o"), .customLong("output")],
-    help: "The bundle to write: .mbtiles, .pmtiles, or a folder with a slash at its end.")
+    help: "The bundle to write: .mbtiles, .pmtiles, .gpkg, or a folder with a slash at its end.")
   var outputOption: String?
   @Option(
     help: ArgumentHelp(
@@ -34,8 +34,9 @@ struct CutCommand: ParsableCommand {
       valueName: "bundle"))
   var append: String?
   @Option(
-    help:
-      "Tile matrix set: \(MatrixArgument.allCases.map(\.rawValue).joined(separator: ", ")). (default: WebMercatorQuad)")
+    help: ArgumentHelp(
+      "Tile matrix set: \(MatrixArgument.names), or a file with one in OGC's JSON form. (default: WebMercatorQuad)",
+      valueName: "name|file.json"))
   var matrix: MatrixArgument?
   @Option(
     help: ArgumentHelp(
@@ -129,8 +130,10 @@ struct CutCommand: ParsableCommand {
   var threads: Int?
   @Option(help: ArgumentHelp("Memory budget.", valueName: "bytes"))
   var memory = BytesArgument(bytes: 256_000_000)
-  @Flag(help: "Replace the output if it exists.")
+  @Flag(help: "Replace the output if it exists, and drop what a stopped cut of it left.")
   var force = false
+  @Flag(help: "Keep the work of a cut that is stopped or killed, and continue it.")
+  var resume = false
   @Option(help: "auto, bar, plain, json or none.")
   var progress: ProgressStyle = .auto
   @Flag(help: "Say what would be cut, and stop.")
@@ -145,6 +148,7 @@ struct CutCommand: ParsableCommand {
       throw ValidationError(
         "--append takes the grid of the bundle: leave --matrix, --tile-size, --scale-factor and --flat out")
     }
+    if append != nil, resume { throw ValidationError("--resume is for new bundles, not for --append") }
     if let tileSize, tileSize != 256, tileSize != 512 { throw ValidationError("--tile-size is 256 or 512") }
     if let scaleFactor, !(1...2).contains(scaleFactor) { throw ValidationError("--scale-factor is 1 or 2") }
     try checkFormat()
@@ -184,7 +188,9 @@ struct CutCommand: ParsableCommand {
     if !dryRun {
       // Checked before a large source is unpacked, which takes minutes.
       try OutputFile.protect(sources + options.sources + gazetteer + [clip, srcList].compactMap { $0 }, from: output)
-      try BundleFile.check(output: output, replacing: force || outputOption == nil)
+      let isDone = resume && CutCheckpoints.isPublishing(output)
+      try BundleFile.check(output: output, replacing: force || outputOption == nil || isDone)
+      try resume ? reportLeftover() : dropLeftover()
     }
     let resources = CutResources(threads: threads, memoryBytes: memory.bytes)
     let folder = FileSystem.split(output).folder
@@ -220,7 +226,10 @@ struct CutCommand: ParsableCommand {
       let replacing = force || outputOption == nil
       let summary =
         try addition?.write(to: output, replacing: replacing, cancellation: cancellation, onProgress: show)
-        ?? cutter.cut(to: output, replacing: replacing, cancellation: cancellation, onProgress: show)
+        ?? cutter.cut(
+          to: output, replacing: replacing,
+          checkpoints: resume ? CutCheckpoints(toolVersion: ToolVersion.text) : nil, cancellation: cancellation,
+          onProgress: show)
       printer.finish()
       // Some damage is found only when pixels are decoded.
       for warning in summary.warnings where !warnings.contains(warning) { printError("tilecut: warning: \(warning)") }
@@ -230,9 +239,35 @@ struct CutCommand: ParsableCommand {
       }
     } catch {
       printer.finish()
+      if resume, let left = CutCheckpoints.leftover(of: output), !left.isInUse {
+        printError("tilecut: \(left.tilesDone) of \(counted(left.tilesTotal, "tile")) are kept; --resume continues")
+      }
       if let signal = signals.received { throw ExitCode(.signal(signal)) }
       throw error
     }
+  }
+
+  private func reportLeftover() {
+    guard let left = CutCheckpoints.leftover(of: output), left.tilesDone > 0, !left.isInUse else { return }
+    printError("tilecut: \(left.tilesDone) of \(counted(left.tilesTotal, "tile")) are there from before")
+  }
+
+  /// The work of a stopped cut is neither used nor removed unless the user says so.
+  private func dropLeftover() throws {
+    guard let left = CutCheckpoints.leftover(of: output) else { return }
+    let work = "\(left.tilesDone) of \(counted(left.tilesTotal, "tile"))"
+    guard !left.isInUse else {
+      throw BundleError(
+        .busy, path: output, "another tilecut cuts it with --resume",
+        remedy: "wait for that one, or choose another name")
+    }
+    guard force else {
+      throw BundleError(
+        .exists, path: output, "a cut of it was stopped after \(work), which are in \(left.folder)",
+        remedy: "continue with --resume, or start anew with --force")
+    }
+    CutCheckpoints.removeLeftover(of: output)
+    printError("tilecut: the \(work) that a stopped cut of \(output) left were removed")
   }
 
   /// Flags take precedence over the manifest, and the manifest over defaults.
@@ -249,7 +284,7 @@ struct CutCommand: ParsableCommand {
       options.apply(manifest.regions[0], of: manifest)
       try options.readPlaces(of: manifest.regions[0], in: manifest)
     }
-    if let matrix { options.matrixSet = matrix.matrixSet }
+    if let matrix { options.matrixSet = try matrix.matrixSet() }
     if let zoom { options.zoom = zoom.selection }
     options.bounds = bounds?.box ?? options.bounds
     if let clip { options.clip = try ClipArea(file: clip) }

@@ -7,7 +7,8 @@ struct InspectCommand: ParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "inspect", abstract: "Says what is in a bundle: metadata, zooms, counts, sizes.")
 
-  @Argument(help: ArgumentHelp("A bundle of any maker: MBTiles, PMTiles, or a folder.", valueName: "bundle"))
+  @Argument(
+    help: ArgumentHelp("A bundle of any maker: MBTiles, PMTiles, GeoPackage, or a folder.", valueName: "bundle"))
   var bundle: String
   @Flag(help: "Print JSON.")
   var json = false
@@ -42,6 +43,11 @@ struct InspectCommand: ParsableCommand {
   private static func storage(of bundle: BundleInspection) -> String {
     if let layout = bundle.layout, let page = bundle.pageBytes, let id = bundle.applicationID {
       return "\(layout), pages of \(page) bytes, application id \(id)"
+    }
+    if let tables = bundle.tables, let page = bundle.pageBytes {
+      let others = tables.dropFirst().map { "GPKG:\(bundle.path):\($0)" }
+      return "GeoPackage, table \(tables[0]), pages of \(page) bytes"
+        + (others.isEmpty ? "" : "; others: \(others.joined(separator: ", "))")
     }
     if let archive = bundle.archive {
       return "PMTiles, \(archive.isClustered ? "clustered" : "not clustered"), \(archive.entries) entries, "

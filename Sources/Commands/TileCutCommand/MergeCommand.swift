@@ -13,9 +13,10 @@ struct MergeCommand: ParsableCommand {
       earlier ones, error writes nothing.
       """)
 
-  @Argument(help: ArgumentHelp("Bundles: MBTiles, PMTiles, or folders.", valueName: "bundle"))
+  @Argument(help: ArgumentHelp("Bundles: MBTiles, PMTiles, GeoPackage, or folders.", valueName: "bundle"))
   var bundles: [String]
-  @Option(name: [.short, .long], help: "The bundle to write: .mbtiles, .pmtiles, or a folder with a slash at its end.")
+  @Option(
+    name: [.short, .long], help: "The bundle to write: .mbtiles, .pmtiles, .gpkg, or a folder with a slash at its end.")
   var output: String
   @Option(help: "first, last, error or overlay.")
   var onConflict: ConflictArgument = .error

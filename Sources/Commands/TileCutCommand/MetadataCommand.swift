@@ -12,7 +12,8 @@ struct MetadataCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
       commandName: "get", abstract: "Prints one row of the metadata, or all of them.")
 
-    @Argument(help: ArgumentHelp("A bundle of any maker: MBTiles, PMTiles, or a folder.", valueName: "bundle"))
+    @Argument(
+      help: ArgumentHelp("A bundle of any maker: MBTiles, PMTiles, GeoPackage, or a folder.", valueName: "bundle"))
     var bundle: String
     @Argument(help: ArgumentHelp("The row's name; all rows unless given.", valueName: "name"))
     var name: String?
@@ -41,7 +42,8 @@ struct MetadataCommand: ParsableCommand {
         open keep the old one.
         """)
 
-    @Argument(help: ArgumentHelp("A bundle of any maker: MBTiles, PMTiles, or a folder.", valueName: "bundle"))
+    @Argument(
+      help: ArgumentHelp("A bundle of any maker: MBTiles, PMTiles, GeoPackage, or a folder.", valueName: "bundle"))
     var bundle: String
     @Argument(help: ArgumentHelp("The row's name.", valueName: "name"))
     var name: String

@@ -12,7 +12,8 @@ struct DiffCommand: ParsableCommand {
       before it gets its name.
       """)
 
-  @Argument(help: ArgumentHelp("The edition that customers have: MBTiles, PMTiles, or a folder.", valueName: "old"))
+  @Argument(
+    help: ArgumentHelp("The edition that customers have: MBTiles, PMTiles, GeoPackage, or a folder.", valueName: "old"))
   var old: String
   @Argument(help: ArgumentHelp("The edition that they shall have.", valueName: "new"))
   var new: String

@@ -6,10 +6,12 @@ import TileIndex
 /// `tilecut verify`
 struct VerifyCommand: ParsableCommand {
   static let configuration = CommandConfiguration(
-    commandName: "verify", abstract: "Checks a bundle rule by rule (MBTiles 1.3, PMTiles v3), and decodes every tile.",
+    commandName: "verify",
+    abstract: "Checks a bundle rule by rule (MBTiles 1.3, PMTiles v3, GeoPackage 1.3), and decodes every tile.",
     discussion: "Exits with 1 when a rule is broken. Warnings alone do not count as broken.")
 
-  @Argument(help: ArgumentHelp("A bundle of any maker: MBTiles, PMTiles, or a folder.", valueName: "bundle"))
+  @Argument(
+    help: ArgumentHelp("A bundle of any maker: MBTiles, PMTiles, GeoPackage, or a folder.", valueName: "bundle"))
   var bundle: String
   @Flag(help: "Print JSON.")
   var json = false

@@ -2,18 +2,25 @@ import ArgumentParser
 import CSystemShim
 import CommandConfiguration
 import CommandSupport
-import Foundation
 import Logging
 import PrefetchReplay
 import Support
 import TileServe
+
+#if canImport(Darwin)
+  import Darwin
+#elseif canImport(Musl)
+  import Musl
+#else
+  import Glibc
+#endif
 
 /// `tileserve`: serves bundles over HTTP.
 @main
 struct TileServeCommand: ParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "tileserve",
-    abstract: "Serves tile bundles (MBTiles, PMTiles, folders of tiles) over HTTP, offline.",
+    abstract: "Serves tile bundles (MBTiles, PMTiles, GeoPackage, folders of tiles) over HTTP, offline.",
     discussion: """
       Every option can also be given in the configuration file, under its name without the dashes, or in the \
       environment: TILESERVE_PORT for --port. Flags win over the environment, the environment over the file.

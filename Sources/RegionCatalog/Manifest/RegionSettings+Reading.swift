@@ -153,7 +153,17 @@ extension RegionSettings {
 
   private static func grid(_ object: ManifestObject, _ faults: ManifestFaults) -> TileMatrixSet? {
     guard let value = object.value("grid") else { return nil }
-    let names = TileMatrixSet.wellKnown.map(\.identifier)
+    let names = TileMatrixSet.builtIn.map(\.identifier)
+    if value["tileMatrices"] != nil || value["tileMatrix"] != nil {
+      do {
+        return try TileMatrixSet(definition: value)
+      } catch {
+        object.fault(
+          "grid", "is no grid: \((error as? DecodingError).map { "\($0.place) \($0.complaint)" } ?? "\(error)")",
+          remedy: "write it as OGC's Two Dimensional Tile Matrix Set says")
+        return nil
+      }
+    }
     if case .object = value {
       guard let grid = ManifestObject(value, at: object.place("grid"), keys: gridKeys, faults) else { return nil }
       let id = grid.text("id", required: true, remedy: "give the grid a name of its own")
@@ -167,7 +177,7 @@ extension RegionSettings {
       let wholeSizes = (sizes ?? [256]).compactMap(Int.init(exactly:))
       let uri = grid.text("uri") ?? TileMatrixSet.ownURI(id)
       guard TileMatrixSet.named(id) == nil, TileMatrixSet.named(uri) == nil else {
-        grid.fault("id", "is that of a well-known grid: \"\(id)\"", remedy: "give the grid a name of its own")
+        grid.fault("id", "is that of a built-in grid: \"\(id)\"", remedy: "give the grid a name of its own")
         return nil
       }
       do {

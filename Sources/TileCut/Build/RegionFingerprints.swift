@@ -82,13 +82,6 @@ struct RegionFingerprints {
   }
 }
 
-extension SideFiles {
-  /// The existing side files. All of them count, because one may take precedence over another.
-  var present: [String] {
-    ((worldFileSuffixes + ["prj", "PRJ"]).map(path(withSuffix:)) + [overviews, auxiliary]).filter(CatalogFiles.exists)
-  }
-}
-
 /// The SHA-256 of input files, cached by path, size, modification time and inode, so that gigabytes are not read again
 /// to find them unchanged.
 final class InputHashes: Sendable {

@@ -10,11 +10,18 @@ struct ParentTile {
   private(set) var pixels: PixelBuffer?
   /// When picking, a small region may lie entirely between the picked pixels. One visible pixel of each child is kept,
   /// to be used if the parent would be empty.
-  private var strays: [(x: Int, y: Int, rgba: UInt32)] = []
+  private(set) var strays: [Stray] = []
 
-  init(id: TileID, childCount: Int) {
+  typealias Stray = (x: Int, y: Int, rgba: UInt32)
+
+  /// - Parameters:
+  ///   - childCount: how many children are to be added.
+  ///   - pixels: what earlier children made of the tile, with their strays.
+  init(id: TileID, childCount: Int, pixels: PixelBuffer? = nil, strays: [Stray] = []) {
     self.id = id
     missing = childCount
+    self.pixels = pixels
+    self.strays = strays
   }
 
   /// Reduces a child into its part of the parent; nil means a child without a visible pixel.

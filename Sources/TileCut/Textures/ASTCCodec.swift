@@ -7,15 +7,18 @@ package final class ASTCCodec {
   private let codec: OpaquePointer
   package let block: TextureBlock
 
-  /// - Throws: ``CutError`` `.systemError` in builds without the library.
+  /// - Throws: ``CutError`` `.systemError` if the library is not installed.
   package init(block: TextureBlock, effort: TextureEffort = .medium) throws {
     self.block = block
     var message: UnsafePointer<CChar>?
     let (width, height) = (UInt32(block.width), UInt32(block.height))
+    if let reason = castc_load() {
+      throw CutError(
+        .systemError, "textures need libastcenc: \(String(cString: reason))",
+        remedy: "install it (apt-get install libastcenc3d)")
+    }
     guard let codec = castc_open(width, height, effort.quality, &message) else {
-      throw message.map(Self.failure)
-        ?? CutError(
-          .systemError, "this build has no ASTC encoder", remedy: "build with libastcenc-dev installed")
+      throw CutError(.systemError, "libastcenc: \(message.map { String(cString: $0) } ?? "unknown error")")
     }
     self.codec = codec
   }

@@ -18,7 +18,7 @@ public struct TextureExport: Sendable {
 
   public init() {}
 
-  /// - Throws: ``CutError`` `.badSource` for vector tiles, `.systemError` in builds without the encoder;
+  /// - Throws: ``CutError`` `.badSource` for vector tiles, `.systemError` without the encoder;
   ///   ``BundleError`` if the bundle cannot be read, a tile not be decoded, or the folder not be written.
   public func write(_ path: String, to output: String, replacing: Bool = false) throws -> TextureSummary {
     let bundle = try BundleFile.open(path)

@@ -37,6 +37,8 @@ public struct MetadataEdit: Sendable {
       switch bundle {
       case let bundle as MBTilesReader: try write(bundle)
       case let bundle as PMTilesReader: try write(rows, bundle)
+      case let bundle as GeoPackageReader:
+        try edit(bundle) { try GeoPackageMetadata.replace(rows, of: bundle.table, in: $0) }
       case let bundle as TileFolderReader: try write(rows, bundle)
       default: break
       }
@@ -122,17 +124,9 @@ public struct MetadataEdit: Sendable {
 
   // MARK: - Containers
 
-  /// A copy of the database gets the change, so that readers of the present file are not disturbed.
   private func write(_ bundle: MBTilesReader) throws {
     let columns = try bundle.reading { try BundleSchema.columns(of: "metadata", bundle.connection) }
-    let file = try OutputFile(target: bundle.path, replacing: true)
-    do {
-      try FileSystem.copy(bundle.path, over: file.path)
-      let connection = try SQLiteConnection(
-        uri: SQLiteConnection.uri(path: file.path, parameters: []), flags: SQLITE_OPEN_READWRITE)
-      // A copy that is not complete has no value, so it needs no journal.
-      try connection.execute("PRAGMA journal_mode = OFF")
-      try connection.execute("PRAGMA trusted_schema = OFF")
+    try edit(bundle) { connection in
       if columns.isEmpty { try connection.execute("CREATE TABLE metadata (name text, value text)") }
       let delete = try connection.prepare("DELETE FROM metadata WHERE name = ?1")
       let update = try connection.prepare("UPDATE metadata SET value = ?2 WHERE name = ?1")
@@ -141,6 +135,20 @@ public struct MetadataEdit: Sendable {
       statement.bind(1, name)
       if let value { statement.bind(2, value) }
       try statement.run()
+    }
+  }
+
+  /// A copy of the database gets the change, so that readers of the present file are not disturbed.
+  private func edit(_ bundle: any DatabaseReader, _ change: (SQLiteConnection) throws -> Void) throws {
+    let file = try OutputFile(target: bundle.path, replacing: true)
+    do {
+      try FileSystem.copy(bundle.path, over: file.path)
+      let connection = try SQLiteConnection(
+        uri: SQLiteConnection.uri(path: file.path, parameters: []), flags: SQLITE_OPEN_READWRITE)
+      // A copy that is not complete has no value, so it needs no journal.
+      try connection.execute("PRAGMA journal_mode = OFF")
+      try connection.execute("PRAGMA trusted_schema = OFF")
+      try change(connection)
     } catch {
       file.remove()
       throw error

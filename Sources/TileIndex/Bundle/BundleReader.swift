@@ -1,7 +1,7 @@
 import Support
 
-/// A bundle open for reading, whatever its format: ``MBTilesReader``, ``PMTilesReader`` or ``TileFolderReader``;
-/// ``BundleFile/open(_:matrixSet:)`` picks one.
+/// A bundle open for reading, whatever its format: ``MBTilesReader``, ``PMTilesReader``, ``GeoPackageReader``
+/// or ``TileFolderReader``; ``BundleFile/open(_:matrixSet:)`` picks one.
 ///
 /// A reader is for one thread at a time and never writes to the bundle or beside it. Opening is cheap: open one reader
 /// per thread.
@@ -116,10 +116,28 @@ enum BundleMagic {
   /// PMTiles v3, section 3; the version follows.
   static let pmtiles = Array("PMTiles".utf8)
 
-  /// The first 16 bytes of a regular file, fewer where it is shorter.
+  /// The application ids of GeoPackage 1.2 and later, 1.1 and 1.0 (OGC 12-128r18, requirement 2).
+  static let geoPackage = ["GPKG", "GP11", "GP10"].map { Array($0.utf8) }
+  /// Of the application id in a database's header (SQLite file format, section 1.3).
+  private static let applicationIDBytes = 68..<72
+
+  /// True for the head of a database that says to be a GeoPackage.
+  static func isGeoPackage(_ head: [UInt8]) -> Bool {
+    head.count >= applicationIDBytes.upperBound && geoPackage.contains(Array(head[applicationIDBytes]))
+  }
+
+  /// The head of a database with an application id.
+  static func databaseHead(applicationID: Int) -> [UInt8] {
+    let bytes = (0..<4).reversed().map { UInt8(truncatingIfNeeded: applicationID >> (8 * $0)) }
+    return sqlite + [UInt8](repeating: 0, count: applicationIDBytes.lowerBound - sqlite.count) + bytes
+  }
+
+  /// The first 72 bytes of a regular file, fewer where it is shorter.
   ///
   /// Not for a database with a log or journal: closing a file drops the POSIX locks that SQLite connections in this
   /// process hold on it.
   /// - Throws: ``FileSystem/SystemError`` or ``ReadOnlyFile/NotAFile``.
-  static func head(_ path: String) throws -> [UInt8] { try ReadOnlyFile(path).bytes(at: 0, count: 16) }
+  static func head(_ path: String) throws -> [UInt8] {
+    try ReadOnlyFile(path).bytes(at: 0, count: applicationIDBytes.upperBound)
+  }
 }

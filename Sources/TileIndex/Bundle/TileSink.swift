@@ -1,6 +1,6 @@
 import Support
 
-/// A bundle that is being written, in any container: ``BundleWriter`` (MBTiles), ``PMTilesWriter`` or
+/// A bundle that is being written, in any container: ``BundleWriter`` (MBTiles, GeoPackage), ``PMTilesWriter`` or
 /// ``TileFolderWriter``; ``BundleFile/create(_:matrixSet:format:replacing:scheme:)`` picks one by the output's name.
 ///
 /// Until ``finish(_:)`` the target is absent or unchanged. A sink that is discarded, or released unfinished, removes

@@ -1,6 +1,7 @@
 package import Support
 
-/// Grids in documents: well-known ones by identifier, sets in degrees by the edges of their tiles.
+/// Grids in documents: well-known ones by identifier, sets in degrees by the edges of their tiles, others as OGC writes
+/// them (``TileMatrixSetDocument``).
 extension TileMatrixSet {
   /// The URI of a set that is not registered.
   package static func ownURI(_ identifier: String) -> String { "urn:tile-matrix-set:\(identifier)" }
@@ -22,8 +23,8 @@ extension TileMatrixSet {
     return same == self ? edges : nil
   }
 
-  /// The set as a JSON value: a string, or an object with `id`, `tileEdges`, `tileSizes` and, if it is not
-  /// ``ownURI(_:)``, `uri`. Nil for sets that have no such form.
+  /// The set as a JSON value: a string, an object with `id`, `tileEdges`, `tileSizes` and, if it is not
+  /// ``ownURI(_:)``, `uri`, or OGC's form.
   package var definition: JSONValue? { try? JSONValue(encoding: GridDefinition(self)) }
 
   /// Reads what ``definition`` gives.
@@ -56,8 +57,12 @@ package struct GridDefinition: Hashable, Sendable, Codable {
       matrixSet = known
       return
     }
-    let degrees = try Degrees(from: decoder)
     do {
+      if let document = try TileMatrixSetDocument(ifIn: decoder) {
+        matrixSet = try document.matrixSet()
+        return
+      }
+      let degrees = try Degrees(from: decoder)
       matrixSet = try TileMatrixSet(
         identifier: degrees.id, uri: degrees.uri ?? TileMatrixSet.ownURI(degrees.id), tileEdges: degrees.tileEdges,
         tileSizes: degrees.tileSizes ?? [256])
@@ -77,9 +82,7 @@ package struct GridDefinition: Hashable, Sendable, Codable {
         uri: matrixSet.uri == TileMatrixSet.ownURI(matrixSet.identifier) ? nil : matrixSet.uri
       ).encode(to: encoder)
     } else {
-      throw EncodingError.invalidValue(
-        matrixSet,
-        .init(codingPath: encoder.codingPath, debugDescription: "\(matrixSet.identifier) cannot be written down"))
+      try TileMatrixSetDocument(matrixSet).encode(to: encoder)
     }
   }
 }

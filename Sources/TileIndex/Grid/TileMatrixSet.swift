@@ -135,13 +135,29 @@ extension TileMatrixSet {
   public static let worldCRS84Quad = quad(
     identifier: "WorldCRS84Quad", projection: .geographic, boundingBox: .world, metresPerUnit: metresPerDegree)
 
-  /// The sets that have a name here.
+  /// The levels of the map trade in degrees: tiles of 32°, 8°, 2°, 30′, 7.5′ and 2.5′, which step by 4, 4, 4, 4 and 3.
+  ///
+  /// Tiles have 288 pixels, the multiple of 4 and 3 next above 256. Columns count from 180° west, rows from the north
+  /// pole. No authority has registered the set.
+  public static let degrees: TileMatrixSet = {
+    do {
+      return try TileMatrixSet(
+        identifier: "degrees", uri: ownURI("degrees"), tileEdges: [32, 8, 2, 0.5, 0.125, 2.5 / 60], tileSizes: [288])
+    } catch {
+      preconditionFailure("\(error)")
+    }
+  }()
+
+  /// The sets that OGC has registered.
   public static let wellKnown: [TileMatrixSet] = [.webMercatorQuad, .worldCRS84Quad]
 
-  /// A well-known set by OGC identifier or URI, case-insensitive; or nil.
+  /// The sets that have a name here.
+  public static let builtIn: [TileMatrixSet] = wellKnown + [.degrees]
+
+  /// A built-in set by identifier or URI, case-insensitive; or nil.
   public static func named(_ name: String) -> TileMatrixSet? {
     let name = name.lowercased()
-    return wellKnown.first { $0.identifier.lowercased() == name || $0.uri.lowercased() == name }
+    return builtIn.first { $0.identifier.lowercased() == name || $0.uri.lowercased() == name }
   }
 
   /// Length in metres of a degree on the equator of WGS 84, as OGC's scale denominators define it.

@@ -1,14 +1,10 @@
 import CSQLite
 import Support
 
-/// The tables of a bundle that is being written: one connection, one transaction, no journal, because an incomplete
-/// file is discarded anyway.
+/// The tables of an MBTiles bundle that is being written: one connection, one transaction.
 ///
 /// Unchecked, because the writer uses it only under its mutex.
-final class BundleTables: @unchecked Sendable {
-  /// SQLite's own page cache; pages that do not fit are written to the file, where the system caches them.
-  private static let cacheKibibytes = 8000
-
+final class BundleTables: TileTables, @unchecked Sendable {
   private let connection: SQLiteConnection
   /// Nil until the page size is decided.
   private var statements: Statements?
@@ -20,7 +16,6 @@ final class BundleTables: @unchecked Sendable {
   private(set) var coverage = TileCoverage()
   private(set) var imageCount = 0
   private(set) var imageBytes = 0
-  /// Written last, so that the file does not depend on when they were given.
   var places: [Place]?
 
   private struct Statements {
@@ -38,16 +33,7 @@ final class BundleTables: @unchecked Sendable {
   /// Creates the tables.
   private func create(pageBytes: Int) throws -> Statements {
     let isMercator = matrixSet == .webMercatorQuad
-    try connection.execute("PRAGMA page_size = \(pageBytes)")
-    try connection.execute("PRAGMA encoding = 'UTF-8'")
-    try connection.execute("PRAGMA auto_vacuum = NONE")
-    try connection.execute("PRAGMA locking_mode = EXCLUSIVE")
-    try connection.execute("PRAGMA journal_mode = OFF")
-    try connection.execute("PRAGMA synchronous = OFF")
-    try connection.execute("PRAGMA temp_store = MEMORY")
-    try connection.execute("PRAGMA mmap_size = 0")
-    try connection.execute("PRAGMA cache_size = -\(Self.cacheKibibytes)")
-    try connection.execute("BEGIN EXCLUSIVE")
+    try connection.beginBundle(pageBytes: pageBytes)
     try connection.execute("PRAGMA application_id = \(isMercator ? MBTilesSchema.applicationID : 0)")
     let view = isMercator ? MBTilesSchema.mercatorView : MBTilesSchema.otherGridView
     for statement in MBTilesSchema.statements(tilesView: view) { try connection.execute(statement) }
@@ -128,7 +114,7 @@ final class BundleTables: @unchecked Sendable {
   }
 
   /// True when this SQLite can index places.
-  func canIndexPlaces() throws -> Bool { try PlaceTables.canIndex(connection) }
+  func canStorePlaces() throws -> Bool { try PlaceTables.canIndex(connection) }
 
   private func isStored(_ tile: TileID) throws -> Bool {
     guard let select = statements?.selectTile else { return false }

@@ -1,7 +1,8 @@
 import Support
 import Synchronization
 
-/// Writes a new MBTiles 1.3 bundle: `put` for every tile, in any order, then ``finish(_:)``.
+/// Writes a new MBTiles 1.3 bundle, or another that is an SQLite database: `put` for every tile, in any order, then
+/// ``finish(_:)``.
 ///
 /// 1. Tiles go into a temporary file beside the target. Equal tiles share their bytes.
 /// 2. ``finish(_:)`` adds the metadata, syncs the file and renames it to the target.
@@ -13,7 +14,7 @@ import Synchronization
 /// Thread-safe; calls are serialised.
 public final class BundleWriter: Sendable {
   private enum State: Sendable {
-    case open(BundleTables)
+    case open(any TileTables)
     case failed(BundleError)
     case closed
   }
@@ -46,9 +47,19 @@ public final class BundleWriter: Sendable {
   package static let pageBytesMax = PagePacking.pageBytes.last!
 
   /// For measuring page sizes: powers of 2 from 512 to 65536. Nil chooses one by the first tiles.
-  package init(
+  package convenience init(
     path: String, matrixSet: TileMatrixSet, format: TileFormat, replacing: Bool, mixing: Set<TileFormat> = [],
     pageBytes: Int?
+  ) throws {
+    try self.init(path: path, matrixSet: matrixSet, format: format, replacing: replacing, mixing: mixing) {
+      try BundleTables(path: $0, matrixSet: matrixSet, pageBytes: pageBytes)
+    }
+  }
+
+  /// - Parameter tables: opens the tables in the temporary file.
+  init(
+    path: String, matrixSet: TileMatrixSet, format: TileFormat, replacing: Bool, mixing: Set<TileFormat>,
+    tables: (String) throws -> any TileTables
   ) throws {
     self.path = path
     self.matrixSet = matrixSet
@@ -56,7 +67,7 @@ public final class BundleWriter: Sendable {
     self.mixing = mixing
     file = try OutputFile(target: path, replacing: replacing)
     do {
-      state = Mutex(.open(try BundleTables(path: file.path, matrixSet: matrixSet, pageBytes: pageBytes)))
+      state = Mutex(.open(try tables(file.path)))
     } catch {
       file.remove()
       throw Self.bundleError(error, path: path)
@@ -107,7 +118,7 @@ public final class BundleWriter: Sendable {
     }
     let sorted = places.sorted(by: Place.precedes)
     try withTables { tables in
-      guard try tables.canIndexPlaces() else {
+      guard try tables.canStorePlaces() else {
         throw BundleError(
           .invalidContent, path: path, "this SQLite cannot index places: it was built without FTS5",
           remedy: "use a libsqlite3 with SQLITE_ENABLE_FTS5, as the systems' own have, or leave the places out")
@@ -168,7 +179,7 @@ public final class BundleWriter: Sendable {
     }
   }
 
-  private func tables<T>(_ body: (BundleTables) -> T) -> T? {
+  private func tables<T>(_ body: (any TileTables) -> T) -> T? {
     state.withLock { state in
       guard case .open(let tables) = state else { return nil }
       return body(tables)
@@ -176,7 +187,7 @@ public final class BundleWriter: Sendable {
   }
 
   /// Runs a step on the open tables. An SQLite error ends the writer; other errors leave it usable.
-  private func withTables<T>(_ body: (BundleTables) throws -> T) throws -> T {
+  private func withTables<T>(_ body: (any TileTables) throws -> T) throws -> T {
     try state.withLock { state in
       switch state {
       case .failed(let error): throw error

@@ -88,16 +88,6 @@ extension MBTilesReader {
       }
     }
   }
-
-  /// The value of a numeric pragma.
-  package func pragma(_ name: String) throws -> Int {
-    try reading { try count("PRAGMA \(name)") }
-  }
-
-  private func count(_ sql: String) throws -> Int {
-    let statement = try connection.prepare(sql)
-    return try statement.step() ? statement.int(0) : 0
-  }
 }
 
 // MARK: - Walking through tiles

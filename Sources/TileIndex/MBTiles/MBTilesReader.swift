@@ -6,7 +6,7 @@ package import Support
 /// A reader has one connection and one prepared statement and is for one thread at a time. Opening takes about 0.1 ms:
 /// open one reader per thread. A bundle that is modified in place while open may give tiles of either state; after a
 /// bundle is replaced by rename, open readers keep the old file.
-public final class MBTilesReader: BundleReader {
+public final class MBTilesReader: DatabaseReader {
   /// The file, as the caller named it.
   public let path: String
   /// The grid, from the metadata; WebMercatorQuad if they name none.
@@ -44,10 +44,7 @@ public final class MBTilesReader: BundleReader {
     }
     if let matrixSet {
       self.matrixSet = matrixSet
-    } else if let name = metadata.matrixSetName {
-      guard let known = TileMatrixSet.named(name) ?? metadata.definedMatrixSet else {
-        throw BundleError(.malformed, path: path, "its tile matrix set \"\(name)\" is not one that is known here")
-      }
+    } else if let known = try metadata.matrixSet(path: path) {
       self.matrixSet = known
     } else if schema.tiles == MBTilesSchema.otherGridView {
       throw BundleError(
@@ -90,29 +87,7 @@ public final class MBTilesReader: BundleReader {
   public func withResidentTile(
     _ tile: TileID, _ body: (UnsafeRawBufferPointer) throws -> Void
   ) throws -> ResidentRead {
-    guard let residentFile else { return .wouldWait }
-    residentFile.setMayWait(false)
-    // A table without an index, or a view with endless rows, would block the event loop as well.
-    connection.limitWork(to: 20_000)
-    defer {
-      residentFile.setMayWait(true)
-      connection.limitWork(to: nil)
-    }
-    do {
-      return try withStoredTile(tile, body) == nil ? .absent : .found
-    } catch let error as SQLiteError {
-      if error.code == ResidentFileSystem.wouldWait || error.isInterrupted { return .wouldWait }
-      throw BundleAccess.bundleError(error, path: path)
-    }
-  }
-
-  /// Runs a query and converts SQLite's errors to errors that name the bundle.
-  package func reading<Result>(_ body: () throws -> Result) throws -> Result {
-    do {
-      return try body()
-    } catch let error as SQLiteError {
-      throw BundleAccess.bundleError(error, path: path)
-    }
+    try residentRead(residentFile) { try withStoredTile(tile, body) == nil ? .absent : .found }
   }
 
   /// Far more than any bundle has; a view may have rows without end.

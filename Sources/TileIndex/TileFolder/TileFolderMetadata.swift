@@ -36,10 +36,7 @@ struct TileFolderMetadata {
 
     if let matrixSet {
       self.matrixSet = matrixSet
-    } else if let name = stored.matrixSetName {
-      guard let known = TileMatrixSet.named(name) ?? stored.definedMatrixSet else {
-        throw BundleError(.malformed, path: path, "its tile matrix set \"\(name)\" is not one that is known here")
-      }
+    } else if let known = try stored.matrixSet(path: path) {
       self.matrixSet = known
     } else {
       self.matrixSet = resource?.matrixSet ?? .webMercatorQuad

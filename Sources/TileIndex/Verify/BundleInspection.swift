@@ -41,7 +41,7 @@ public struct BundleInspection: Hashable, Sendable, Codable {
   public let container: BundleFile.Kind
   /// Size of the file, or of all tiles in a folder.
   public let fileBytes: Int
-  /// Bytes of an SQLite page; nil for other containers than MBTiles.
+  /// Bytes of an SQLite page; nil for other containers than MBTiles and GeoPackage.
   public private(set) var pageBytes: Int?
   /// Nil for other containers than MBTiles.
   public private(set) var layout: BundleLayout?
@@ -51,6 +51,8 @@ public struct BundleInspection: Hashable, Sendable, Codable {
   public private(set) var archive: Archive?
   /// `xyz` or `tms`: from where the rows in a folder's file names count; nil for other containers.
   public private(set) var scheme: String?
+  /// The tables of tiles in a GeoPackage, the inspected one first; nil for other containers.
+  public private(set) var tables: [String]?
   /// Name of the grid.
   public let tileMatrixSet: String
   /// CRS of the grid, as authority and code.
@@ -70,13 +72,19 @@ public struct BundleInspection: Hashable, Sendable, Codable {
   /// Reads through a bundle.
   ///
   /// - Complexity: O(bytes): every stored blob is read once. For a flat table and a folder 8 bytes of memory are taken
-  ///   for each, for an archive 24 bytes for each entry of its directories.
+  ///   for each, for a GeoPackage too, for an archive 24 bytes for each entry of its directories.
   /// - Throws: ``BundleError``.
   public init(_ bundle: any BundleReader) throws {
     switch bundle {
     case let reader as MBTilesReader: try self.init(reader)
     case let reader as PMTilesReader: try self.init(reader)
-    default: try self.init(folder: bundle)
+    case let reader as GeoPackageReader:
+      try self.init(walking: reader, .geopackage)
+      pageBytes = try reader.pragma("page_size")
+      tables = [reader.table] + reader.tables.filter { $0 != reader.table }
+    default:
+      try self.init(walking: bundle, .folder)
+      scheme = (bundle as? TileFolderReader).map { $0.isTMS ? "tms" : "xyz" }
     }
   }
 
@@ -105,7 +113,7 @@ public struct BundleInspection: Hashable, Sendable, Codable {
     kinds = found.kinds
   }
 
-  private init(folder reader: any BundleReader) throws {
+  private init(walking reader: any BundleReader, _ container: BundleFile.Kind) throws {
     var coverage = TileCoverage()
     var bytes: [Int: Int] = [:]
     var found = Tally(countsDistinct: true)
@@ -115,9 +123,8 @@ public struct BundleInspection: Hashable, Sendable, Codable {
       found.insert(data)
     }
     path = reader.path
-    container = .folder
-    fileBytes = found.bytes
-    scheme = (reader as? TileFolderReader).map { $0.isTMS ? "tms" : "xyz" }
+    self.container = container
+    fileBytes = container == .folder ? found.bytes : FileSystem.size(reader.path)
     tileMatrixSet = reader.matrixSet.identifier
     crs = reader.matrixSet.crs
     metadata = reader.metadata.entries

@@ -1,5 +1,5 @@
 /// Checks a bundle rule by rule, and decodes every tile: MBTiles against MBTiles 1.3, a PMTiles archive against PMTiles
-/// v3, a folder against what its readers rely on.
+/// v3, a GeoPackage against OGC 12-128r18, a folder against what its readers rely on.
 ///
 /// 1. Check the file, its tables or directories, and the metadata.
 /// 2. Walk all tiles once, in constant memory (an archive takes 8 bytes for each entry of its directories).
@@ -17,6 +17,7 @@ public struct BundleVerifier {
     switch container {
     case .mbtiles: MBTilesCheck.rules
     case .pmtiles: PMTilesCheck.rules
+    case .geopackage: GeoPackageCheck.rules
     case .folder: TileFolderCheck.rules
     }
   }
@@ -44,6 +45,9 @@ public struct BundleVerifier {
         check = MBTilesCheck(try MBTilesReader(path: path, matrixSet: matrixSet), decode: decode)
       case .pmtiles:
         check = try PMTilesCheck(PMTilesReader(path: path), decode: decode)
+      case .geopackage:
+        guard let reader = try BundleFile.open(path) as? GeoPackageReader else { preconditionFailure() }
+        check = GeoPackageCheck(reader, decode: decode)
       case .folder:
         check = TileFolderCheck(try TileFolderReader(path: path, matrixSet: matrixSet), decode: decode)
       case nil:

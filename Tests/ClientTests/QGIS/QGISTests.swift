@@ -1,8 +1,9 @@
 import Foundation
 import TestSupport
 import Testing
+import TileIndex
 
-/// QGIS draws every layer of the built `tileserve`'s WMTS document.
+/// QGIS draws every layer of the built `tileserve`'s WMTS document, and GeoPackages.
 @Suite(.ownThread, .enabled(if: TestEffort.isFull, "takes very long: make test-clients runs it"))
 struct QGISTests {
   private struct Layer: Decodable {
@@ -16,24 +17,43 @@ struct QGISTests {
   /// Debian's Python has QGIS's module; another one that is found earlier has not.
   private static let python = Command(path: "/usr/bin/python3")
 
-  @Test func qgisDrawsEveryWMTSLayerAlsoBeyondItsLastZoom() throws {
+  /// Draws all layers of a document, or all GeoPackages of a folder; nil without QGIS.
+  private func layers(_ source: String) throws -> [Layer]? {
     guard try Self.python.run(["-c", "import qgis.core"]).status == 0 else {
       print("QGIS is not installed (apt-get install python3-qgis qgis-providers)")
-      return
+      return nil
     }
-    // Layers of one grid with different zooms: QGIS chooses the zoom by the grid alone.
-    let server = try RunningServer(try SampleBundles.folders())
     let folder = try TemporaryFolder()
     let run = try Self.python.run(
-      [
-        ProjectFiles.path("scripts/qgis-layers.py"), "\(server.origin)/wmts/1.0.0/WMTSCapabilities.xml", folder.path,
-      ],
+      [ProjectFiles.path("scripts/qgis-layers.py"), source, folder.path],
       environment: ["HOME": folder.path, "XDG_RUNTIME_DIR": folder.path, "LC_ALL": "C.UTF-8", "NO_PROXY": "*"])
     try #require(run.status == 0, "\(run)")
-    let layers = try run.stdout.split(separator: "\n").map {
-      try JSONDecoder().decode(Layer.self, from: Data($0.utf8))
-    }
+    return try run.stdout.split(separator: "\n").map { try JSONDecoder().decode(Layer.self, from: Data($0.utf8)) }
+  }
+
+  @Test func qgisDrawsEveryWMTSLayerAlsoBeyondItsLastZoom() throws {
+    // Layers of one grid with different zooms: QGIS chooses the zoom by the grid alone.
+    let server = try RunningServer(try SampleBundles.folders())
+    guard let layers = try layers("\(server.origin)/wmts/1.0.0/WMTSCapabilities.xml") else { return }
     #expect(layers.count == (try SampleBundles.count(all: true)))
+    for layer in layers {
+      #expect(layer.valid && layer.whole ?? 0 > 0.9 && layer.deep ?? 0 > 0.9, "\(layer)")
+    }
+  }
+
+  @Test func qgisDrawsGeoPackages() throws {
+    let folder = try TemporaryFolder()
+    let (small, levels) = (try SampleBundles.small(), try SampleBundles.degreeLevels())
+    for path in [
+      small.path("jacksboro-fault"), small.path("degrees"), small.path("large-tiles"), levels.path("near"),
+      levels.path("wide"),
+    ] {
+      let bundle = try BundleFile.open(path)
+      let name = path.split(separator: "/").last!.split(separator: ".")[0]
+      try BundleConvert().write(bundle, to: folder.file("\(name).gpkg"))
+    }
+    guard let layers = try layers(folder.path) else { return }
+    #expect(layers.count == 5)
     for layer in layers {
       #expect(layer.valid && layer.whole ?? 0 > 0.9 && layer.deep ?? 0 > 0.9, "\(layer)")
     }

@@ -208,7 +208,7 @@ import TileIndex
         INSERT INTO metadata VALUES ('tile_matrix_set', '\(TileMatrixSet.worldCRS84Quad.uri)'), ('crs', 'OGC:CRS84')
         """, rule: "grid-mark", message: "readers will take tiles for Web Mercator"),
     Break(
-      sql: "PRAGMA application_id = 1196444487", rule: "application-id", message: "another program's",
+      sql: "PRAGMA application_id = 1", rule: "application-id", message: "another program's",
       severity: .warning),
   ]
 

@@ -8,10 +8,13 @@ struct BlobFormatRule: BundleRule {
   /// A media type that MBTiles allows and nothing here decodes.
   private let opaque: String?
   private var first: TileFormat?
+  /// A table of a GeoPackage may have PNG and JPEG tiles (OGC 12-128r18, requirements 36 and 37).
+  private let mixes: Bool
 
   init(_ bundle: VerifiedBundle) {
     (stated, opaque) = (bundle.metadata.format, bundle.opaqueFormat)
     mixed = bundle.metadata.mixedFormats
+    mixes = bundle.container == .geopackage
   }
 
   mutating func begin(_ findings: inout Findings) throws {
@@ -31,6 +34,7 @@ struct BlobFormatRule: BundleRule {
       return
     }
     if mixed.contains(format) { return }
+    if mixes, [.png, .jpg].contains(format), [.png, .jpg, nil].contains(stated) { return }
     if let stated, format != stated {
       findings.error(
         "the bytes are \(format.rawValue), the metadata say \(stated.rawValue)", tile: tile.tile,

@@ -4,9 +4,9 @@ import Support
 struct DatabaseRule: BundleRule {
   static let rule = VerificationRule(
     "database", .must, "the file is a whole SQLite 3 database whose tiles need no extension")
-  private let reader: MBTilesReader
+  private let reader: any DatabaseReader
 
-  init(_ reader: MBTilesReader) { self.reader = reader }
+  init(_ reader: any DatabaseReader) { self.reader = reader }
 
   mutating func begin(_ findings: inout Findings) throws {
     let connection = reader.connection
@@ -41,7 +41,7 @@ struct SideFileRule: BundleRule {
   static let rule = VerificationRule("side-files", .practice, "no -wal, -shm or -journal file is left over beside it")
   private let path: String
 
-  init(_ reader: MBTilesReader) { path = reader.path }
+  init(_ reader: any BundleReader) { path = reader.path }
 
   /// True when a log or journal with changes exists.
   static func hasChanges(beside path: String) -> Bool {

@@ -1,0 +1,48 @@
+package import Support
+
+/// A bundle in an SQLite database that is open for reading.
+package protocol DatabaseReader: BundleReader {
+  var connection: SQLiteConnection { get }
+}
+
+extension DatabaseReader {
+  /// Runs a query and converts SQLite's errors to errors that name the bundle.
+  package func reading<Result>(_ body: () throws -> Result) throws -> Result {
+    do {
+      return try body()
+    } catch let error as SQLiteError {
+      throw BundleAccess.bundleError(error, path: path)
+    }
+  }
+
+  /// The value of a numeric pragma.
+  package func pragma(_ name: String) throws -> Int { try reading { try count("PRAGMA \(name)") } }
+
+  /// The number that a query gives.
+  func count(_ sql: String) throws -> Int {
+    let statement = try connection.prepare(sql)
+    return try statement.step() ? statement.int(0) : 0
+  }
+
+  /// Runs a read that never waits for a disk.
+  ///
+  /// - Parameter file: the connection's; nil where reads without waiting are impossible.
+  func residentRead(
+    _ file: ResidentFileSystem.File?, _ body: () throws -> ResidentRead
+  ) throws -> ResidentRead {
+    guard let file else { return .wouldWait }
+    file.setMayWait(false)
+    // A table without an index, or a view with endless rows, would block the event loop as well.
+    connection.limitWork(to: 20_000)
+    defer {
+      file.setMayWait(true)
+      connection.limitWork(to: nil)
+    }
+    do {
+      return try body()
+    } catch let error as SQLiteError {
+      if error.code == ResidentFileSystem.wouldWait || error.isInterrupted { return .wouldWait }
+      throw BundleAccess.bundleError(error, path: path)
+    }
+  }
+}
