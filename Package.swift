@@ -89,8 +89,8 @@ let package = Package(
     // Normalisation of logins and passwords; Apple's platforms have Foundation's. Debian has no pkg-config file of it.
     .systemLibrary(name: "CUnistring", providers: [.apt(["libunistring-dev"])]),
 
-    // C only where Swift cannot go: setjmp (libpng, libjpeg), variadic functions (libtiff, libgeotiff, libcurl), and
-    // what the C library hides behind _GNU_SOURCE (CSystemShim).
+    // C only where Swift cannot go: setjmp (libpng, libjpeg), variadic functions (libtiff, libgeotiff, libcurl), a
+    // header in C++ (libastcenc), and what the C library hides behind _GNU_SOURCE (CSystemShim).
     .target(name: "CPNGShim", dependencies: ["CPNG"]),
     .target(name: "CJPEGShim", dependencies: ["CJPEG"]),
     // A C target does not link what a module map names; libgeotiff has no pkg-config file to say it either.
@@ -103,6 +103,8 @@ let package = Package(
     .target(
       name: "CCurlShim", dependencies: ["CCurl", "CLateLibrary"],
       linkerSettings: [.linkedLibrary("curl", linkedByApple)]),
+    // libastcenc's header is C++, and it has no pkg-config file; Homebrew has its program alone.
+    .target(name: "CASTCShim", dependencies: ["CLateLibrary"]),
     // Loads a library when it is first needed.
     .target(name: "CLateLibrary"),
 
@@ -141,6 +143,7 @@ let package = Package(
       dependencies: [
         "Support",
         "TileIndex", "RegionCatalog", "Gazetteer", "TileImage", "CPNGShim", "CJPEGShim", "CTIFFShim", "CCurlShim",
+        "CASTCShim",
         "CPROJ", "CPROJShim", "COpenJPEG", "CSQLite", "CPNG", "CTIFF", "CJPEG", "CWebP", "CDeflate", "CZlib",
       ],
       swiftSettings: strict),
