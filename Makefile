@@ -56,7 +56,7 @@ demo: packages
 tests-built:
 	@scripts/install-packages.sh --tests
 	@scripts/install-web-libraries.sh
-	@scripts/install-schemathesis.sh
+	@scripts/install-python-tools.sh
 	@echo "building the tests; the first time takes a few minutes"
 	@swift build --build-tests 2>&1 | scripts/quiet-build.sh
 

@@ -26,6 +26,7 @@ final class GeoPackageTables: TileTables, @unchecked Sendable {
   private static let pageBytes = 4096
 
   private let connection: SQLiteConnection
+  private let writeback: EarlyWriteback
   private let matrixSet: TileMatrixSet
   private let format: TileFormat
   private let insertTile: SQLiteStatement
@@ -40,6 +41,7 @@ final class GeoPackageTables: TileTables, @unchecked Sendable {
     (self.matrixSet, self.format) = (matrixSet, format)
     connection = try SQLiteConnection(
       uri: SQLiteConnection.uri(path: path, parameters: []), flags: SQLITE_OPEN_READWRITE)
+    writeback = EarlyWriteback(path)
     try connection.beginBundle(pageBytes: Self.pageBytes)
     for statement in GeoPackageSchema.statements { try connection.execute(statement) }
     insertTile = try connection.prepare(
@@ -60,6 +62,7 @@ final class GeoPackageTables: TileTables, @unchecked Sendable {
     guard insertTile.changes == 1 else { return false }
     coverage.insert(tile)
     imageBytes += data.count
+    writeback.grew(by: data.count)
     if sizes[tile.zoom] == nil, let header = data.withUnsafeBytes({ ImageHeader($0) }) {
       sizes[tile.zoom] = GeoPackageGrid.TileSize(width: header.width, height: header.height)
     }
