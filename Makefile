@@ -1,6 +1,8 @@
 # make demo    builds bundles of fourteen sample regions, verifies and serves them once, and reconciles generated purchases
 # make install  installs the built commands, manual pages and completions into PREFIX (/usr/local); make uninstall removes them
 # make dist    writes a tarball and a Debian package into .build/dist
+# make test-dist  installs that package in a bare Debian without Swift (debootstrap; as root), uses it and removes it
+# make build-times  builds everything from nothing, and prints the processor time of each target
 # make test    installs what the tests need, and runs all but the slow ones; before the summary it lists what was not tried, and how to try it
 # make test-long  runs the slow tests that make test leaves out: kills, builds of sample regions, one case of each browser test, schemathesis
 # make test-clients  runs all cases of the tests with real clients: GDAL, Chromium, and QGIS, which it installs; pictures of the pages go to .build/screenshots
@@ -21,7 +23,7 @@
 export OPTIMISED_KERNELS := 1
 SHELL := /bin/bash
 .SHELLFLAGS := -eu -o pipefail -c
-.PHONY: all install uninstall dist demo test test-long test-clients test-full tests-built bless build lint format packages web-libraries bench bench-check bench-serve bench-cache bench-ledger bench-store tsan docs fuzz soak soak-short clean
+.PHONY: all install uninstall dist test-dist build-times demo test test-long test-clients test-full tests-built bless build lint format packages web-libraries bench bench-check bench-serve bench-cache bench-ledger bench-store tsan docs fuzz soak soak-short clean
 
 all: build
 
@@ -40,6 +42,14 @@ uninstall:
 
 dist: build
 	@scripts/dist.sh
+
+test-dist:
+	@scripts/install-packages.sh --dist
+	@$(MAKE) --no-print-directory dist
+	@scripts/test-dist.sh
+
+build-times: packages
+	@scripts/build-times.sh
 
 build: packages
 	@scripts/build.sh tilecut tileserve purchase-ledger mapstore

@@ -7,6 +7,14 @@ let strict: [SwiftSetting] = [
   .enableUpcomingFeature("MemberImportVisibility"),
 ]
 
+// Linux loads PROJ, libgeotiff and curl when they are first needed (CLateLibrary): nothing links them.
+#if os(Linux)
+  let lateLibrary: (String) -> String? = { _ in nil }
+#else
+  let lateLibrary: (String) -> String? = { $0 }
+#endif
+let linkedByApple = BuildSettingCondition.when(platforms: [.macOS, .iOS])
+
 let package = Package(
   name: "map-toolkit",
   platforms: [.macOS(.v15), .iOS(.v18)],
@@ -33,12 +41,13 @@ let package = Package(
     .package(url: "https://github.com/apple/swift-nio", from: "2.101.0"),
     .package(url: "https://github.com/apple/swift-nio-ssl", from: "2.37.0"),
     .package(url: "https://github.com/apple/swift-log", from: "1.16.0"),
-    .package(url: "https://github.com/apple/swift-configuration", from: "1.4.0"),
+    // Without traits they need FoundationEssentials alone: all of Foundation would add 34 MB of locale data to a program.
+    .package(url: "https://github.com/apple/swift-configuration", from: "1.4.0", traits: []),
     .package(url: "https://github.com/apple/swift-crypto", from: "4.5.0"),
     .package(url: "https://github.com/apple/swift-certificates", from: "1.21.0"),
     .package(url: "https://github.com/apple/swift-asn1", from: "1.7.0"),
     .package(url: "https://github.com/swift-server/async-http-client", from: "1.37.0"),
-    .package(url: "https://github.com/hummingbird-project/hummingbird", from: "2.28.1"),
+    .package(url: "https://github.com/hummingbird-project/hummingbird", from: "2.28.1", traits: []),
     .package(url: "https://github.com/apple/swift-http-types", from: "1.4.0"),
     .package(url: "https://github.com/apple/swift-nio-extras", from: "1.20.0"),
     .package(url: "https://github.com/swift-server/swift-service-lifecycle", from: "2.8.0"),
@@ -59,7 +68,7 @@ let package = Package(
     // Debian's libgeotiff ships no pkg-config file; its headers lie in /usr/include/geotiff.
     .systemLibrary(name: "CGeoTIFF", providers: [.apt(["libgeotiff-dev"]), .brew(["libgeotiff"])]),
     .systemLibrary(
-      name: "CPROJ", pkgConfig: "proj", providers: [.apt(["libproj-dev"]), .brew(["proj"])]),
+      name: "CPROJ", pkgConfig: lateLibrary("proj"), providers: [.apt(["libproj-dev"]), .brew(["proj"])]),
     .systemLibrary(
       name: "CJPEG", pkgConfig: "libjpeg",
       providers: [.apt(["libjpeg62-turbo-dev"]), .brew(["jpeg-turbo"])]),
@@ -74,7 +83,7 @@ let package = Package(
     .systemLibrary(name: "CExpat", pkgConfig: "expat", providers: [.apt(["libexpat1-dev"])]),
     // The GnuTLS flavour, which PROJ loads too.
     .systemLibrary(
-      name: "CCurl", pkgConfig: "libcurl", providers: [.apt(["libcurl4-gnutls-dev"]), .brew(["curl"])]),
+      name: "CCurl", pkgConfig: lateLibrary("libcurl"), providers: [.apt(["libcurl4-gnutls-dev"]), .brew(["curl"])]),
     // SHA-256; Apple's platforms have CryptoKit.
     .systemLibrary(name: "CNettle", pkgConfig: "nettle", providers: [.apt(["nettle-dev"])]),
 
@@ -84,10 +93,16 @@ let package = Package(
     .target(name: "CJPEGShim", dependencies: ["CJPEG"]),
     // A C target does not link what a module map names; libgeotiff has no pkg-config file to say it either.
     .target(
-      name: "CTIFFShim", dependencies: ["CTIFF", "CGeoTIFF"],
-      linkerSettings: [.linkedLibrary("geotiff")]),
-
-    .target(name: "CCurlShim", dependencies: ["CCurl"]),
+      name: "CTIFFShim", dependencies: ["CTIFF", "CGeoTIFF", "CLateLibrary"],
+      linkerSettings: [.linkedLibrary("geotiff", linkedByApple)]),
+    .target(
+      name: "CPROJShim", dependencies: ["CPROJ", "CLateLibrary"],
+      linkerSettings: [.linkedLibrary("proj", linkedByApple)]),
+    .target(
+      name: "CCurlShim", dependencies: ["CCurl", "CLateLibrary"],
+      linkerSettings: [.linkedLibrary("curl", linkedByApple)]),
+    // Loads a library when it is first needed.
+    .target(name: "CLateLibrary"),
 
     .target(name: "CSystemShim"),
 
@@ -124,8 +139,7 @@ let package = Package(
       dependencies: [
         "Support",
         "TileIndex", "RegionCatalog", "Gazetteer", "TileImage", "CPNGShim", "CJPEGShim", "CTIFFShim", "CCurlShim",
-        "CPROJ",
-        "COpenJPEG",
+        "CPROJ", "CPROJShim", "COpenJPEG", "CSQLite", "CPNG", "CTIFF", "CJPEG", "CWebP", "CDeflate", "CZlib",
       ],
       swiftSettings: strict),
     // What commands share: signals, standard streams, arguments.
@@ -135,7 +149,7 @@ let package = Package(
         "Support", "TileIndex", .product(name: "ArgumentParser", package: "swift-argument-parser"),
       ],
       path: "Sources/Commands/CommandSupport", swiftSettings: strict),
-    // Configuration files of the servers and the ledger. Separate, because swift-configuration links all of Foundation.
+    // Configuration files of the servers and the ledger. Separate, because tilecut has none.
     .target(
       name: "CommandConfiguration",
       dependencies: [

@@ -18,7 +18,7 @@ count() { valgrind --tool=callgrind --callgrind-out-file=/dev/null "$stripped" k
 base=$(count none)
 failed=0
 lines=""
-for kernel in encode-fast encode-balanced encode-small encode-palette reduce insert; do
+for kernel in encode-fast encode-balanced encode-small encode-palette reduce reduce-linear insert; do
   found=$(($(count "$kernel") - base))
   lines="$lines$kernel $found
 "

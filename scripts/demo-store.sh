@@ -157,6 +157,6 @@ identity="--ledger $work/ledger.sqlite --root-certificate $work/appstore.root.de
 # shellcheck disable=SC2086
 "$ledger" verify $identity | tail -n 2
 # shellcheck disable=SC2086
-"$ledger" reconcile --store "$work/appstore.sales.jsonl" $identity | tail -n 3
+"$ledger" reconcile --against "$work/appstore.sales.jsonl" $identity | tail -n 3
 find "$work" -type l -exec rm {} +
 rm -rf "$work/catalogue" "$work/anna" "$work/bert" "$work/anna-two"

@@ -36,6 +36,11 @@ depends=$(cd "$work" && dpkg-shlibdeps -O --ignore-missing-info deb/usr/bin/* 2>
   cat "$work/shlibdeps.log" >&2
   exit 1
 }
+# What tilecut loads when it needs it (CLateLibrary), which dpkg-shlibdeps cannot see.
+for library in libproj.so.25 libgeotiff.so.5 libcurl-gnutls.so.4; do
+  package=$(dpkg -S "*/$library" | head -n 1 | cut -d: -f1)
+  case ", $depends," in *", $package,"* | *", $package ("*) ;; *) depends="$depends, $package" ;; esac
+done
 cat >"$tree/DEBIAN/control" <<CONTROL
 Package: map-toolkit
 Version: $version
@@ -45,7 +50,7 @@ Section: science
 Priority: optional
 Installed-Size: $(du -sk "$tree/usr" | cut -f1)
 Depends: $depends, proj-data
-Recommends: libjs-leaflet, ca-certificates
+Recommends: libjs-leaflet, ca-certificates, libimagequant0
 Description: cuts, serves and sells offline raster maps
  tilecut cuts rasters into tile bundles, tileserve serves them over HTTP,
  purchase-ledger records what app stores sold, and mapstore sells regions

@@ -4,7 +4,7 @@
 set -eu
 packages="pkg-config libsqlite3-dev libpng-dev zlib1g-dev libtiff-dev libgeotiff-dev libproj-dev libjpeg62-turbo-dev libwebp-dev libopenjp2-7-dev libdeflate-dev libexpat1-dev nettle-dev libcurl4-gnutls-dev"
 # What the tests compare with: the field's own reader of bundles and rasters.
-tests="gdal-bin sqlite3 curl openssl"
+tests="gdal-bin sqlite3 curl openssl libimagequant0"
 # What some of them need besides, and are left out without: a browser, which some machines have under another name, a validator of JSON Schema, and pip, which
 # fetches what Debian does not have (install-python-tools.sh, install-web-libraries.sh).
 tests_optional="python3-pip python3-jsonschema"
@@ -23,6 +23,8 @@ case "${1:-}" in
     packages="$packages $tests python3-qgis qgis-providers"
     optional="$tests_optional"
     ;;
+  # What the Debian package is made and tried with.
+  --dist) packages="$packages dpkg-dev debootstrap curl make python3 binutils" ;;
   # The load generator.
   --soak) packages="$packages wrk curl python3" ;;
   # And the servers that tileserve is measured against, each of which may be missing. apache2-bin is Apache without its service.

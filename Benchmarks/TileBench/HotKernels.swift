@@ -5,7 +5,9 @@ import TileIndex
 /// The kernels that a cut spends its time in, each alone on a fixed picture, so that an instruction counter can compare
 /// them with earlier states (`make bench-check`).
 enum HotKernels {
-  static let names = ["none", "encode-fast", "encode-balanced", "encode-small", "encode-palette", "reduce", "insert"]
+  static let names = [
+    "none", "encode-fast", "encode-balanced", "encode-small", "encode-palette", "reduce", "reduce-linear", "insert",
+  ]
   private static let rounds = 20
 
   /// Runs one kernel some times; "none" only makes the picture, which is to be subtracted.
@@ -21,6 +23,12 @@ enum HotKernels {
       let half = PixelBuffer(width: 128, height: 128)
       for _ in 0..<rounds {
         Reduce.average(picture, ratio: 2, into: half, x: 0, y: 0)
+        done += 1
+      }
+    case "reduce-linear":
+      let half = PixelBuffer(width: 128, height: 128)
+      for _ in 0..<rounds {
+        Reduce.averageLinear(picture, ratio: 2, into: half, x: 0, y: 0)
         done += 1
       }
     case "insert":

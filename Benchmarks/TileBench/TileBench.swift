@@ -53,6 +53,19 @@ struct TileBench {
     let half = PixelBuffer(width: 128, height: 128)
     let reducing = best { for tile in pixels { Reduce.average(tile, ratio: 2, into: half, x: 0, y: 0) } }
     report("reduce 2 x 2", reducing / Double(tiles.count))
+    let linear = best { for tile in pixels { Reduce.averageLinear(tile, ratio: 2, into: half, x: 0, y: 0) } }
+    report("reduce 2 x 2 in linear light", linear / Double(tiles.count))
+    for encoding in [
+      TileEncoding.png(PNGOptions(colours: 256)), .png(PNGOptions(colours: 64)), .jpeg(JPEGOptions()),
+      .webp(WebPOptions(lossless: false)), .webp(WebPOptions()),
+    ] where (try? encoding.requireLibraries()) != nil {
+      var size = 0
+      let time = try best {
+        let encoder = TileEncoder(encoding)
+        size = try pixels.reduce(0) { $0 + (try encoder.encode($1)).count }
+      }
+      report("encode, \(encoding)", time / Double(tiles.count), "\(size / tiles.count) bytes")
+    }
     try measureDrawing(pixels)
     for page in [4096, 8192, 16384, 32768, 65536, nil] { try measureBundle(tiles, bytes: bytes, page: page) }
   }

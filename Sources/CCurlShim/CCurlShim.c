@@ -1,11 +1,15 @@
 #include "CCurlShim.h"
 
+// Type checks are macros that would hide the functions' names.
+#define CURL_DISABLE_TYPECHECK
 #include <curl/curl.h>
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
+
+#include "CLateLibrary.h"
 
 struct ccurl {
   CURL *curl;
@@ -21,6 +25,20 @@ typedef struct {
 
 // The body of an error is read up to this, so that the connection can be used again.
 #define ERROR_BODY_MAX 65536
+
+#define FUNCTIONS(F)                                                                           \
+  F(curl_easy_cleanup) F(curl_easy_getinfo) F(curl_easy_init) F(curl_easy_perform)             \
+  F(curl_easy_reset) F(curl_easy_setopt) F(curl_easy_strerror) F(curl_global_init)             \
+  F(curl_slist_append) F(curl_slist_free_all) F(curl_version)
+
+// The macros of these names would be taken for the functions.
+#undef curl_easy_setopt
+#undef curl_easy_getinfo
+CLATE_LIBRARY(library, FUNCTIONS, "libcurl-gnutls.so.4", "libcurl.so.4")
+
+const char *ccurl_load(void) { return clate_load(&library); }
+
+const char *ccurl_version(void) { return curl_version(); }
 
 static pthread_once_t once = PTHREAD_ONCE_INIT;
 static void initialize(void) { curl_global_init(CURL_GLOBAL_DEFAULT); }

@@ -4,8 +4,23 @@
 #include <geotiff/geo_normalize.h>
 #include <geotiff/geotiff.h>
 #include <geotiff/geotiffio.h>
+#include <geotiff/xtiffio.h>
 
+#include "CLateLibrary.h"
 #include "CTIFFShimInternal.h"
+
+#define FUNCTIONS(F)                                                                                \
+  F(GTIFAllocDefn) F(GTIFAttachPROJContext) F(GTIFDirectoryInfo) F(GTIFFree) F(GTIFFreeDefn)        \
+  F(GTIFFreeMemory) F(GTIFGetDefn) F(GTIFGetProj4Defn) F(GTIFKeyGetASCII) F(GTIFKeyGetDOUBLE)       \
+  F(GTIFKeyGetSHORT) F(GTIFKeyInfo) F(GTIFNewEx) F(XTIFFInitialize)
+
+CLATE_LIBRARY(geotiff, FUNCTIONS, "libgeotiff.so.5", "libgeotiff.so")
+
+const char *ctiff_geo_load(void) { return clate_load(&geotiff); }
+
+void ctiff_geo_initialize(void) {
+  if (!ctiff_geo_load()) XTIFFInitialize();
+}
 
 struct ctiff_geo {
   GTIF *keys;

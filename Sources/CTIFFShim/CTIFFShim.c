@@ -124,8 +124,8 @@ static void io_unmap(thandle_t client, void *base, toff_t size) { (void)client, 
 // Opening
 
 static pthread_once_t once = PTHREAD_ONCE_INIT;
-// Teaches libtiff the types of the GeoTIFF tags, for the whole process.
-static void initialize(void) { XTIFFInitialize(); }
+// For the whole process.
+static void initialize(void) { ctiff_geo_initialize(); }
 
 static ctiff_file *open_file(int fd, ctiff_reader reader, void *context, uint64_t start, uint64_t size,
                              const char *name, uint64_t alloc_bytes_max, char *message, size_t message_bytes) {

@@ -37,8 +37,9 @@ public struct BundleAppend: Sendable {
         .invalidOption, path: path, "its tiles are no images, so that nothing can be drawn over them",
         remedy: "append to a bundle of PNG, JPEG or WebP tiles")
     }
-    let encoding = encoding ?? usual
-    guard encoding.format == format else {
+    let mixed = bundle.metadata.mixedFormats
+    let encoding = encoding ?? (mixed.isEmpty ? usual : .auto(JPEGOptions(), PNGOptions()))
+    guard encoding.format == format, encoding.mixing.isEmpty || !mixed.isEmpty else {
       throw CutError(
         .invalidOption, path: path, "its tiles are \(format.rawValue), not \(encoding.format.rawValue)",
         remedy: "leave --format out")
@@ -49,6 +50,8 @@ public struct BundleAppend: Sendable {
     }
     var options = options
     options.matrixSet = bundle.matrixSet
+    options.tileSize = nil
+    options.scaleFactor = try bundle.tilePixels().map { max($0 / bundle.matrixSet[first].tileWidth, 1) } ?? 1
     if case .levels(let asked) = options.zoom {
       guard asked.lowerBound >= first, asked.upperBound <= last else {
         throw CutError(
@@ -81,7 +84,8 @@ public struct BundleAppend: Sendable {
     let cut = try cutter.cut(to: scratch.path, replacing: true, cancellation: cancellation, onProgress: onProgress)
     let (old, new) = (try BundleFile.open(path), try MBTilesReader(path: scratch.path))
     let sink = try BundleFile.create(
-      output, matrixSet: old.matrixSet, format: encoding.format, replacing: replacing, scheme: options.scheme)
+      output, matrixSet: old.matrixSet, format: encoding.format, replacing: replacing, scheme: options.scheme,
+      mixing: old.metadata.mixedFormats)
     defer { sink.discard() }
     try old.forEachTile { tile, bytes in
       if cancellation.isCancelled { throw CutError(.cancelled, "cancelled") }

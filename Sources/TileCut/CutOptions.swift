@@ -10,6 +10,11 @@ public struct CutOptions: Sendable {
   /// What is said of single sources, by their index in ``sources``.
   public var sourceSettings: [Int: SourceSettings] = [:]
   public var matrixSet: TileMatrixSet = .webMercatorQuad
+  /// Pixels of the screen along a tile's edge, 256 or 512; nil means those of the grid. A tile of 512 pixels covers the
+  /// ground of one of 256 with the detail of the next zoom.
+  public var tileSize: Int?
+  /// Pixels of a tile for each of the screen: 2 for tiles that are sharp on dense screens (`@2x`).
+  public var scaleFactor = 1
   public var zoom: ZoomSelection = .native
   /// WGS 84 degrees. Places a source without a georeference and clips any other. `west` greater than `east` crosses the
   /// antimeridian.
@@ -18,6 +23,8 @@ public struct CutOptions: Sendable {
   public var isFlat = false
   public var encoding: TileEncoding = .png(PNGOptions())
   public var resampling: Resampling = .bilinear
+  /// Whether overviews are averaged in linear light instead of sRGB values.
+  public var isLinear = false
   /// Overrides the CRS in the files: `EPSG:n`, WKT or a PROJ string.
   public var crs: String?
   /// Overrides the nodata value in the files: one value for all bands or one for each, in the source's units.
@@ -53,8 +60,52 @@ public struct CutOptions: Sendable {
     self.sources = sources
   }
 
+  /// How many pixels a tile has for each of the grid's, along an edge.
+  var pixelFactor: Int { (tileSize ?? Self.gridTileSize) / Self.gridTileSize * scaleFactor }
+
+  /// Pixels of a tile, for memory.
+  var tilePixels: Int {
+    matrixSet.matrices.map { $0.tileWidth * $0.tileHeight }.max()! * pixelFactor * pixelFactor
+  }
+
+  /// The metadata that say how large tiles are, where they have more pixels than those of the grid.
+  var tileSizeRows: [String: String] {
+    var rows: [String: String] = [:]
+    if let tileSize, tileSize != Self.gridTileSize { rows[TileSizeRow.size] = String(tileSize) }
+    if scaleFactor > 1 {
+      rows[TileSizeRow.size] = rows[TileSizeRow.size] ?? String(matrixSet[0].tileWidth)
+      rows[TileSizeRow.scale] = String(scaleFactor)
+    }
+    return rows
+  }
+
+  /// Of the grids whose tile size can be chosen.
+  private static let gridTileSize = 256
+
+  private func checkTileSize() throws {
+    if let tileSize {
+      guard tileSize == 256 || tileSize == 512 else {
+        throw CutError(.invalidOption, "tiles of \(tileSize) pixels are not cut", remedy: "choose 256 or 512")
+      }
+      guard matrixSet.matrices.allSatisfy({ $0.tileWidth == Self.gridTileSize && $0.tileHeight == $0.tileWidth }) else {
+        throw CutError(
+          .invalidOption, "the grid \(matrixSet.identifier) says itself how large its tiles are",
+          remedy: "leave the tile size out")
+      }
+    }
+    guard (1...8).contains(scaleFactor) else {
+      throw CutError(.invalidOption, "there is no scale factor \(scaleFactor)", remedy: "choose 1 or 2")
+    }
+  }
+
   /// Refuses encodings that the codecs do not support, and georeferencing options together with ``isFlat``.
   func check() throws {
+    try checkTileSize()
+    if isLinear, resampling == .nearest || resampling == .mode {
+      throw CutError(
+        .invalidOption, "overviews of \(resampling.rawValue) are not averaged, neither in linear light",
+        remedy: "leave linear light out, or choose another kernel")
+    }
     if isFlat, bounds != nil || crs != nil || matrixSet != .webMercatorQuad || sources.count != 1 {
       throw CutError(
         .invalidOption, "a flat image has no place on Earth",
@@ -78,10 +129,21 @@ public struct CutOptions: Sendable {
         .invalidOption, "a buffer of \(clip.bufferMetres) metres cannot be drawn",
         remedy: "choose one from 0 to \(Int(ClipArea.bufferMetresMax)) metres")
     }
+    do {
+      try encoding.requireLibraries()
+    } catch {
+      throw CutError(.systemError, "\(error)")
+    }
     switch encoding {
-    case .jpeg(let jpeg) where !(1...100).contains(jpeg.quality):
+    case .png(let png) where !(2...256).contains(png.colours ?? 2),
+      .auto(_, let png) where !(2...256).contains(png.colours ?? 2):
+      throw CutError(
+        .invalidOption, "there is no palette of \(png.colours ?? 0) colours", remedy: "choose a number from 2 to 256")
+    case .jpeg(let jpeg) where !(1...100).contains(jpeg.quality),
+      .auto(let jpeg, _) where !(1...100).contains(jpeg.quality):
       throw CutError(.invalidOption, "there is no JPEG quality \(jpeg.quality)", remedy: "choose one from 1 to 100")
-    case .png(let png) where !(1...12).contains(png.compressionLevel ?? 1):
+    case .png(let png) where !(1...12).contains(png.compressionLevel ?? 1),
+      .auto(_, let png) where !(1...12).contains(png.compressionLevel ?? 1):
       throw CutError(
         .invalidOption, "there is no compression level \(png.compressionLevel ?? 0)", remedy: "choose one from 1 to 12")
     case .webp(let webp) where !(1...100).contains(webp.quality) || !(0...9).contains(webp.effort):
@@ -109,14 +171,19 @@ public struct CutResources: Hashable, Sendable {
   }
 
   /// Memory of one worker: its source window, its tiles and subtrees in progress, and what the libraries allocate.
-  private static let workerBytes = 9_000_000
+  ///
+  /// - Parameter tilePixels: pixels of a tile.
+  private static func workerBytes(tilePixels: Int) -> Int { 6_000_000 + tilePixels * 46 }
 
   /// The number of threads that the memory suffices for when a quarter of it is left for decoded blocks.
-  var workers: Int { min(threads, max(memoryBytes * 3 / 4 / Self.workerBytes, 1)) }
+  func workers(tilePixels: Int) -> Int {
+    min(threads, max(memoryBytes * 3 / 4 / Self.workerBytes(tilePixels: tilePixels), 1))
+  }
 
   /// The budget of the block cache: half of the memory, less if many workers need more than the other half.
-  var cacheBytes: Int {
-    min(max(memoryBytes - workers * Self.workerBytes, memoryBytes / 8), memoryBytes / 2)
+  func cacheBytes(tilePixels: Int) -> Int {
+    let workers = workers(tilePixels: tilePixels) * Self.workerBytes(tilePixels: tilePixels)
+    return min(max(memoryBytes - workers, memoryBytes / 8), memoryBytes / 2)
   }
 }
 

@@ -33,6 +33,8 @@ public struct Cutter: Sendable {
   private let remote: RemoteCache?
   /// The sources' cutlines in pixels of the working zoom.
   private let cutlines: [PixelArea?]
+  /// The sources' files.
+  private let files: [SourceFile]
 
   /// Steps 1 to 3: opens the sources and plans the cut. Nothing is written yet.
   ///
@@ -51,38 +53,49 @@ public struct Cutter: Sendable {
     let remote =
       options.sources.contains(where: RemoteSourceFile.isURL)
       ? RemoteCache(bytesMax: RemoteCache.bytesMax(memory: resources.memoryBytes)) : nil
-    let (sources, scale) = try Self.open(options, resources, scratchDirectory ?? FileSystem.temporaryFolder, remote)
-    try self.init(options, resources, sources: sources, remote: remote, automaticScale: scale)
+    let (files, sources, scale) = try Self.open(
+      options, resources, scratchDirectory ?? FileSystem.temporaryFolder, remote)
+    try self.init(options, resources, sources: sources, files: files, remote: remote, automaticScale: scale)
   }
 
   /// Plans the cut of sources that are already open.
   init(
-    _ options: CutOptions, _ resources: CutResources, sources: [any RasterSource], remote: RemoteCache? = nil,
-    automaticScale: SampleScale? = nil
+    _ options: CutOptions, _ resources: CutResources, sources: [any RasterSource], files: [SourceFile] = [],
+    remote: RemoteCache? = nil, automaticScale: SampleScale? = nil
   ) throws {
-    self.remote = remote
+    (self.remote, self.files) = (remote, files)
     let sources = JoinedRaster.joining(sources)
     self.options = options
     self.resources = resources
     self.sources = sources
     self.automaticScale = automaticScale.map { ($0.low, $0.high) }
-    let target = try CoordinateReferenceSystem(definition: options.matrixSet.crs)
+    let matrixSet = try options.matrixSet.withPixels(times: options.pixelFactor)
+    let target = try CoordinateReferenceSystem(definition: matrixSet.crs)
     let footprints = try sources.map {
-      try SourceFootprint(source: $0, target: target, matrixSet: options.matrixSet)
+      try SourceFootprint(source: $0, target: target, matrixSet: matrixSet)
     }
     let overviews = try SourceOverviews(
-      sources, footprints: footprints, cell: Self.deepestCell(options), resampling: options.resampling)
+      sources, footprints: footprints, cell: Self.deepestCell(options.zoom, matrixSet),
+      resampling: options.resampling)
     drawn = overviews.sources
     plan = try CutPlan(
-      footprints: footprints, detail: overviews.resolution, matrixSet: options.matrixSet, zoom: options.zoom,
+      footprints: footprints, detail: overviews.resolution, matrixSet: matrixSet, zoom: options.zoom,
       bounds: options.bounds, boundary: options.boundary, clip: options.clip, resampling: options.resampling,
-      encoding: options.encoding)
+      isLinear: options.isLinear, encoding: options.encoding)
     let (set, zoom) = (plan.matrixSet, plan.workingZoom)
     cutlines = sources.map { $0.cutline.map { ClipArea($0).pixels(set, zoom: zoom) } }
   }
 
   /// What was asked of servers so far, repetitions included, and the bytes that came; nil without sources there.
   public var traffic: (requests: Int, bytes: Int)? { remote?.traffic }
+
+  /// What the bytes of the cut depend on.
+  ///
+  /// - Complexity: reads the sources, of large ones a sample.
+  func identity(toolVersion: String) throws -> CutIdentity {
+    CutIdentity(
+      toolVersion: toolVersion, sources: try files.map { try SourceIdentity($0) }, options: options, name: name)
+  }
 
   /// Problems that do not prevent a cut; each line names its file.
   public var warnings: [String] { sources.flatMap(\.warnings) }
@@ -104,42 +117,58 @@ public struct Cutter: Sendable {
   ///   - path: the bundle to write: a folder if it ends with a slash, a PMTiles archive if with `.pmtiles`, else
   ///     MBTiles.
   ///   - replacing: whether an existing file may be replaced.
-  ///   - cancellation: stops the cut; no file is left behind then.
+  ///   - checkpoints: keeps the work beside the bundle until it is complete, and continues what an earlier cut kept.
+  ///     Nil keeps nothing, and does not look for it.
+  ///   - cancellation: stops the cut; no other file is left behind then.
   ///   - onProgress: called after each subtree, by one thread at a time.
   /// - Throws: ``CutError``, or ``BundleError`` if the bundle cannot be written.
   public func cut(
-    to path: String, replacing: Bool = false, cancellation: CutCancellation = CutCancellation(),
-    onProgress: ((CutProgress) -> Void)? = nil
+    to path: String, replacing: Bool = false, checkpoints: CutCheckpoints? = nil,
+    cancellation: CutCancellation = CutCancellation(), onProgress: ((CutProgress) -> Void)? = nil
   ) throws -> CutSummary {
     try OutputFile.protect(options.sources, from: path)
     remote?.stop { cancellation.isCancelled }
     let start = ContinuousClock.now
-    func seconds() -> Double { (ContinuousClock.now - start) / .seconds(1) }
-    let writer = try BundleFile.create(
-      path, matrixSet: plan.matrixSet, format: plan.encoding.format, replacing: replacing, scheme: options.scheme)
+    let folder = try checkpoints.map {
+      try CutWorkFolder(
+        output: path, identity: try identity(toolVersion: $0.toolVersion), tilesTotal: plan.tileCountMax, $0)
+    }
+    let wasPublishing = folder?.isPublishing ?? false
+    var sink: (any TileSink)?
+    var journal: CutJournal?
+    var assembler: PyramidAssembler?
+    func seconds() -> Double { journal?.seconds ?? (ContinuousClock.now - start) / .seconds(1) }
     do {
-      let assembler = PyramidAssembler(plan: plan, writer: writer)
-      let total = plan.tileCountMax
-      let subtrees = SubtreeSequence(
-        plan.coverages, matrixSet: plan.matrixSet, workingZoom: plan.workingZoom, zoomMin: plan.zooms.lowerBound)
-      let work = OrderedWork<TileID, CutSubtree>(subtrees.makeIterator(), aheadMax: 2 * resources.workers + 2) {
-        subtree in
-        try assembler.accept(subtree)
+      let bundle = try BundleFile.create(
+        path, matrixSet: options.matrixSet, format: plan.encoding.format,
+        replacing: replacing || wasPublishing, scheme: options.scheme, mixing: plan.encoding.mixing)
+      sink = bundle
+      var writer = bundle
+      var begin = PyramidState()
+      if let folder {
+        let checkpoint = try folder.resume(into: bundle, matrix: plan.matrixSet[plan.workingZoom])
+        let own = try CutJournal(folder, from: checkpoint)
+        (begin, journal, writer) = (checkpoint.pyramid, own, RecordedSink(bundle, own))
+      }
+      let pyramid = PyramidAssembler(plan: plan, writer: writer, from: begin)
+      assembler = pyramid
+      try assemble(pyramid, skipping: begin.subtreeCount, cancellation) {
+        try journal?.saveIfDue { pyramid.state }
         onProgress?(
           CutProgress(
-            tilesDone: assembler.tilesDone, tilesTotal: total, tilesStored: writer.tileCount,
-            bytesStored: assembler.bytesStored, seconds: seconds()))
+            tilesDone: pyramid.tilesDone, tilesTotal: plan.tileCountMax, tilesStored: writer.tileCount,
+            bytesStored: pyramid.bytesStored, seconds: seconds()))
       }
-      try work.run(threads: resources.workers) {
-        let cutter = SubtreeCutter(plan: plan, mosaic: try makeMosaic()) { cancellation.isCancelled }
-        return { try cutter.cut($0) }
-      }
-      guard let extent = assembler.extent else {
+      guard let extent = pyramid.extent else {
+        // Another attempt would end the same way.
+        assembler = nil
+        folder?.remove()
         throw CutError(
           .badSource, path: sources[0].path, "it has no visible pixel within the bounds",
           remedy: "check --bounds and --nodata")
       }
-      let metadata = metadata(extent: extent)
+      var metadata = metadata(extent: extent)
+      if !writer.mixing.isEmpty { metadata.formats = pyramid.formats }
       let area = metadata.bounds.map { TileArea(bounds: $0) } ?? .everywhere
       let places = options.places.filter { area.contains(longitude: $0.longitude, latitude: $0.latitude) }
       if !places.isEmpty { try writer.write(places: places) }
@@ -147,28 +176,55 @@ public struct Cutter: Sendable {
       if places.isEmpty, !options.places.isEmpty {
         warnings.append("the places to look for (\(options.places.count)) all lie outside the map")
       }
+      journal?.stop()
+      try folder?.setPublishing(true)
       let summary = try writer.finish(metadata)
+      folder?.remove()
       return CutSummary(
         path: path, tileCount: summary.tiles, distinctTileCount: summary.distinctTiles,
         zoomMin: summary.minZoom, zoomMax: summary.maxZoom, fileBytes: summary.bytes,
         seconds: seconds(), warnings: warnings)
     } catch {
-      writer.discard()
-      throw error
+      // First, because it makes room on the disk.
+      sink?.discard()
+      journal?.stop()
+      // Where the last checkpoint fails, the one before stays.
+      if let state = assembler?.state { try? journal?.close(state) }
+      if !wasPublishing { try? folder?.setPublishing(false) }
+      folder?.removeIfEmpty()
+      throw OutputFile.failure(error, path)
+    }
+  }
+
+  /// Steps 4 to 8.
+  private func assemble(
+    _ assembler: PyramidAssembler, skipping count: Int, _ cancellation: CutCancellation,
+    onSubtree: @escaping () throws -> Void
+  ) throws {
+    let subtrees = SubtreeSequence(
+      plan.coverages, matrixSet: plan.matrixSet, workingZoom: plan.workingZoom, zoomMin: plan.zooms.lowerBound
+    ).makeIterator()
+    for _ in 0..<count { _ = subtrees.next() }
+    let workers = resources.workers(tilePixels: options.tilePixels)
+    let work = OrderedWork<TileID, CutSubtree>(subtrees, aheadMax: 2 * workers + 2) { subtree in
+      try assembler.accept(subtree)
+      try onSubtree()
+    }
+    try work.run(threads: workers) {
+      let cutter = SubtreeCutter(plan: plan, mosaic: try makeMosaic()) { cancellation.isCancelled }
+      return { try cutter.cut($0) }
     }
   }
 
   /// The edge of a pixel of the deepest zoom that the options name.
-  private static func deepestCell(_ options: CutOptions) -> Double? {
-    guard case .levels(let levels) = options.zoom, options.matrixSet.zooms.contains(levels.upperBound) else {
-      return nil
-    }
-    return options.matrixSet[levels.upperBound].cellSize
+  private static func deepestCell(_ zoom: ZoomSelection, _ matrixSet: TileMatrixSet) -> Double? {
+    guard case .levels(let levels) = zoom, matrixSet.zooms.contains(levels.upperBound) else { return nil }
+    return matrixSet[levels.upperBound].cellSize
   }
 
   private static func open(
     _ options: CutOptions, _ resources: CutResources, _ scratchDirectory: String, _ remote: RemoteCache?
-  ) throws -> ([any RasterSource], SampleScale?) {
+  ) throws -> ([SourceFile], [any RasterSource], SampleScale?) {
     var open = RasterOpenOptions()
     open.crs = try options.crs.map { try CoordinateReferenceSystem(definition: $0) }
     open.bounds = options.bounds
@@ -177,7 +233,7 @@ public struct Cutter: Sendable {
     open.bands = options.bands
     open.alpha = options.alpha
     open.scratchDirectory = scratchDirectory
-    open.cache = BlockCache(bytesMax: resources.cacheBytes - (remote?.bytesMax ?? 0))
+    open.cache = BlockCache(bytesMax: resources.cacheBytes(tilePixels: options.tilePixels) - (remote?.bytesMax ?? 0))
     open.remoteCache = remote
     // Each source keeps its file open.
     if options.sources.count > 64 { FileDescriptors.raiseLimit() }
@@ -201,7 +257,7 @@ public struct Cutter: Sendable {
       if let cutline = settings.cutline { source = try CutlineRaster(source, cutline) }
       return source
     }
-    return (sources, automaticScale)
+    return (files, sources, automaticScale)
   }
 
   /// One scale for all sources, so that no seam appears between them; nil if none needs one.
@@ -223,16 +279,19 @@ public struct Cutter: Sendable {
       clips: plan.clips)
   }
 
-  private func metadata(extent: VisibleExtent) -> BundleMetadata {
-    // Not the output's name: equal inputs and options give equal bytes wherever they are written.
+  /// The tileset's name. Not the output's: equal inputs and options give equal bytes wherever they are written.
+  private var name: String {
     let path = String(sources[0].path.prefix { !RemoteSourceFile.isURL(sources[0].path) || $0 != "?" })
-    let stem = FileSystem.stem(path)
-    var metadata = BundleMetadata(name: options.name ?? stem)
+    return options.name ?? FileSystem.stem(path)
+  }
+
+  private func metadata(extent: VisibleExtent) -> BundleMetadata {
+    var metadata = BundleMetadata(name: name)
     metadata.attribution = options.attribution
     metadata.description = options.description
     metadata.type = options.type
     metadata.version = options.version
-    metadata.extra = options.extraMetadata
+    metadata.extra = options.extraMetadata.merging(options.tileSizeRows) { $1 }
     if options.isFlat {
       metadata.extra[FlatImage.metadataKey] = FlatImage(width: sources[0].width, height: sources[0].height).text
     }

@@ -40,29 +40,33 @@ extension BundleFile {
   ///
   /// - Parameters:
   ///   - path: the file to write, or the folder with a slash at its end; the folder above must exist.
-  ///   - format: the format of every tile.
+  ///   - format: the format of every tile, or what the bundle says it is where it mixes them.
   ///   - replacing: replace an existing bundle when it is finished.
   ///   - scheme: of the rows in a folder's file names.
+  ///   - mixing: further formats that tiles may have.
   /// - Throws: ``BundleError``: `.mismatch` for a grid or format that the container does not know, `.exists`, `.busy`,
   ///   `.writeFailed`.
   package static func create(
-    _ path: String, matrixSet: TileMatrixSet, format: TileFormat, replacing: Bool = false, scheme: TileScheme = .xyz
+    _ path: String, matrixSet: TileMatrixSet, format: TileFormat, replacing: Bool = false, scheme: TileScheme = .xyz,
+    mixing: Set<TileFormat> = []
   ) throws -> any TileSink {
     switch try kind(ofOutput: path) {
     case .mbtiles:
-      return try BundleWriter(path: path, matrixSet: matrixSet, format: format, replacing: replacing)
+      return try BundleWriter(
+        path: path, matrixSet: matrixSet, format: format, replacing: replacing, mixing: mixing)
     case .pmtiles:
       guard matrixSet == .webMercatorQuad else {
         throw BundleError(
           .mismatch, path: path, "PMTiles knows Web Mercator only, and the grid is \(matrixSet.identifier)",
           remedy: "write MBTiles, a GeoPackage or a folder")
       }
-      return try PMTilesWriter(path: path, format: format, replacing: replacing)
+      return try PMTilesWriter(path: path, format: format, replacing: replacing, mixing: mixing)
     case .geopackage:
-      return try BundleWriter(geoPackage: path, matrixSet: matrixSet, format: format, replacing: replacing)
+      return try BundleWriter(
+        geoPackage: path, matrixSet: matrixSet, format: format, replacing: replacing, mixing: mixing)
     case .folder:
       return try TileFolderWriter(
-        path: path, matrixSet: matrixSet, format: format, replacing: replacing, scheme: scheme)
+        path: path, matrixSet: matrixSet, format: format, replacing: replacing, scheme: scheme, mixing: mixing)
     }
   }
 }

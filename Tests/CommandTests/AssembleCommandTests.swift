@@ -20,9 +20,9 @@ import TileIndex
 
   @Test func mergingTwoExtractedHalvesGivesTheOriginal() throws {
     let (west, east, top) = (folder.file("west.mbtiles"), folder.file("east.mbtiles"), folder.file("top.mbtiles"))
-    #expect(try tilecut("extract", bundle, "-o", west, "--bbox", "-180,-90,0,90", "--zooms", "1-3").status == 0)
-    #expect(try tilecut("extract", bundle, "-o", east, "--bbox", "0,-90,180,90", "--zooms", "1-3").status == 0)
-    #expect(try tilecut("extract", bundle, "-o", top, "--zooms", "0").status == 0)
+    #expect(try tilecut("extract", bundle, "-o", west, "--bounds", "-180,-90,0,90", "--zoom", "1-3").status == 0)
+    #expect(try tilecut("extract", bundle, "-o", east, "--bounds", "0,-90,180,90", "--zoom", "1-3").status == 0)
+    #expect(try tilecut("extract", bundle, "-o", top, "--zoom", "0").status == 0)
     let run = try tilecut("merge", west, east, top, "-o", output)
     #expect(run.status == 0 && run.stdout.contains("85 tiles, zoom 0-3"), "\(run)")
     #expect(try hash(output) == hash(bundle))
@@ -52,7 +52,7 @@ import TileIndex
   @Test func extractTakesAPolygonAndNamesErrorsInIt() throws {
     let area = try folder.write(
       "area.geojson", #"{"type": "Polygon", "coordinates": [[[1, 1], [40, 1], [1, 40], [1, 1]]]}"#)
-    #expect(try tilecut("extract", bundle, "-o", output, "--polygon", area, "--zooms", "3").status == 0)
+    #expect(try tilecut("extract", bundle, "-o", output, "--polygon", area, "--zoom", "3").status == 0)
     #expect(try BundleFile.open(output).range(zoom: 3) == TileRange(zoom: 3, columns: 4...4, rows: 3...3))
     let bad = try folder.write("bad.geojson", #"{"type": "Polygon", "coordinates": [[[1, 1], [2, 2]]]}"#)
     let other = folder.file("other.mbtiles")
@@ -61,9 +61,9 @@ import TileIndex
     expectRefusal(
       try tilecut("extract", bundle, "-o", other, "--polygon", folder.file("no.json")), status: 66, naming: "no.json")
     expectRefusal(
-      try tilecut("extract", bundle, "-o", other, "--zooms", "7"), status: 65, naming: bundle, "tilecut inspect")
+      try tilecut("extract", bundle, "-o", other, "--zoom", "7"), status: 65, naming: bundle, "tilecut inspect")
     expectRefusal(try tilecut("extract", bundle, "-o", bundle, "--force"), status: 64, naming: bundle)
-    expectRefusal(try tilecut("extract", bundle, "-o", other, "--bbox", "1,2,3,-4"), status: 64, naming: "--bbox")
+    expectRefusal(try tilecut("extract", bundle, "-o", other, "--bounds", "1,2,3,-4"), status: 64, naming: "--bounds")
     #expect(!folder.names.contains("other.mbtiles") && folder.names.allSatisfy { !$0.hasPrefix(".") })
   }
 
@@ -81,8 +81,8 @@ import TileIndex
     #expect(try size(preview()) == [1024, 1024])
     #expect(try size(preview("--size", "300x200")) == [300, 200])
     #expect(try size(preview("--zoom", "1")) == [512, 512])
-    #expect(try size(preview("--zoom", "3", "--bbox", "0,0,45,40.97989806962013")) == [256, 256])
-    #expect(try size(preview("--bbox", "170,-10,-170,10", "--size", "64x64")) == [64, 64])
+    #expect(try size(preview("--zoom", "3", "--bounds", "0,0,45,40.97989806962013")) == [256, 256])
+    #expect(try size(preview("--bounds", "170,-10,-170,10", "--size", "64x64")) == [64, 64])
   }
 
   /// At a zoom of the bundle the preview has the pixels of its tiles.
@@ -103,7 +103,7 @@ import TileIndex
     let png = folder.file("out.png")
     for (arguments, status, word) in [
       (["--zoom", "31"], 64, "zoom 31"), (["--size", "20000x20000"], 64, "20000 x 20000"),
-      (["--size", "0x5"], 64, "--size"), (["--bbox", "1,2,1,2"], 64, "no area"), (["--zoom", "20"], 64, "--size"),
+      (["--size", "0x5"], 64, "--size"), (["--bounds", "1,2,1,2"], 64, "no area"), (["--zoom", "20"], 64, "--size"),
       (["--contact-sheet", "--zoom", "3"], 64, "--contact-sheet"),
     ] as [([String], Int32, String)] {
       let run = try Command(built: "tilecut").run(["preview", bundle, "-o", png] + arguments)

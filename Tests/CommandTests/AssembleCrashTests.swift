@@ -30,7 +30,7 @@ import Testing
   private func start(_ verb: Verb) throws -> ChildProcess {
     let words =
       switch verb {
-      case .extract: ["extract", "more.mbtiles", "--bbox", "-180,-80,150,80"]
+      case .extract: ["extract", "more.mbtiles", "--bounds", "-180,-80,150,80"]
       case .merge: ["merge", "old.mbtiles", "more.mbtiles", "new.mbtiles", "--on-conflict", "last"]
       case .convert: ["convert", "more.mbtiles", "out", "--force"]
       case .diff: ["diff", "old.mbtiles", "new.mbtiles"]

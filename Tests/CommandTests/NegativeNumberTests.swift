@@ -39,7 +39,7 @@ import TileIndex
   /// The examples of README.md.
   @Test func packsCommandTakesWesternLongitudes() throws {
     let folder = try TemporaryFolder()
-    for ground in [["--point", "-105.68,40.34"], ["--bbox", "-105.9,40.2,-105.5,40.6"]] {
+    for ground in [["--point", "-105.68,40.34"], ["--bounds", "-105.9,40.2,-105.5,40.6"]] {
       let run = try Command(built: "mapstore").run(
         ["client", "around", "rmnp", "--folder", folder.file("maps")] + ground)
       // The error is that no server is named.

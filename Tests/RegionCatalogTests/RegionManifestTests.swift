@@ -149,7 +149,7 @@ import TileIndex
     (#", "format": "jpeg", "quality": 101"#, "quality is 101, not a whole number"),
     (
       #", "resampling": "bilinea""#,
-      #"resampling is not one of nearest, bilinear, cubic, average, mode: "bilinea"; did"#
+      #"resampling is not one of nearest, bilinear, cubic, lanczos, gauss, average, mode: "bilinea"; did"#
     ),
     (#", "nodata": 0"#, "nodata is not an array of numbers"), (#", "crs": 4326"#, "crs is a number, not a string"),
     (#", "edition": 2026"#, "edition is a number"), (#", "edition": "a/b""#, "edition cannot be part of a file's name"),

@@ -10,7 +10,7 @@ import Testing
     return (run.first, Array(buffer[..<run.taps]))
   }
 
-  @Test(arguments: [Resampling.bilinear, .cubic, .average])
+  @Test(arguments: [Resampling.bilinear, .cubic, .lanczos, .gauss, .average])
   func weightsSumToOneAndStayInsideTheSource(_ resampling: Resampling) {
     var random = SeededGenerator(seed: 7)
     for _ in 0..<2000 {
@@ -25,7 +25,7 @@ import Testing
   }
 
   /// At a pixel's centre, without shrinking, the result is the pixel itself.
-  @Test(arguments: [Resampling.bilinear, .cubic, .average])
+  @Test(arguments: [Resampling.bilinear, .cubic, .lanczos, .average])
   func centreIsIdentity(_ resampling: Resampling) {
     let (first, values) = weights(KernelShape(resampling, scale: 1), 7.5, count: 20)
     for (k, value) in values.enumerated() { #expect(abs(value - (first + k == 7 ? 1 : 0)) < 1e-6) }
@@ -36,6 +36,27 @@ import Testing
     // Halfway between pixels 9 and 10: -1/16, 9/16, 9/16, -1/16.
     let expected: [Int: Float] = [8: -0.0625, 9: 0.5625, 10: 0.5625, 11: -0.0625]
     for (k, value) in values.enumerated() { #expect(abs(value - (expected[first + k] ?? 0)) < 1e-6) }
+  }
+
+  /// The values of GDAL's GWKLanczosSinc for a position halfway between two pixels, divided by their sum.
+  @Test func lanczosHasThreeLobes() {
+    let (first, values) = weights(KernelShape(.lanczos, scale: 1), 10, count: 20)
+    let expected: [Int: Double] = [7: 0.0243170841, 8: -0.1350949110, 9: 0.6079271019]
+    let sum = 2 * expected.values.reduce(0, +)
+    #expect(first == 7 && values.count == 6)
+    for (k, value) in values.enumerated() {
+      #expect(abs(Double(value) - expected[k < 3 ? 7 + k : 12 - k]! / sum) < 2e-6, "\(k)")
+    }
+  }
+
+  /// Halving has the variance of GDAL's 3 x 3 matrix for overviews, half a pixel of the source squared.
+  @Test func gaussHasTheWidthOfGDALsOverviews() {
+    let (first, values) = weights(KernelShape(.gauss, scale: 2), 10, count: 20)
+    let variance = values.enumerated().reduce(0.0) { sum, tap in
+      let distance = Double(first + tap.offset) + 0.5 - 10
+      return sum + Double(tap.element) * distance * distance
+    }
+    #expect(abs(variance - 0.5) < 0.01, "\(variance)")
   }
 
   @Test func averageCoversTheFootprint() {
@@ -52,10 +73,10 @@ import Testing
     #expect(KernelShape(.cubic, scale: 2).radius == 4)
   }
 
-  /// A cubic kernel that lacks one of its lobes would overshoot.
-  @Test(arguments: [0.2, 1.2, 18.6, 19.9])
-  func cubicIsBilinearAtTheEdge(position: Double) {
-    let (first, values) = weights(KernelShape(.cubic, scale: 1), position, count: 20)
+  /// A kernel that lacks one of its negative lobes would overshoot.
+  @Test(arguments: [0.2, 1.2, 18.6, 19.9], [Resampling.cubic, .lanczos])
+  func kernelsWithLobesAreBilinearAtTheEdge(position: Double, resampling: Resampling) {
+    let (first, values) = weights(KernelShape(resampling, scale: 1), position, count: 20)
     let (expectedFirst, expected) = weights(KernelShape(.bilinear, scale: 1), position, count: 20)
     #expect(first == expectedFirst && values == expected)
   }

@@ -34,10 +34,16 @@ struct OverviewTests {
     return try fixture.write(folder, name)
   }
 
-  private func cut(_ path: String, zoom: ClosedRange<Int>, _ change: (inout CutOptions) -> Void = { _ in }) throws
+  private func cut(_ paths: String..., zoom: ClosedRange<Int>, _ change: (inout CutOptions) -> Void = { _ in }) throws
     -> any BundleReader
   {
-    var options = CutOptions(sources: [path])
+    try cut(paths, zoom: zoom, change)
+  }
+
+  private func cut(_ paths: [String], zoom: ClosedRange<Int>, _ change: (inout CutOptions) -> Void = { _ in }) throws
+    -> any BundleReader
+  {
+    var options = CutOptions(sources: paths)
     options.zoom = .levels(zoom)
     change(&options)
     let output = folder.file("\(UUID().uuidString).mbtiles")
@@ -91,7 +97,10 @@ struct OverviewTests {
     try destroyImage(path)
     // The finest zoom needs the image itself.
     #expect(throws: CutError.self) { try cut(path, zoom: 0...8) }
-    let after = try pixels(cut(path, zoom: 0...4), zoom: 4)
+    try expectAlike(before, pixels(cut(path, zoom: 0...4), zoom: 4))
+  }
+
+  private func expectAlike(_ before: [UInt32], _ after: [UInt32]) {
     var (far, visible, holes) = (0, 0, 0)
     for (a, b) in zip(before, after) {
       if (a == 0) != (b == 0) { holes += 1 }
@@ -104,6 +113,58 @@ struct OverviewTests {
     }
     // The steps of the colours' waves and the edge of the data differ by a rounded pixel.
     #expect(visible > 2000 && far * 50 < visible && holes * 100 < visible, "\(far) \(holes) of \(visible)")
+  }
+
+  /// The quarters of ``source(_:wide:)`` with overviews, which lie at multiples of 512 pixels.
+  private func quarters() throws -> [String] {
+    let plain = try source("plain.tif")
+    return try [(0, 0), (512, 0), (0, 512), (512, 512)].map { x, y in
+      let path = folder.file("part-\(x)-\(y).tif")
+      try GDALPrograms.make(
+        "gdal_translate", plain, path, "-srcwin", "\(x)", "\(y)", "512", "512", "-co", "TILED=YES", "-co", "COMPRESS=DEFLATE")
+      try addOverviews(path)
+      return path
+    }
+  }
+
+  private func addOverviews(_ path: String) throws {
+    let made = try #require(try run("gdaladdo", ["-q", "-r", "average", path, "2", "4", "8"]))
+    try #require(made.status == 0, "\(made.output)")
+  }
+
+  @Test(
+    "A mosaic of several files and one in a VRT are drawn from the overviews of their parts",
+    .enabled(if: GDALPrograms.arePresent, Comment(rawValue: GDALPrograms.skipMessage)), arguments: [true, false])
+  func mosaic(isVRT: Bool) throws {
+    let before = try pixels(cut(source("whole.tif"), zoom: 0...4), zoom: 4)
+    let parts = try quarters()
+    var paths = parts
+    if isVRT {
+      paths = [folder.file("mosaic.vrt")]
+      let made = try #require(try run("gdalbuildvrt", ["-q"] + paths + parts))
+      try #require(made.status == 0, "\(made.output)")
+    }
+    for part in parts { try destroyImage(part) }
+    #expect(throws: CutError.self) { try cut(paths, zoom: 0...8) }
+    try expectAlike(before, pixels(cut(paths, zoom: 0...4), zoom: 4))
+  }
+
+  @Test(
+    "A cropped raster is drawn from an overview if the crop leaves whole pixels of it",
+    .enabled(if: GDALPrograms.arePresent, Comment(rawValue: GDALPrograms.skipMessage)), arguments: [64, 13])
+  func crop(margin: Int) throws {
+    let plain = try source("plain.tif")
+    let path = folder.file("map.tif")
+    try GDALPrograms.make("gdal_translate", plain, path, "-co", "TILED=YES")
+    let crop = try #require(SourceSettings.Crop([margin, margin, 0, 0].map(Double.init)))
+    var settings = [0: SourceSettings()]
+    settings[0]?.crop = crop
+    let before = try pixels(cut(path, zoom: 0...4) { [settings] in $0.sourceSettings = settings }, zoom: 4)
+    try addOverviews(path)
+    let isWhole = margin.isMultiple(of: 8)
+    if isWhole { try destroyImage(path) }
+    let after = try pixels(cut(path, zoom: 0...4) { [settings] in $0.sourceSettings = settings }, zoom: 4)
+    if isWhole { expectAlike(before, after) } else { #expect(before == after) }
   }
 
   @Test("Picked pixels are the source's own", .enabled(if: GDALPrograms.arePresent))

@@ -2,6 +2,7 @@ import Foundation
 import TestSupport
 import Testing
 import TileCut
+import TileImage
 import TileIndex
 
 @Suite("Damaged rasters", .ownThread)
@@ -77,6 +78,29 @@ struct RasterDamageTests {
     // A second read fails in the same way; the cache must not hold half a block.
     let source = try RasterFile.open(path: path, options: RasterOpenOptions())
     for _ in 0..<2 { #expect(throws: CutError.self) { try source.words() } }
+  }
+
+  @Test("JPEG of 12 bits is not called damaged, but to be compressed otherwise", arguments: [true, false])
+  func jpegOf12Bits(isTiled: Bool) throws {
+    var fixture = TIFFFixture()
+    (fixture.width, fixture.height, fixture.samples, fixture.bits, fixture.photometric) = (64, 64, 3, 12, 2)
+    if isTiled { fixture.tile = (64, 64) } else { fixture.rowsPerStrip = 64 }
+    fixture.tags = TIFFFixture.placed
+    fixture.tags[259] = .short([7])
+    let picture = PixelBuffer(width: 64, height: 64)
+    var stream = Data(try TileEncoder(.jpeg(JPEGOptions())).encode(picture))
+    // The frame header says how many bits a sample has.
+    let frame = try #require(stream.firstRange(of: [0xff, 0xc0])).lowerBound
+    (stream[frame + 1], stream[frame + 4]) = (0xc1, 12)
+    var data = fixture.data()
+    data.replaceSubrange(8..<8 + stream.count, with: stream)
+    let path = folder.file("jpeg12.tif")
+    try data.write(to: URL(fileURLWithPath: path))
+    var options = RasterOpenOptions()
+    options.scale = try SampleScale(low: 0, high: 4095)
+    let error = try #require(try readAll(path, options))
+    #expect(error.code == .badSource && error.message.contains("precision 12"), "\(error)")
+    #expect(error.remedy?.contains("COMPRESS=DEFLATE") == true, "\(error)")
   }
 
   @Test(

@@ -64,7 +64,7 @@ struct WarpReference {
     let isMask = source.alphaKind != .soft
     if isMask, colour(Int(p.x), Int(p.y)).w == 0 { return nil }
     var sum = weigh(p, scale, resampling)
-    if resampling == .cubic, sum.hasHole { sum = weigh(p, scale, .bilinear) }
+    if resampling.overshoots, sum.hasHole { sum = weigh(p, scale, .bilinear) }
     let alpha = sum.premultiplied.w
     guard alpha > 1e-6 else { return nil }
     var value = sum.premultiplied / alpha
@@ -102,7 +102,8 @@ struct WarpReference {
   private func weights(_ position: Double, _ scale: Double, _ count: Int, _ kernel: Resampling) -> [(Int, Double)] {
     let stretch = scale > 1 / 0.95 ? min(scale, Double(count)) : 1
     var kernel = kernel
-    if kernel == .cubic, position - 2 * stretch < -0.5 || position + 2 * stretch >= Double(count) + 0.5 {
+    let radius = (kernel == .lanczos ? 3 : 2) * stretch
+    if kernel.overshoots, position - radius < -0.5 || position + radius >= Double(count) + 0.5 {
       kernel = .bilinear
     }
     let weighted: [(Int, Double)] = (0..<count).compactMap { i in
@@ -115,6 +116,13 @@ struct WarpReference {
         let s = t / stretch
         w =
           s < 1 ? 1.5 * pow(s, 3) - 2.5 * s * s + 1 : s < 2 ? -0.5 * pow(s, 3) + 2.5 * s * s - 4 * s + 2 : 0
+      case .lanczos:
+        let s = t / stretch
+        func sinc(_ x: Double) -> Double { x == 0 ? 1 : sin(.pi * x) / (.pi * x) }
+        w = s < 3 ? sinc(s) * sinc(s / 3) : 0
+      case .gauss:
+        let s = t / stretch
+        w = s < 1.5 ? exp(-4 * s * s) : 0
       case .average, .mode:
         let low = max(Double(i), position - scale / 2)
         let high = min(Double(i + 1), position + scale / 2)

@@ -62,16 +62,16 @@ import TileIndex
   }
 
   /// Positions within rounding errors of a discontinuity may have either result: pixel edges for masks and nearest
-  /// neighbours, the source's edges, the scale at which kernels begin to widen, and the position where a cubic kernel
-  /// touches the source's edge or a hole.
+  /// neighbours, the source's edges, the scale at which kernels begin to widen, and the position where a kernel with
+  /// negative weights touches the source's edge or a hole.
   private static func isDecided(_ pixel: WarpReference.Pixel, _ reference: WarpReference) -> Bool {
     let p = pixel.position
     guard p.x.isFinite, p.y.isFinite else { return true }
     func isNearWhole(_ value: Double, _ hair: Double) -> Bool { abs(value - value.rounded()) < hair }
     for c in 0..<2 {
       if isNearWhole(p[c], 0.01) || abs(pixel.scale[c] * 0.95 - 1) < 0.02 { return false }
-      let reach = 2 * max(pixel.scale[c], 1)
-      if reference.resampling == .cubic, isNearWhole(p[c] - reach - 0.5, 0.03) || isNearWhole(p[c] + reach - 0.5, 0.03)
+      let reach = (reference.resampling == .lanczos ? 3 : 2) * max(pixel.scale[c], 1)
+      if reference.resampling.overshoots, isNearWhole(p[c] - reach - 0.5, 0.03) || isNearWhole(p[c] + reach - 0.5, 0.03)
       {
         return false
       }
@@ -90,10 +90,11 @@ import TileIndex
     var random = SeededGenerator(seed: 6)
     let rect = fixture.rects(1, edge: 40, &random)[0]
     guard try fixture.mapper().separableAxes(rect) != nil else { return }
-    // At the discontinuities of masks, and of cubic kernels beside holes, the two may differ by rounding errors in
-    // position.
+    // At the discontinuities of masks, and of kernels with negative weights beside holes, the two may differ by
+    // rounding errors in position.
     guard filling != .mask else { return }
-    for resampling in [Resampling.bilinear, .average, .cubic] where resampling != .cubic || filling == .opaque {
+    for resampling in Resampling.allCases where resampling != .nearest && resampling != .mode {
+      if resampling.overshoots, filling != .opaque { continue }
       let warper = try fixture.warper(resampling)
       let separable = try warper.draw(rect)
       let general = PixelBuffer(width: rect.width, height: rect.height)

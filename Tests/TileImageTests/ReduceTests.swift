@@ -1,3 +1,4 @@
+import Foundation
 import TestSupport
 import Testing
 import TileImage
@@ -47,6 +48,74 @@ import TileImage
         }
       }
     }
+  }
+
+  /// The average in linear light by definition, in floating point.
+  private static func linearAverage(_ child: PixelBuffer, ratio: Int, x: Int, y: Int) -> RGBA {
+    func light(_ value: UInt8) -> Double {
+      let v = Double(value) / 255
+      return v <= 0.04045 ? v / 12.92 : pow((v + 0.055) / 1.055, 2.4)
+    }
+    var (sums, alpha, count) = (SIMD3<Double>.zero, 0.0, 0.0)
+    for row in y * ratio..<min((y + 1) * ratio, child.height) {
+      for column in x * ratio..<min((x + 1) * ratio, child.width) {
+        let pixel = child[column, row]
+        sums += SIMD3(light(pixel.red), light(pixel.green), light(pixel.blue)) * Double(pixel.alpha)
+        alpha += Double(pixel.alpha)
+        count += 1
+      }
+    }
+    if alpha == 0 { return .transparent }
+    func encoded(_ sum: Double) -> UInt8 {
+      let v = sum / alpha
+      return UInt8((255 * (v <= 0.0031308 ? v * 12.92 : 1.055 * pow(v, 1 / 2.4) - 0.055)).rounded())
+    }
+    return RGBA(
+      red: encoded(sums.x), green: encoded(sums.y), blue: encoded(sums.z),
+      alpha: max(UInt8((alpha / count).rounded()), 1))
+  }
+
+  /// Within one level, since sums have 16 bits; alpha is exact.
+  @Test(arguments: [1, 2, 3, 4, 16], Pictures.allCases)
+  func linearAverageMatchesTheDefinition(_ ratio: Int, _ kind: Pictures) {
+    for (seed, (width, height)) in [(24, 24), (25, 13), (1, 1), (2, 31), (40, 48)].enumerated() {
+      let child = kind.make(width: width, height: height, seed: UInt64(seed))
+      let columns = (width + ratio - 1) / ratio
+      let rows = (height + ratio - 1) / ratio
+      let parent = PixelBuffer(width: columns + 5, height: rows + 3)
+      Reduce.averageLinear(child, ratio: ratio, into: parent, x: 3, y: 2)
+      for y in 0..<parent.height {
+        for x in 0..<parent.width {
+          let inside = (3..<3 + columns).contains(x) && (2..<2 + rows).contains(y)
+          let expected = inside ? Self.linearAverage(child, ratio: ratio, x: x - 3, y: y - 2) : .transparent
+          let found = parent[x, y]
+          let away = [
+            (found.red, expected.red), (found.green, expected.green), (found.blue, expected.blue),
+          ].map { abs(Int($0.0) - Int($0.1)) }.max()!
+          if away > (ratio == 1 ? 0 : 1) || found.alpha != expected.alpha {
+            Issue.record("\(kind) ratio \(ratio) seed \(seed) (\(x), \(y)): \(found), expected \(expected)")
+            return
+          }
+        }
+      }
+    }
+  }
+
+  /// As bright from afar as the chequerboard, at every level; in sRGB values it would be 128.
+  @Test func chequerboardBecomes188InLinearLight() {
+    let child = PixelBuffer(width: 64, height: 64)
+    for y in 0..<64 {
+      for x in 0..<64 {
+        let level: UInt8 = (x + y) % 2 == 0 ? 255 : 0
+        child[x, y] = RGBA(red: level, green: level, blue: level)
+      }
+    }
+    let parent = PixelBuffer(width: 32, height: 32)
+    Reduce.averageLinear(child, ratio: 2, into: parent, x: 0, y: 0)
+    #expect(parent.uniformColour == RGBA(red: 188, green: 188, blue: 188))
+    let top = PixelBuffer(width: 16, height: 16)
+    Reduce.averageLinear(parent, ratio: 2, into: top, x: 0, y: 0)
+    #expect(top.uniformColour == RGBA(red: 188, green: 188, blue: 188))
   }
 
   @Test(arguments: [1, 2, 3, 4, 7], [0, 1])

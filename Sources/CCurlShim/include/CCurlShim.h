@@ -46,6 +46,10 @@ typedef struct {
   uint8_t is_stopped;
 } ccurl_result;
 
+/// Loads libcurl. Returns NULL, or why it cannot be used. Must be called before the other functions.
+const char *ccurl_load(void);
+/// libcurl's name and version, and those of what it uses, with spaces between.
+const char *ccurl_version(void);
 /// NULL when memory is short.
 ccurl *ccurl_new(void);
 void ccurl_free(ccurl *handle);

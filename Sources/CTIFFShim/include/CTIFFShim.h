@@ -68,6 +68,9 @@ uint64_t ctiff_row_bytes(ctiff_file *file);
 
 // GeoTIFF keys (OGC 19-008r4, section 7).
 
+/// Loads libgeotiff. Returns NULL, or why it cannot be used. Must be called before files are opened.
+const char *ctiff_geo_load(void);
+
 typedef struct ctiff_geo ctiff_geo;
 
 /// Reads the current directory's keys; NULL when there are none. `proj_context` is a PJ_CONTEXT that outlives the result.

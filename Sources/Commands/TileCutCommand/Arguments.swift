@@ -108,6 +108,8 @@ extension BundleMetadata.Kind: ExpressibleByArgument {}
 enum FormatArgument: String, ExpressibleByArgument, CaseIterable {
   case png
   case jpeg
+  case webp
+  case auto
 
   init?(argument: String) {
     self.init(rawValue: argument == "jpg" ? "jpeg" : argument)

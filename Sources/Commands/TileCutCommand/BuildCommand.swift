@@ -47,7 +47,7 @@ struct BuildCommand: ParsableCommand {
   var rebuild = false
   @Flag(help: "Remove bundles of earlier editions and of regions that are gone.")
   var prune = false
-  @Flag(help: "Print a report as JSON.")
+  @Flag(help: "Print JSON: the report of the build.")
   var json = false
   @Option(help: "auto, bar, plain, json or none.")
   var progress: ProgressStyle = .auto

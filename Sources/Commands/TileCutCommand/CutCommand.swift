@@ -39,6 +39,16 @@ struct CutCommand: ParsableCommand {
       valueName: "name|file.json"))
   var matrix: MatrixArgument?
   @Option(
+    help: ArgumentHelp(
+      "Pixels of a tile's edge: 256, or 512 with the detail of the next zoom. (default: 256)",
+      valueName: "n"))
+  var tileSize: Int?
+  @Option(
+    help: ArgumentHelp(
+      "Pixels of a tile for each of the screen; 2 for dense screens (@2x). (default: 1)",
+      valueName: "n"))
+  var scaleFactor: Int?
+  @Option(
     help: ArgumentHelp("Zoom levels, one or several; 0 to the sources' own unless given.", valueName: "N|MIN-MAX"))
   var zoom: ZoomArgument?
   @Option(
@@ -67,14 +77,19 @@ struct CutCommand: ParsableCommand {
   var crop: [String] = []
   @Flag(help: "The source lies nowhere on Earth (a scan, a plan): cut its pixels as they are.")
   var flat = false
-  @Option(help: "Tile format: png or jpeg. (default: png)")
+  @Option(help: "Tile format: png, jpeg, webp, or auto: JPEG where opaque, PNG elsewhere. (default: png)")
   var format: FormatArgument?
-  @Option(help: ArgumentHelp("JPEG quality, 1-100 (default: 85).", valueName: "n"))
+  @Option(
+    help: ArgumentHelp("Quality of JPEG (default: 85) and WebP, 1-100; WebP is lossless without.", valueName: "n"))
   var quality: Int?
+  @Option(help: ArgumentHelp("Reduce PNG tiles to palettes of at most so many colours, 2-256.", valueName: "n"))
+  var colors: Int?
   @Option(help: "Time against size of PNG tiles: fast, balanced or small. (default: balanced)")
   var effort: PNGEffort?
   @Option(help: "Resampling: \(Resampling.allCases.map(\.rawValue).joined(separator: ", ")). (default: bilinear)")
   var resampling: Resampling?
+  @Flag(help: "Average overviews in linear light instead of sRGB values.")
+  var linear = false
   @Option(help: "The tileset's name; the first source's file name unless given.")
   var name: String?
   @Option(help: "Whom the data must be credited to.")
@@ -115,8 +130,10 @@ struct CutCommand: ParsableCommand {
   var threads: Int?
   @Option(help: ArgumentHelp("Memory budget.", valueName: "bytes"))
   var memory = BytesArgument(bytes: 256_000_000)
-  @Flag(help: "Replace the output if it exists.")
+  @Flag(help: "Replace the output if it exists, and drop what a stopped cut of it left.")
   var force = false
+  @Flag(help: "Keep the work of a cut that is stopped or killed, and continue it.")
+  var resume = false
   @Option(help: "auto, bar, plain, json or none.")
   var progress: ProgressStyle = .auto
   @Flag(help: "Say what would be cut, and stop.")
@@ -127,12 +144,14 @@ struct CutCommand: ParsableCommand {
 
   func validate() throws {
     if outputOption == nil, append == nil { throw ValidationError("Missing expected argument '--output <output>'") }
-    if append != nil, matrix != nil || flat {
-      throw ValidationError("--append takes the grid of the bundle: leave --matrix and --flat out")
+    if append != nil, matrix != nil || flat || tileSize != nil || scaleFactor != nil {
+      throw ValidationError(
+        "--append takes the grid of the bundle: leave --matrix, --tile-size, --scale-factor and --flat out")
     }
-    if let quality, !(1...100).contains(quality) { throw ValidationError("--quality goes from 1 to 100") }
-    if quality != nil, format != .jpeg { throw ValidationError("--quality needs --format jpeg") }
-    if effort != nil, format == .jpeg { throw ValidationError("--effort is for PNG tiles, and --format is jpeg") }
+    if append != nil, resume { throw ValidationError("--resume is for new bundles, not for --append") }
+    if let tileSize, tileSize != 256, tileSize != 512 { throw ValidationError("--tile-size is 256 or 512") }
+    if let scaleFactor, !(1...2).contains(scaleFactor) { throw ValidationError("--scale-factor is 1 or 2") }
+    try checkFormat()
     if let threads, !(1...1024).contains(threads) { throw ValidationError("--threads goes from 1 to 1024") }
     if memory.bytes < 32_000_000 { throw ValidationError("--memory must be at least 32MB") }
     if name?.isEmpty == true { throw ValidationError("--name is empty") }
@@ -150,6 +169,18 @@ struct CutCommand: ParsableCommand {
     }
   }
 
+  /// Refuses options of other formats than the one that is named; a manifest may name it too.
+  private func checkFormat() throws {
+    if let quality, !(1...100).contains(quality) { throw ValidationError("--quality goes from 1 to 100") }
+    if let colors, !(2...256).contains(colors) { throw ValidationError("--colors goes from 2 to 256") }
+    if quality != nil, format == nil || format == .png {
+      throw ValidationError("--quality needs --format jpeg, webp or auto")
+    }
+    guard let format, format != .png, format != .auto else { return }
+    if effort != nil { throw ValidationError("--effort is for PNG tiles, and --format is \(format.rawValue)") }
+    if colors != nil { throw ValidationError("--colors is for PNG tiles, and --format is \(format.rawValue)") }
+  }
+
   func run() throws {
     let signals = SignalWatch()
     defer { signals.stop() }
@@ -157,7 +188,9 @@ struct CutCommand: ParsableCommand {
     if !dryRun {
       // Checked before a large source is unpacked, which takes minutes.
       try OutputFile.protect(sources + options.sources + gazetteer + [clip, srcList].compactMap { $0 }, from: output)
-      try BundleFile.check(output: output, replacing: force || outputOption == nil)
+      let isDone = resume && CutCheckpoints.isPublishing(output)
+      try BundleFile.check(output: output, replacing: force || outputOption == nil || isDone)
+      try resume ? reportLeftover() : dropLeftover()
     }
     let resources = CutResources(threads: threads, memoryBytes: memory.bytes)
     let folder = FileSystem.split(output).folder
@@ -193,7 +226,10 @@ struct CutCommand: ParsableCommand {
       let replacing = force || outputOption == nil
       let summary =
         try addition?.write(to: output, replacing: replacing, cancellation: cancellation, onProgress: show)
-        ?? cutter.cut(to: output, replacing: replacing, cancellation: cancellation, onProgress: show)
+        ?? cutter.cut(
+          to: output, replacing: replacing,
+          checkpoints: resume ? CutCheckpoints(toolVersion: ToolVersion.text) : nil, cancellation: cancellation,
+          onProgress: show)
       printer.finish()
       // Some damage is found only when pixels are decoded.
       for warning in summary.warnings where !warnings.contains(warning) { printError("tilecut: warning: \(warning)") }
@@ -203,9 +239,35 @@ struct CutCommand: ParsableCommand {
       }
     } catch {
       printer.finish()
+      if resume, let left = CutCheckpoints.leftover(of: output), !left.isInUse {
+        printError("tilecut: \(left.tilesDone) of \(counted(left.tilesTotal, "tile")) are kept; --resume continues")
+      }
       if let signal = signals.received { throw ExitCode(.signal(signal)) }
       throw error
     }
+  }
+
+  private func reportLeftover() {
+    guard let left = CutCheckpoints.leftover(of: output), left.tilesDone > 0, !left.isInUse else { return }
+    printError("tilecut: \(left.tilesDone) of \(counted(left.tilesTotal, "tile")) are there from before")
+  }
+
+  /// The work of a stopped cut is neither used nor removed unless the user says so.
+  private func dropLeftover() throws {
+    guard let left = CutCheckpoints.leftover(of: output) else { return }
+    let work = "\(left.tilesDone) of \(counted(left.tilesTotal, "tile"))"
+    guard !left.isInUse else {
+      throw BundleError(
+        .busy, path: output, "another tilecut cuts it with --resume",
+        remedy: "wait for that one, or choose another name")
+    }
+    guard force else {
+      throw BundleError(
+        .exists, path: output, "a cut of it was stopped after \(work), which are in \(left.folder)",
+        remedy: "continue with --resume, or start anew with --force")
+    }
+    CutCheckpoints.removeLeftover(of: output)
+    printError("tilecut: the \(work) that a stopped cut of \(output) left were removed")
   }
 
   /// Flags take precedence over the manifest, and the manifest over defaults.
@@ -237,18 +299,11 @@ struct CutCommand: ParsableCommand {
     for text in cutline { try options.addCutlines(text) }
     for text in crop { try options.addCrop(text) }
     options.isFlat = flat
-    if let format {
-      options.encoding = format == .png ? .png(PNGOptions()) : .jpeg(JPEGOptions(quality: quality ?? 85))
-    }
-    if let effort {
-      guard case .png = options.encoding else {
-        throw CutError(
-          .invalidOption, path: sources[0], "--effort is for PNG tiles, and the manifest's format is another",
-          remedy: "leave --effort out, or add --format png")
-      }
-      options.encoding = .png(PNGOptions(effort: effort))
-    }
+    try setEncoding(of: &options)
+    options.tileSize = tileSize ?? options.tileSize
+    options.scaleFactor = scaleFactor ?? options.scaleFactor
     options.resampling = resampling ?? options.resampling
+    options.isLinear = linear || options.isLinear
     options.crs = try crs.map(CutOptions.crsDefinition(ofOption:)) ?? options.crs
     options.nodata = nodata?.values ?? options.nodata
     options.scale = scale?.range ?? options.scale
@@ -262,6 +317,28 @@ struct CutCommand: ParsableCommand {
     options.version = version ?? options.version
     for file in gazetteer { options.places += try GazetteerFile.places(inFile: file) }
     return options
+  }
+
+  private func setEncoding(of options: inout CutOptions) throws {
+    switch format {
+    case .png: options.encoding = .png(PNGOptions())
+    case .jpeg: options.encoding = .jpeg(JPEGOptions(quality: quality ?? 85))
+    case .webp: options.encoding = .webp(WebPOptions(lossless: quality == nil, quality: quality ?? 85))
+    case .auto: options.encoding = .auto(JPEGOptions(quality: quality ?? 85), PNGOptions())
+    case nil: break
+    }
+    func change(_ png: PNGOptions) -> PNGOptions {
+      PNGOptions(effort: effort ?? png.effort, colours: colors ?? png.colours)
+    }
+    switch options.encoding {
+    case .png(let png): options.encoding = .png(change(png))
+    case .auto(let jpeg, let png): options.encoding = .auto(jpeg, change(png))
+    case .jpeg, .webp:
+      guard let option = effort != nil ? "--effort" : colors != nil ? "--colors" : nil else { return }
+      throw CutError(
+        .invalidOption, path: sources[0], "\(option) is for PNG tiles, and the manifest's format is another",
+        remedy: "leave \(option) out, or add --format png")
+    }
   }
 
   private func isManifest(_ source: String) -> Bool { source.lowercased().hasSuffix(".json") }

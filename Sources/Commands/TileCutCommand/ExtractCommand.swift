@@ -28,11 +28,11 @@ struct ExtractCommand: ParsableCommand {
     name: [.short, .long], help: "The bundle to write: .mbtiles, .pmtiles, .gpkg, or a folder with a slash at its end.")
   var output: String
   @Option(parsing: .unconditional, help: ArgumentHelp("A box in degrees.", valueName: "W,S,E,N"))
-  var bbox: BoundsArgument?
+  var bounds: BoundsArgument?
   @Option(help: ArgumentHelp("GeoJSON with the polygons that make the area.", valueName: "file"))
   var polygon: String?
   @Option(help: ArgumentHelp("Zoom levels, one or several.", valueName: "N|MIN-MAX"))
-  var zooms: ZoomArgument?
+  var zoom: ZoomArgument?
   @Option(help: "How rows count in a folder: xyz from the north, tms from the south. (default: xyz)")
   var scheme: TileScheme?
   @Flag(help: "Replace the output if it exists.")
@@ -40,8 +40,8 @@ struct ExtractCommand: ParsableCommand {
 
   func validate() throws {
     try requireFolder(output, for: scheme)
-    if let bbox, !bbox.isArea {
-      throw ValidationError("--bbox must be west,south,east,north in degrees, with south below north")
+    if let bounds, !bounds.isArea {
+      throw ValidationError("--bounds must be west,south,east,north in degrees, with south below north")
     }
   }
 
@@ -49,9 +49,9 @@ struct ExtractCommand: ParsableCommand {
     try OutputFile.protect([bundle, polygon].compactMap { $0 }, from: output)
     try BundleFile.check(output: output, replacing: force)
     let area =
-      try polygon.map { try TileArea(bounds: bbox?.box, polygonFile: $0) } ?? bbox.map { TileArea(bounds: $0.box) }
+      try polygon.map { try TileArea(bounds: bounds?.box, polygonFile: $0) } ?? bounds.map { TileArea(bounds: $0.box) }
       ?? .everywhere
-    var extract = BundleExtract(area: area, zooms: zooms?.range)
+    var extract = BundleExtract(area: area, zooms: zoom?.range)
     extract.scheme = scheme ?? .xyz
     let summary = try stoppable { [extract] in try extract.write(BundleFile.open(bundle), to: output, replacing: force)
     }

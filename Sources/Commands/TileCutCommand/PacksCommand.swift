@@ -15,10 +15,10 @@ struct PacksCommand: ParsableCommand {
 
   @Argument(help: ArgumentHelp("A catalogue.json, or the folder that it lies in.", valueName: "catalogue"))
   var catalogue: String
-  @Option(parsing: .unconditional, help: ArgumentHelp("A place in degrees.", valueName: "lon,lat"))
+  @Option(parsing: .unconditional, help: ArgumentHelp("A place in degrees.", valueName: "LON,LAT"))
   var point: NumbersArgument?
   @Option(parsing: .unconditional, help: ArgumentHelp("A box in degrees.", valueName: "W,S,E,N"))
-  var bbox: BoundsArgument?
+  var bounds: BoundsArgument?
   @Option(help: ArgumentHelp("A GPX or GeoJSON file with tracks, routes or places.", valueName: "file"))
   var track: String?
   @Option(parsing: .upToNextOption, help: ArgumentHelp("Look at these regions; at all unless given.", valueName: "id"))
@@ -27,14 +27,14 @@ struct PacksCommand: ParsableCommand {
   var json = false
 
   func validate() throws {
-    guard [point != nil, bbox != nil, track != nil].count(where: { $0 }) == 1 else {
-      throw ValidationError("ask for one of --point, --bbox and --track")
+    guard [point != nil, bounds != nil, track != nil].count(where: { $0 }) == 1 else {
+      throw ValidationError("ask for one of --point, --bounds and --track")
     }
     if let point, point.values.count != 2 || abs(point.values[0]) > 360 || abs(point.values[1]) > 90 {
-      throw ValidationError("--point is lon,lat in degrees")
+      throw ValidationError("--point is longitude,latitude in degrees")
     }
-    if let box = bbox?.box, !(box.south <= box.north && abs(box.west) <= 360 && abs(box.east) <= 360) {
-      throw ValidationError("--bbox is west,south,east,north in degrees")
+    if let box = bounds?.box, !(box.south <= box.north && abs(box.west) <= 360 && abs(box.east) <= 360) {
+      throw ValidationError("--bounds is west,south,east,north in degrees")
     }
   }
 
@@ -54,7 +54,7 @@ struct PacksCommand: ParsableCommand {
 
   private func ground() throws -> MapGround {
     if let point { return .point(longitude: point.values[0], latitude: point.values[1]) }
-    if let bbox { return .box(bbox.box) }
+    if let bounds { return .box(bounds.box) }
     return .track(try Track(path: track ?? ""))
   }
 

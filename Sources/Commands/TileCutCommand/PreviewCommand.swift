@@ -21,8 +21,8 @@ struct PreviewCommand: ParsableCommand {
   @Option(
     parsing: .unconditional,
     help: ArgumentHelp("What to show, in degrees; the bundle's bounds unless given.", valueName: "W,S,E,N"))
-  var bbox: BoundsArgument?
-  @Option(help: ArgumentHelp("The zoom to show.", valueName: "n"))
+  var bounds: BoundsArgument?
+  @Option(help: ArgumentHelp("The zoom to show.", valueName: "N"))
   var zoom: Int?
   @Option(
     help: ArgumentHelp(
@@ -34,8 +34,8 @@ struct PreviewCommand: ParsableCommand {
   var force = false
 
   func validate() throws {
-    if contactSheet, bbox != nil || zoom != nil || size != nil {
-      throw ValidationError("--contact-sheet shows all of the bundle: it goes without --bbox, --zoom and --size")
+    if contactSheet, bounds != nil || zoom != nil || size != nil {
+      throw ValidationError("--contact-sheet shows all of the bundle: it goes without --bounds, --zoom and --size")
     }
   }
 
@@ -45,7 +45,7 @@ struct PreviewCommand: ParsableCommand {
     let png =
       contactSheet
       ? try ContactSheet().png(of: BundleFile.open(bundle))
-      : try BundlePreview(bounds: bbox?.box, zoom: zoom, size: size?.size).png(of: BundleFile.open(bundle))
+      : try BundlePreview(bounds: bounds?.box, zoom: zoom, size: size?.size).png(of: BundleFile.open(bundle))
     try OutputFile.write(png, to: output, replacing: force)
     print("\(output): \(formatted(bytes: png.count))")
   }

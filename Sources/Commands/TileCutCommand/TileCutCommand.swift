@@ -25,18 +25,17 @@ struct TileCutCommand: ParsableCommand {
       tilecut --version
       """,
     discussion: """
-      Exit codes: 0 done; 1 verify found faults; 64 wrong usage; 65 an input is damaged, cannot be cut, or does not \
-      fit another; \
-      66 an input cannot be read; 70 internal error; 71 the system lacks memory or data of a library; \
-      73 the output exists already; 74 the output cannot be written; \
-      75 a bundle is busy, try again; 129, 130 or 143 stopped by a signal.
+      Exit codes: 0 done; 1 verify found faults, or doctor problems; 64 wrong usage; 65 an input is damaged, cannot \
+      be cut, or does not fit another; 66 an input cannot be read; 70 internal error; 71 the system lacks memory, a \
+      library or its data; 73 the output exists already; 74 the output cannot be written; 75 a bundle is busy, try \
+      again; 129, 130 or 143 stopped by a signal.
       """,
     subcommands: [
       CutCommand.self, BuildCommand.self, PacksCommand.self, MetadataCommand.self, InspectCommand.self,
       VerifyCommand.self,
       PreviewCommand.self, ExtractCommand.self, MergeCommand.self, ConvertCommand.self, DiffCommand.self,
       ApplyCommand.self,
-      PlacesCommand.self,
+      PlacesCommand.self, DoctorCommand.self,
     ])
 
   static func main() {

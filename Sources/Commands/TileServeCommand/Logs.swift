@@ -1,15 +1,21 @@
 import CommandConfiguration
 import CommandSupport
-import Foundation
 import Logging
 import TileServe
+
+#if canImport(Darwin)
+  import Darwin
+#elseif canImport(Musl)
+  import Musl
+#else
+  import Glibc
+#endif
 
 /// The file of the access log.
 enum AccessLogFile {
   /// - Parameter path: a file, which is appended to, or `-` for standard output.
   static func open(_ path: String) throws -> AccessLog {
-    let descriptor =
-      path == "-" ? STDOUT_FILENO : Foundation.open(path, O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC, 0o644)
+    let descriptor = path == "-" ? STDOUT_FILENO : openToAppend(path)
     guard descriptor >= 0 else {
       throw ConfigurationError(
         option: "access-log",
@@ -27,6 +33,8 @@ enum AccessLogFile {
     }
   }
 }
+
+private func openToAppend(_ path: String) -> Int32 { open(path, O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC, 0o644) }
 
 /// Messages on standard error, in the form of the other commands: `tileserve: warning: ...`.
 struct ErrorLog: LogHandler {

@@ -1,6 +1,5 @@
 public import ArgumentParser
 import CommandSupport
-import Foundation
 public import PrefetchReplay
 
 /// `tileserve replay`: measures hit rates and waits of a cache and a policy on recorded or generated map sessions.

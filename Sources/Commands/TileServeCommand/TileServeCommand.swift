@@ -2,11 +2,18 @@ import ArgumentParser
 import CSystemShim
 import CommandConfiguration
 import CommandSupport
-import Foundation
 import Logging
 import PrefetchReplay
 import Support
 import TileServe
+
+#if canImport(Darwin)
+  import Darwin
+#elseif canImport(Musl)
+  import Musl
+#else
+  import Glibc
+#endif
 
 /// `tileserve`: serves bundles over HTTP.
 @main

@@ -9,7 +9,7 @@ struct TileServeFlags: ParsableArguments {
     help: "Bundles, and folders of bundles. A bundle's id is its path below PATH without extension, / written --.")
   var path: [String] = []
 
-  @Option(help: "A JSON file with any of these options.")
+  @Option(help: ArgumentHelp("A JSON file with any of these options.", valueName: "file"))
   var config: String?
 
   @Option(help: "Address to listen on; 0.0.0.0 or :: for all. (default: 127.0.0.1)")
@@ -21,7 +21,7 @@ struct TileServeFlags: ParsableArguments {
   @Option(help: ArgumentHelp("Listen on a Unix socket instead.", valueName: "file"))
   var unixSocket: String?
 
-  @Option(help: "Memory for recently used tiles. (default: 64MB)")
+  @Option(help: ArgumentHelp("Memory for recently used tiles. (default: 64MB)", valueName: "bytes"))
   var cache: BytesArgument?
 
   @Option(
@@ -89,7 +89,7 @@ struct TileServeFlags: ParsableArguments {
   @Option(help: ArgumentHelp("The certificate's key, a PEM file.", valueName: "file"))
   var tlsKey: String?
 
-  @Option(help: "Threads for HTTP. (default: one a core)")
+  @Option(help: ArgumentHelp("Threads for HTTP. (default: one a core)", valueName: "n"))
   var threads: Int?
 
   @Option(help: "The most simultaneous connections. (default: 16384)")

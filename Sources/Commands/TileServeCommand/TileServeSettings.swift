@@ -1,8 +1,14 @@
 import CommandConfiguration
 import CommandSupport
-import Foundation
 import Logging
+import Support
 import TileServe
+
+#if canImport(FoundationEssentials)
+  import FoundationEssentials
+#else
+  import Foundation
+#endif
 
 /// The settings of `tileserve`: flags, environment and configuration file, each option checked.
 struct TileServeSettings {
@@ -170,10 +176,10 @@ struct TileServeSettings {
 
   /// The folders that were given, then those beside the program, then Debian's.
   private static func webFolders(_ given: [String]) -> [String] {
-    let program = URL(fileURLWithPath: Bundle.main.executablePath ?? CommandLine.arguments[0])
-      .resolvingSymlinksInPath().deletingLastPathComponent()
+    let program = (try? FileSystem.realPath("/proc/self/exe")) ?? FileSystem.resolvingLinks(CommandLine.arguments[0])
+    let folder = FileSystem.split(program).folder
     let beside = ["web", "../web", "../../web", "../share/tileserve/web"].map {
-      program.appendingPathComponent($0).standardizedFileURL.path
+      FileSystem.absolutePath("\(folder)/\($0)")
     }
     return given + beside + TileServerOptions.usualWebLibraryFolders
   }

@@ -1,6 +1,14 @@
-import Foundation
+import Support
 import TileIndex
 import TilePrefetch
+
+#if canImport(Darwin)
+  import Darwin
+#elseif canImport(Musl)
+  import Musl
+#else
+  import Glibc
+#endif
 
 /// Replays a session on a bundle in real time: the map moves by the clock, and as many threads as the source has
 /// loaders read and decode tiles, as in an app.
@@ -17,7 +25,7 @@ final class RealTimeReplay: @unchecked Sendable {
   private let loader: MapLoader<ReplayTile>
   /// The speed of the map, as a multiple of real time.
   private let speed: Double
-  private let condition = NSCondition()
+  private let condition = ThreadCondition()
   private var scorer = ReplayScorer()
   /// Grows with every frame and every finished load. A loader that found nothing to do sleeps until it has grown.
   private var changeCount = 0
@@ -48,17 +56,10 @@ final class RealTimeReplay: @unchecked Sendable {
       loader.finish(load, tiles.load(load.key).outcome)
     }
     begin = .now
-    let loaders = DispatchGroup()
-    for reader in readers {
-      loaders.enter()
-      Thread.detachNewThread { [self] in
-        work(reader)
-        loaders.leave()
-      }
-    }
+    let loaders = readers.compactMap { reader in WorkerThread.start { [self] in work(reader) } }
     for index in frames.frames.indices.dropFirst() { show(index, tiles) }
     end()
-    loaders.wait()
+    for loader in loaders { loader.join() }
     return scorer.score(loader.cache.statistics, preloaded: missing.count)
   }
 
@@ -66,7 +67,7 @@ final class RealTimeReplay: @unchecked Sendable {
     let frame = frames.frames[index]
     let seconds = Double(frame.tick) / SessionFrames.rate / speed
     let wait = begin + .seconds(seconds) - .now
-    if wait > .zero { Thread.sleep(forTimeInterval: wait / .seconds(1)) }
+    if wait > .zero { Self.sleep(wait / .seconds(1)) }
     condition.lock()
     setup.beforePlanning(index)
     // Under the lock, so that a missing tile is recorded before a loader records its arrival.
@@ -90,7 +91,7 @@ final class RealTimeReplay: @unchecked Sendable {
       while !isOver, let load = loader.next() {
         condition.unlock()
         let outcome = reader.load(load.key).outcome
-        if reader.delay > 0 { Thread.sleep(forTimeInterval: reader.delay) }
+        if reader.delay > 0 { Self.sleep(reader.delay) }
         condition.lock()
         loader.finish(load, outcome)
         scorer.finished(load.key, at: tickNow)
@@ -111,6 +112,8 @@ final class RealTimeReplay: @unchecked Sendable {
     condition.broadcast()
     condition.unlock()
   }
+
+  private static func sleep(_ seconds: Double) { usleep(useconds_t(seconds * 1e6)) }
 
   private func changed() {
     changeCount += 1

@@ -18,7 +18,7 @@ package struct ShopGenerator {
 
   /// The evidence that arrived, as lines for `import`, in the order of arrival.
   package private(set) var evidence: [[UInt8]] = []
-  /// The stores' own lists, as lines for `reconcile --store`.
+  /// The stores' own lists, as lines for `reconcile --against`.
   package private(set) var storeLists: [[UInt8]] = []
   /// The accounts to open, with their tokens.
   package private(set) var accounts: [(id: AccountID, token: AccountToken)] = []

@@ -61,7 +61,7 @@ public struct ReconcileLine: Sendable, Hashable {
   private var stateRemedy: String {
     if isUnstated { return "nothing: the store's copy does not state it, and contradicts nothing" }
     let kept =
-      "the ledger's is newer or more reliable: nothing to record; compare with a fresh export, reconcile --store FILE"
+      "the ledger's is newer or more reliable: nothing to record; compare with a fresh export, reconcile --against FILE"
     if isKept { return kept }
     guard isApplied else { return "take over the store's state: run reconcile --apply" }
     return isSettled ? "recorded" : "recorded in part; \(kept)"

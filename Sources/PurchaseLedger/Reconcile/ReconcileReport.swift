@@ -123,7 +123,7 @@ extension ReconcileReport {
         """
     }
     if scopes.isEmpty {
-      return text + "Nothing was pulled yet, so nothing was compared: run pull, or reconcile --store FILE\n"
+      return text + "Nothing was pulled yet, so nothing was compared: run pull, or reconcile --against FILE\n"
     }
     let stale = staleSnapshots > 0 ? " (\(staleSnapshots) newer in the ledger)" : ""
     var parts = ["\(self[.matched]) matched\(stale)"]

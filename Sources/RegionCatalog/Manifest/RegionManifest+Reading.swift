@@ -121,8 +121,18 @@ extension RegionManifest {
     if settings.quality != nil, settings.format == .png {
       object.fault("quality", "means nothing for png", remedy: "leave it out, or set \"format\": \"jpeg\"")
     }
-    if settings.effort != "balanced", settings.format != .png {
+    let hasPNG = settings.format == .png || settings.format == .auto
+    if settings.effort != "balanced", !hasPNG {
       object.fault("effort", "is for png alone", remedy: "leave it out, or set \"format\": \"png\"")
+    }
+    if settings.colors != nil, !hasPNG {
+      object.fault("colors", "is for png alone", remedy: "leave it out, or set \"format\": \"png\"")
+    }
+    if settings.linear, ["nearest", "mode"].contains(settings.resampling) {
+      object.fault("linear", "means nothing for \(settings.resampling)", remedy: "leave it out")
+    }
+    if settings.tileSize != nil, settings.matrixSet.matrices.contains(where: { $0.tileWidth != 256 }) {
+      object.fault("tileSize", "is said by the grid", remedy: "leave it out, and set tileSizes of the grid")
     }
     let boundary = object.outline("boundary", faults)
     checkClip(settings, boundary, object)

@@ -47,12 +47,14 @@ public struct RegionSettings: Hashable, Sendable {
     case png
     case jpeg
     case webp
+    /// JPEG where a tile is opaque, PNG elsewhere.
+    case auto
   }
 
   /// Efforts, as TileImage names them.
   public static let efforts = ["fast", "balanced", "small"]
   /// Resampling methods, as TileCut names them.
-  public static let resamplings = ["nearest", "bilinear", "cubic", "average", "mode"]
+  public static let resamplings = ["nearest", "bilinear", "cubic", "lanczos", "gauss", "average", "mode"]
 
   /// The preview image for the shop.
   public struct Preview: Hashable, Sendable {
@@ -77,12 +79,20 @@ public struct RegionSettings: Hashable, Sendable {
   /// Zoom levels; nil for 0 to the sources' own resolution.
   public var zooms: ClosedRange<Int>?
   public var matrixSet: TileMatrixSet = .webMercatorQuad
+  /// Pixels of the screen along a tile's edge, 256 or 512; nil for those of the grid.
+  public var tileSize: Int?
+  /// Pixels of a tile for each of the screen, 1 or 2.
+  public var scaleFactor = 1
   public var format: Format = .png
-  /// 1 to 100, for JPEG and WebP; nil for lossless WebP.
+  /// 1 to 100, for JPEG (also that of `auto`) and WebP; nil for lossless WebP.
   public var quality: Int?
   /// Time against size of PNG tiles.
   public var effort = "balanced"
+  /// The most colours of a PNG tile, 2 to 256; nil for tiles without loss.
+  public var colors: Int?
   public var resampling = "bilinear"
+  /// Whether overviews are averaged in linear light.
+  public var linear = false
   /// The nodata value, one for all bands or one for each.
   public var nodata: [Double]?
   /// The values that become black and white, for samples of more than 8 bits.

@@ -4,7 +4,8 @@ import TileIndex
 extension RegionSettings {
   /// The keys of `defaults` and categories, also valid in regions.
   package static let keys = [
-    "sources", "zooms", "grid", "format", "quality", "effort", "resampling", "nodata", "scale", "bands", "alpha",
+    "sources", "zooms", "grid", "tileSize", "scaleFactor", "format", "quality", "effort", "colors", "resampling",
+    "linear", "nodata", "scale", "bands", "alpha",
     "crs", "attribution", "edition", "priceTier", "preview", "gazetteers", "packBytes", "clip", "buffer",
   ]
   package static let previewKeys = ["bounds", "zoom", "width", "height"]
@@ -13,13 +14,8 @@ extension RegionSettings {
   /// Overrides settings with the members of an object.
   mutating func take(_ object: ManifestObject, _ faults: ManifestFaults) {
     if let list = SourceSettings.list(object, "sources", faults) { (sources, sourceSettings) = list }
-    if let value = object.value("clip") {
-      if case .bool(let isClipped) = value {
-        clip = isClipped
-      } else {
-        object.fault("clip", "is \(value.kind), not true or false", remedy: "write true to clip to the boundary")
-      }
-    }
+    if let value = Self.flag(object, "clip", remedy: "write true to clip to the boundary") { clip = value }
+    if let value = Self.flag(object, "linear", remedy: "write true to average in linear light") { linear = value }
     if let metres = object.number("buffer", remedy: Self.bufferRemedy) {
       if Self.bufferLimits.contains(metres) {
         buffer = metres
@@ -29,12 +25,22 @@ extension RegionSettings {
     }
     if let files = object.files("gazetteers") { gazetteers = files }
     if let set = Self.grid(object, faults) { matrixSet = set }
+    if let pixels = object.whole("tileSize", in: 256...512) {
+      if Self.tileSizes.contains(pixels) {
+        tileSize = pixels
+      } else {
+        object.fault("tileSize", "is neither 256 nor 512", remedy: "write one of them")
+      }
+    }
+    if let factor = object.whole("scaleFactor", in: 1...2) { scaleFactor = factor }
+    if let count = object.whole("colors", in: 2...256) { colors = count }
     if object.has("zooms") { zooms = Self.zooms(object) ?? zooms }
     if let word = Self.word(object, "format", among: Format.allCases.map(\.rawValue)) {
       format = Format(rawValue: word) ?? format
       // An inherited quality belongs to the inherited format.
       if !object.has("quality") { quality = nil }
       if !object.has("effort") { effort = "balanced" }
+      if !object.has("colors") { colors = nil }
     }
     if let number = object.whole("quality", in: 1...100) { quality = number }
     if let word = Self.word(object, "effort", among: Self.efforts) { effort = word }
@@ -63,6 +69,15 @@ extension RegionSettings {
       if let width = picture.whole("width", in: 16...4096) { preview.width = width }
       if let height = picture.whole("height", in: 16...4096) { preview.height = height }
     }
+  }
+
+  package static let tileSizes = [256, 512]
+
+  private static func flag(_ object: ManifestObject, _ key: String, remedy: String) -> Bool? {
+    guard let value = object.value(key) else { return nil }
+    if case .bool(let flag) = value { return flag }
+    object.fault(key, "is \(value.kind), not true or false", remedy: remedy)
+    return nil
   }
 
   private static let bufferRemedy = "write a number of metres"

@@ -191,6 +191,18 @@ package enum FileSystem {
     try bytes.withUnsafeBytes { try write($0, to: descriptor, at: offset) }
   }
 
+  /// Cuts a file off after some bytes.
+  package static func truncate(_ path: String, toBytes count: Int) throws {
+    #if canImport(Darwin)
+      let result = Darwin.truncate(path, off_t(count))
+    #elseif canImport(Musl)
+      let result = Musl.truncate(path, off_t(count))
+    #else
+      let result = Glibc.truncate(path, off_t(count))
+    #endif
+    guard result == 0 else { throw SystemError(number: errno) }
+  }
+
   package static func remove(_ path: String) { unlink(path) }
 
   /// Overwrites an existing, empty file with the bytes of another one.

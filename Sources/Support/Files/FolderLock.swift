@@ -38,6 +38,13 @@ package final class FolderLock: Sendable {
     return nil
   }
 
+  /// False when the locked file has been removed since, so that others lock another one of its name.
+  package func isOf(_ path: String) -> Bool {
+    var (mine, theirs) = (stat(), stat())
+    return fstat(descriptor, &mine) == 0 && stat(path, &theirs) == 0 && mine.st_ino == theirs.st_ino
+      && mine.st_dev == theirs.st_dev
+  }
+
   private static let pauseMilliseconds = 20
   private static func attempts(inSeconds seconds: Int) -> Int { seconds * 1000 / pauseMilliseconds }
 

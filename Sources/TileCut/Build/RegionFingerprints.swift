@@ -31,7 +31,11 @@ struct RegionFingerprints {
     try add("format", settings.format.rawValue)
     try add("quality", settings.quality)
     try add("effort", settings.effort)
+    try add("colors", settings.colors)
     try add("resampling", settings.resampling)
+    if settings.linear { lines.append("linear") }
+    try add("tile size", settings.tileSize)
+    if settings.scaleFactor != 1 { lines.append("scale factor \(settings.scaleFactor)") }
     try add("nodata", settings.nodata)
     switch settings.scale {
     case .values(let low, let high): lines.append("scale \(low) \(high)")
@@ -75,13 +79,6 @@ struct RegionFingerprints {
       ofText: "\(bundle) preview \(box ?? "-") \(picture.zoom ?? -1) \(picture.width ?? -1) \(picture.height ?? -1)")
     // 2: a bundle that fits has no pack of its own any more.
     packs = FileHash.sha256(ofText: "\(bundle) packs 2 \(options.packBytesMax ?? settings.packBytesMax ?? -1)")
-  }
-}
-
-extension SideFiles {
-  /// The existing side files. All of them count, because one may take precedence over another.
-  var present: [String] {
-    ((worldFileSuffixes + ["prj", "PRJ"]).map(path(withSuffix:)) + [overviews, auxiliary]).filter(CatalogFiles.exists)
   }
 }
 

@@ -11,6 +11,8 @@ extension CutOptions {
     let settings = region.settings
     sources = settings.sources.map(manifest.resolved)
     matrixSet = settings.matrixSet
+    tileSize = settings.tileSize
+    scaleFactor = settings.scaleFactor
     if let zooms = settings.zooms { zoom = .levels(zooms) }
     sourceSettings = settings.sourceSettings
     if settings.clip, let outline = region.boundary {
@@ -20,13 +22,16 @@ extension CutOptions {
       bounds = region.bounds ?? region.boundsAcrossAntimeridian ?? region.boundary?.bounds
       boundary = region.boundary
     }
+    let png = PNGOptions(effort: PNGEffort(rawValue: settings.effort) ?? .balanced, colours: settings.colors)
     encoding =
       switch settings.format {
-      case .png: .png(PNGOptions(effort: PNGEffort(rawValue: settings.effort) ?? .balanced))
+      case .png: .png(png)
+      case .auto: .auto(JPEGOptions(quality: settings.quality ?? 85), png)
       case .jpeg: .jpeg(JPEGOptions(quality: settings.quality ?? 85))
       case .webp: .webp(WebPOptions(lossless: settings.quality == nil, quality: settings.quality ?? 85))
       }
     resampling = Resampling(rawValue: settings.resampling) ?? .bilinear
+    isLinear = settings.linear
     nodata = settings.nodata
     scale = settings.scale
     bands = settings.bands

@@ -57,7 +57,8 @@ struct TilePackWriter {
     let path = "\(folder)/\(name)"
     let stored = bundle.metadata
     let writer = try BundleWriter(
-      path: path, matrixSet: bundle.matrixSet, format: stored.format ?? .png, replacing: true)
+      path: path, matrixSet: bundle.matrixSet, format: stored.format ?? .png, replacing: true,
+      mixing: stored.mixedFormats)
     for tile in pack.tiles {
       try bundle.withTile(tile) { try writer.put(tile, $0) }
     }

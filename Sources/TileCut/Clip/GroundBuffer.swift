@@ -1,4 +1,5 @@
 import CPROJ
+import CPROJShim
 
 #if canImport(Darwin)
   import Darwin
@@ -27,6 +28,9 @@ struct GroundBuffer {
     // Within a tenth of a pixel of the circle.
     let radius = max(metres / pixelMetres, 0.2)
     cornerCount = min(max(Int((Double.pi / (0.2 / radius).squareRoot()).rounded(.up)), 12), 256)
+    // Who draws a buffer has read a coordinate reference system before, with PROJ.
+    let missing = cproj_load()
+    precondition(missing == nil)
     geod_init(&ellipsoid, 6_378_137, 1 / 298.257_223_563)
   }
 

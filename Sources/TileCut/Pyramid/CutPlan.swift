@@ -4,6 +4,7 @@ public import TileIndex
 
 /// The zooms and tiles that a cut makes, decided before the first pixel is decoded.
 public struct CutPlan: Sendable {
+  /// The grid, with the tile size that is drawn.
   public let matrixSet: TileMatrixSet
   /// The stored zooms.
   public let zooms: ClosedRange<Int>
@@ -12,6 +13,8 @@ public struct CutPlan: Sendable {
   public let workingZoom: Int
   public let resampling: Resampling
   public let encoding: TileEncoding
+  /// Whether overviews are averaged in linear light.
+  public let isLinear: Bool
   /// What each source covers, in drawing order.
   package let footprints: [SourceFootprint]
   /// The tiles that may have a visible pixel, for each zoom from the lowest stored one to the working zoom.
@@ -38,12 +41,13 @@ public struct CutPlan: Sendable {
   package init(
     footprints: [SourceFootprint], detail: Double? = nil, matrixSet: TileMatrixSet, zoom: ZoomSelection,
     bounds: BoundingBox?, boundary: RegionBoundary? = nil, clip: ClipArea? = nil, resampling: Resampling,
-    encoding: TileEncoding
+    isLinear: Bool = false, encoding: TileEncoding
   ) throws {
     self.matrixSet = matrixSet
     self.footprints = footprints
     self.resampling = resampling
     self.encoding = encoding
+    self.isLinear = isLinear
     let finest = footprints.map(\.resolution).min()!
     let native = matrixSet.nearestZoom(toCellSize: finest)
     zooms = try Self.zooms(zoom, native: native, matrixSet: matrixSet)
@@ -127,7 +131,7 @@ public struct CutPlan: Sendable {
       switch resampling {
       case .nearest: .pick
       case .mode: .mode
-      default: .average
+      default: isLinear ? .linearAverage : .average
       }
     return Reduction(matrixSet: matrixSet, kind: kind, workingZoom: workingZoom)
   }

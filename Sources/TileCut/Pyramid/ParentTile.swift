@@ -10,11 +10,18 @@ struct ParentTile {
   private(set) var pixels: PixelBuffer?
   /// When picking, a small region may lie entirely between the picked pixels. One visible pixel of each child is kept,
   /// to be used if the parent would be empty.
-  private var strays: [(x: Int, y: Int, rgba: UInt32)] = []
+  private(set) var strays: [Stray] = []
 
-  init(id: TileID, childCount: Int) {
+  typealias Stray = (x: Int, y: Int, rgba: UInt32)
+
+  /// - Parameters:
+  ///   - childCount: how many children are to be added.
+  ///   - pixels: what earlier children made of the tile, with their strays.
+  init(id: TileID, childCount: Int, pixels: PixelBuffer? = nil, strays: [Stray] = []) {
     self.id = id
     missing = childCount
+    self.pixels = pixels
+    self.strays = strays
   }
 
   /// Reduces a child into its part of the parent; nil means a child without a visible pixel.
@@ -43,8 +50,10 @@ struct ParentTile {
 /// How children are reduced to their parent.
 struct Reduction: Sendable {
   enum Kind: Sendable {
-    /// The mean of a block of the children's pixels.
+    /// The mean of a block of the children's pixels, in sRGB values.
     case average
+    /// The mean in linear light.
+    case linearAverage
     /// One pixel of a block.
     case pick
     /// The most frequent pixel of a block.
@@ -69,6 +78,7 @@ struct Reduction: Sendable {
     case .pick: Reduce.pick(child, ratio: ratio, into: parent, x: x, y: y, phase: phase(parentZoom: id.zoom))
     case .mode: Reduce.mode(child, ratio: ratio, into: parent, x: x, y: y, phase: phase(parentZoom: id.zoom))
     case .average: Reduce.average(child, ratio: ratio, into: parent, x: x, y: y)
+    case .linearAverage: Reduce.averageLinear(child, ratio: ratio, into: parent, x: x, y: y)
     }
     return (x, y, ratio)
   }

@@ -8,23 +8,43 @@ final class PyramidAssembler {
   private let writer: any TileSink
   private let encoder: TileEncoder
   private let pool: BufferPool
-  private var waiting: [TileID: ParentTile] = [:]
-  private(set) var tilesDone = 0
-  private(set) var bytesStored = 0
+  private var waiting: [TileID: ParentTile]
+  private var subtreeCount: Int
+  private var isWhole = true
+  private(set) var tilesDone: Int
+  private(set) var bytesStored: Int
+  /// Of the stored tiles, where the bundle may have several.
+  private(set) var formats: Set<TileFormat>
   private(set) var extent: VisibleExtent?
 
-  init(plan: CutPlan, writer: any TileSink) {
+  /// - Parameter state: where an earlier assembler of the same plan stopped, whose tiles the writer has.
+  init(plan: CutPlan, writer: any TileSink, from state: PyramidState = PyramidState()) {
     self.plan = plan
     self.writer = writer
     encoder = TileEncoder(plan.encoding)
     pool = BufferPool(plan.matrixSet[plan.workingZoom])
+    waiting = Dictionary(uniqueKeysWithValues: state.waiting.map { ($0.id, $0) })
+    (subtreeCount, tilesDone) = (state.subtreeCount, state.tilesDone)
+    (bytesStored, formats, extent) = (state.bytesStored, state.formats, state.extent)
+  }
+
+  /// What the rest of the cut depends on. Its pixels are valid until the next call of ``accept(_:)``. Nil after a
+  /// subtree that could not be stored.
+  var state: PyramidState? {
+    guard isWhole else { return nil }
+    return PyramidState(
+      subtreeCount: subtreeCount, tilesDone: tilesDone, bytesStored: bytesStored, formats: formats,
+      extent: extent, waiting: Array(waiting.values))
   }
 
   func accept(_ subtree: CutSubtree) throws {
+    isWhole = false
     for tile in subtree.tiles { try store(tile) }
     tilesDone += subtree.tilesDone
     if let part = subtree.extent { extent = extent?.union(part) ?? part }
     try addToParent(subtree.rootPixels, of: subtree.root)
+    subtreeCount += 1
+    isWhole = true
   }
 
   /// Adds a finished tile to its parent. If it was the last child, stores the parent and continues with its parent.
@@ -51,5 +71,21 @@ final class PyramidAssembler {
   private func store(_ tile: EncodedTile) throws {
     try writer.put(tile.id, tile.bytes)
     bytesStored += tile.bytes.count
+    if !writer.mixing.isEmpty, let format = tile.bytes.withUnsafeBytes({ TileFormat(sniffing: $0) }) {
+      formats.insert(format)
+    }
   }
+}
+
+/// How far the assembly of a pyramid has come.
+struct PyramidState {
+  /// Accepted subtrees, the first ones of the ``SubtreeSequence``.
+  var subtreeCount = 0
+  var tilesDone = 0
+  var bytesStored = 0
+  /// Of the stored tiles, where the bundle may have several.
+  var formats: Set<TileFormat> = []
+  var extent: VisibleExtent?
+  /// Tiles that miss some of their children.
+  var waiting: [ParentTile] = []
 }

@@ -9,7 +9,8 @@ import TileIndex
 struct SubtreeSequence: Sequence {
   /// The maximum number of working-zoom tiles along a subtree's edge: the root and up to two levels below it.
   static let subtreeEdgeMax = 4
-  /// The width of a column of subtrees in working-zoom tiles: 131,072 pixels, for which waiting parents take 32 MB.
+  /// The width of a column of subtrees in working-zoom tiles of 256 pixels, for which waiting parents take 32 MB; of
+  /// larger tiles fewer.
   static let columnEdge = 512
 
   /// The zoom of the subtrees' roots.
@@ -27,7 +28,9 @@ struct SubtreeSequence: Sequence {
     }
     rootZoom = root
     coverage = coverages[root]!
-    columnWidth = Self.columnEdge / edge
+    let matrix = matrixSet[workingZoom]
+    let column = Self.columnEdge * 256 * 256 / (matrix.tileWidth * matrix.tileHeight)
+    columnWidth = Swift.max((matrix.tileWidth > 256 ? column : Self.columnEdge) / edge, 1)
   }
 
   func makeIterator() -> AnyIterator<TileID> {

@@ -93,7 +93,7 @@ private struct ParsedDefinition {
       throw Self.refusal(path, "the coordinate reference system is empty")
     }
     let definition = Self.webMercatorAliases.contains(trimmed.uppercased()) ? "EPSG:3857" : trimmed
-    let context = PROJContext()
+    let context = try PROJContext()
     guard CRSText.isExact(definition) else {
       if let failure = context.failure() { throw failure }
       throw Self.refusal(

@@ -24,7 +24,7 @@ package final class CoordinateTransform {
       operation = nil
       return
     }
-    let context = PROJContext()
+    let context = try PROJContext()
     var made: PROJObject?
     if let from = context.create(source.definition), let to = context.create(target.definition) {
       if from.isEquivalent(to: to) {

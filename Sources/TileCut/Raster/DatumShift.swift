@@ -68,8 +68,7 @@ struct DatumShift {
   /// Asks PROJ for the shift that it uses and the one that it would use with all grids; nil if there is no shift whose
   /// exactness matters.
   private init?(_ crs: CoordinateReferenceSystem, area: BoundingBox?) {
-    let context = PROJContext()
-    guard let object = context.create(crs.definition), !Self.isOfWGS84(object),
+    guard let context = try? PROJContext(), let object = context.create(crs.definition), !Self.isOfWGS84(object),
       let used = Self.best(object, area, PROJ_GRID_AVAILABILITY_DISCARD_OPERATION_IF_MISSING_GRID)
     else { return nil }
     let ideal = Self.best(object, area, PROJ_GRID_AVAILABILITY_IGNORED) ?? used

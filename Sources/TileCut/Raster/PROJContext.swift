@@ -1,4 +1,5 @@
 import CPROJ
+import CPROJShim
 
 #if canImport(Glibc)
   import Glibc
@@ -21,7 +22,9 @@ final class PROJContext {
     var text: String?
   }
 
-  init() {
+  /// - Throws: ``CutError`` if PROJ is missing.
+  init() throws {
+    try LateLibrary.proj.require()
     pointer = proj_context_create()
     complaint = Complaint()
     // With grids from the network, the same cut would differ between machines.

@@ -1,8 +1,8 @@
 /// Computes the weighted sum of a window's pixels around one position, and applies the mask or the alpha band.
 ///
 /// With a mask, a target pixel is visible if the nearest source pixel is, and its colour comes from the visible pixels.
-/// An alpha band is weighted like a colour. Where a transparent pixel lies under a cubic kernel, the rest of the kernel
-/// would overshoot: bilinear weights are used there.
+/// An alpha band is weighted like a colour. Where a transparent pixel lies under a kernel with negative weights, the
+/// rest of the kernel would overshoot: bilinear weights are used there.
 struct PixelWeigher {
   private let pixels: UnsafePointer<SIMD4<Float>>
   private let rect: PixelRect
@@ -42,11 +42,11 @@ struct PixelWeigher {
   @inline(__always)
   func sum(_ x: Double, _ y: Double, _ across: KernelShape, _ down: KernelShape) -> SIMD4<Float> {
     let (sum, alphaMin) = weigh(x, y, across, down)
-    guard resampling == .cubic, !isOpaque, alphaMin == 0 else { return sum }
+    guard resampling.overshoots, !isOpaque, alphaMin == 0 else { return sum }
     return besideHole(x, y, across, down)
   }
 
-  /// The bilinear sum that replaces the cubic one if a pixel under the kernel is transparent.
+  /// The bilinear sum that replaces that of the kernel if a pixel under the kernel is transparent.
   @inline(never)
   func besideHole(_ x: Double, _ y: Double, _ across: KernelShape, _ down: KernelShape) -> SIMD4<Float> {
     weigh(x, y, KernelShape(.bilinear, scale: across.scale), KernelShape(.bilinear, scale: down.scale)).sum

@@ -1,3 +1,11 @@
+#if canImport(Darwin)
+  import Darwin
+#elseif canImport(Musl)
+  import Musl
+#else
+  import Glibc
+#endif
+
 /// How target pixels are computed from source pixels.
 public enum Resampling: String, Sendable, CaseIterable, Codable {
   /// The source pixel that contains the target pixel's centre; overviews pick one pixel of each block.
@@ -6,11 +14,19 @@ public enum Resampling: String, Sendable, CaseIterable, Codable {
   case bilinear
   /// Keys' cubic convolution kernel with a = -0.5, radius 2 source pixels, widened by the scale when shrinking.
   case cubic
+  /// A windowed sinc kernel with three lobes, radius 3 source pixels, widened by the scale when shrinking.
+  case lanczos
+  /// A Gaussian kernel, radius 1.5 source pixels, widened by the scale when shrinking.
+  case gauss
   /// The area-weighted mean of the source pixels that the target pixel covers.
   case average
   /// The colour that covers most of the target pixel, for palettes and categories; no colour appears that the source
   /// does not have.
   case mode
+
+  /// True for kernels with negative weights, which overshoot where a part of the kernel is missing.
+  @inline(__always)
+  package var overshoots: Bool { self == .cubic || self == .lanczos }
 }
 
 /// A resampling kernel along one axis, sized to the local scale.
@@ -39,6 +55,8 @@ package struct KernelShape: Sendable {
       case .nearest: 0.5
       case .bilinear: stretch
       case .cubic: 2 * stretch
+      case .lanczos: 3 * stretch
+      case .gauss: 1.5 * stretch
       case .average, .mode: max(scale, Self.scaleMin) / 2 + 0.5
       }
   }
@@ -50,8 +68,8 @@ package struct KernelShape: Sendable {
 
   /// Computes the weights around a position.
   ///
-  /// Where the source's edge cuts off a lobe of the cubic kernel, the rest would overshoot: bilinear weights are used
-  /// there.
+  /// Where the source's edge cuts off a lobe of a kernel with negative weights, the rest would overshoot: bilinear
+  /// weights are used there.
   ///
   /// - Parameters:
   ///   - position: in source pixels (0.5 is the first pixel's centre).
@@ -63,7 +81,7 @@ package struct KernelShape: Sendable {
   package func weights(
     at position: Double, count: Int, into weights: UnsafeMutablePointer<Float>
   ) -> (first: Int, taps: Int) {
-    if resampling == .cubic, position - radius < -0.5 || position + radius >= Double(count) + 0.5 {
+    if resampling.overshoots, position - radius < -0.5 || position + radius >= Double(count) + 0.5 {
       return KernelShape(.bilinear, scale: scale).ownWeights(at: position, count: count, into: weights)
     }
     return ownWeights(at: position, count: count, into: weights)
@@ -94,6 +112,16 @@ package struct KernelShape: Sendable {
         if t < 1 { return (1.5 * t - 2.5) * t * t + 1 }
         return t < 2 ? ((-0.5 * t + 2.5) * t - 4) * t + 2 : 0
       }
+    case .lanczos:
+      let narrowing = 1 / stretch
+      let table = LanczosTable.values
+      sum = fill(weights, taps, start) { LanczosTable.value(abs($0) * narrowing, table) }
+    case .gauss:
+      let narrowing = 1 / stretch
+      sum = fill(weights, taps, start) {
+        let t = abs($0) * narrowing
+        return t < 1.5 ? exp(-4 * t * t) : 0
+      }
     }
     if abs(sum) > 1e-9 {
       let factor = Float(1 / sum)
@@ -117,5 +145,30 @@ package struct KernelShape: Sendable {
       sum += w
     }
     return sum
+  }
+}
+
+/// The Lanczos kernel sinc(t) sinc(t / 3) for 0 <= t <= 3, as a table: two sines for each weight would take most of a
+/// cut's time. Between its entries it is linear, within 1e-6 of the kernel.
+private enum LanczosTable {
+  private static let steps = 1024.0
+
+  nonisolated(unsafe) static let values: UnsafePointer<Double> = {
+    let count = Int(3 * steps) + 2
+    let values = UnsafeMutablePointer<Double>.allocate(capacity: count)
+    func sinc(_ x: Double) -> Double { x == 0 ? 1 : sin(.pi * x) / (.pi * x) }
+    for i in 0..<count {
+      let t = Double(i) / steps
+      values[i] = t < 3 ? sinc(t) * sinc(t / 3) : 0
+    }
+    return UnsafePointer(values)
+  }()
+
+  @inline(__always)
+  static func value(_ t: Double, _ table: UnsafePointer<Double>) -> Double {
+    guard t < 3 else { return 0 }
+    let place = t * steps
+    let index = Int(place)
+    return table[index] + (table[index &+ 1] - table[index]) * (place - Double(index))
   }
 }

@@ -73,7 +73,7 @@ extension Warper {
     let weigher = PixelWeigher(
       window, of: source, resampling,
       weights: (rowWeights + widest.y.tapCountMax, rowWeights + widest.y.tapCountMax + tapsMax))
-    let needsWhole = resampling == .cubic && !isOpaque
+    let needsWhole = resampling.overshoots && !isOpaque
     withUnsafeTemporaryAllocation(of: SeparableColumn.self, capacity: count) { columns in
       for (i, column) in piece.columns.enumerated() {
         let x = piece.x.positions[column]

@@ -13,9 +13,10 @@ public final class TileEncoder {
   private static let uniformTileCountMax = 64
 
   private enum Codec {
-    case png(PNGEncoder)
+    case png(PNGTiles)
     case jpeg(JPEGEncoder)
     case webp(WebPEncoder)
+    case auto(opaque: JPEGEncoder, other: PNGTiles)
   }
 
   private struct UniformTile: Hashable {
@@ -28,9 +29,11 @@ public final class TileEncoder {
   public init(_ encoding: TileEncoding) {
     self.encoding = encoding
     switch encoding {
-    case .png(let options): codec = .png(PNGEncoder(options: options))
+    case .png(let options): codec = .png(PNGTiles(options))
     case .jpeg(let options): codec = .jpeg(JPEGEncoder(options: options))
     case .webp(let options): codec = .webp(WebPEncoder(options: options))
+    case .auto(let opaque, let other):
+      codec = .auto(opaque: JPEGEncoder(options: opaque), other: PNGTiles(other))
     }
   }
 
@@ -53,7 +56,38 @@ public final class TileEncoder {
     case .png(let encoder): try encoder.encode(pixels)
     case .jpeg(let encoder): try encoder.encode(pixels)
     case .webp(let encoder): try encoder.encode(pixels)
+    case .auto(let opaque, let other):
+      try pixels.opacity == .opaque ? opaque.encode(pixels) : other.encode(pixels)
     }
+  }
+}
+
+/// PNG tiles, with fewer colours where that is asked for.
+private final class PNGTiles {
+  private let encoder: PNGEncoder
+  private let colours: Int?
+  private let table = ColourTable()
+  private let indices = ScratchBuffer()
+  private var quantizer: ColourQuantizer?
+
+  init(_ options: PNGOptions) {
+    encoder = PNGEncoder(options: options)
+    colours = options.colours
+  }
+
+  func encode(_ pixels: PixelBuffer) throws(ImageError) -> [UInt8] {
+    guard let colours, hasMore(than: colours, pixels) else { return try encoder.encode(pixels) }
+    if let quantizer { return try encoder.encode(quantizer.reduced(pixels)) }
+    let made = try ColourQuantizer(colours: colours)
+    quantizer = made
+    return try encoder.encode(made.reduced(pixels))
+  }
+
+  /// Tiles that have few colours keep them exactly.
+  private func hasMore(than colours: Int, _ pixels: PixelBuffer) -> Bool {
+    let count = pixels.width * pixels.height
+    let numbers = indices.reserve(count).bindMemory(to: UInt8.self, capacity: count)
+    return !table.number(pixels.bytes, count: count, into: numbers) || table.count > colours
   }
 }
 
@@ -65,13 +99,20 @@ public enum TileEncoding: Hashable, Sendable {
   case jpeg(JPEGOptions)
   /// Lossless or lossy, with transparency.
   case webp(WebPOptions)
+  /// JPEG where all pixels of a tile are opaque, PNG elsewhere.
+  case auto(JPEGOptions, PNGOptions)
 
-  /// The format in a bundle's metadata.
+  /// The format in a bundle's metadata; of a mixture PNG, which shows all that its tiles do.
   public var format: TileFormat {
     switch self {
-    case .png: .png
+    case .png, .auto: .png
     case .jpeg: .jpg
     case .webp: .webp
     }
+  }
+
+  /// Further formats that single tiles may have.
+  public var mixing: Set<TileFormat> {
+    if case .auto = self { [.jpg] } else { [] }
   }
 }

@@ -24,7 +24,8 @@ public struct BundleConvert: Sendable {
     try OutputFile.protect([bundle.path], from: output)
     let format = try bundle.requiredFormat()
     let sink = try BundleFile.create(
-      output, matrixSet: bundle.matrixSet, format: format, replacing: replacing, scheme: scheme)
+      output, matrixSet: bundle.matrixSet, format: format, replacing: replacing, scheme: scheme,
+      mixing: bundle.metadata.mixedFormats)
     defer { sink.discard() }
     try forEachTile(of: bundle, for: sink) { tile, bytes in try sink.copy(tile, bytes, from: bundle) }
     let places = try bundle.places()

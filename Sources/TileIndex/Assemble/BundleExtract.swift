@@ -30,7 +30,8 @@ public struct BundleExtract: Sendable {
     let format = try bundle.requiredFormat()
     let matrixSet = bundle.matrixSet
     let writer = try BundleFile.create(
-      output, matrixSet: matrixSet, format: format, replacing: replacing, scheme: scheme)
+      output, matrixSet: matrixSet, format: format, replacing: replacing, scheme: scheme,
+      mixing: bundle.metadata.mixedFormats)
     defer { writer.discard() }
     for zoom in try bundle.zooms() where zooms?.contains(zoom) ?? true {
       for range in area.ranges(zoom: zoom, in: matrixSet) {

@@ -48,8 +48,9 @@ public struct BundleMerge: Sendable {
     }
     try OutputFile.protect(bundles.map(\.path), from: output)
     let format = try Self.commonFormat(of: bundles)
+    let mixing = bundles.reduce(Set()) { $0.union($1.metadata.mixedFormats) }
     let writer = try BundleFile.create(
-      output, matrixSet: first.matrixSet, format: format, replacing: replacing, scheme: scheme)
+      output, matrixSet: first.matrixSet, format: format, replacing: replacing, scheme: scheme, mixing: mixing)
     defer { writer.discard() }
     for (index, bundle) in bundles.enumerated() {
       try bundle.forEachTile { tile, bytes in
@@ -100,21 +101,31 @@ public struct BundleMerge: Sendable {
     }
   }
 
+  /// The format of all bundles, or that of a bundle of mixed formats which may take the others.
+  ///
   /// - Throws: ``BundleError`` with `.mismatch` for bundles that cannot be merged.
   private static func commonFormat(of bundles: [any BundleReader]) throws -> TileFormat {
     let first = bundles[0]
-    let format = try known(first)
-    for other in bundles.dropFirst() {
+    let mixed = bundles.first { !$0.metadata.mixedFormats.isEmpty }
+    let format = try known(mixed ?? first)
+    let pixels = try first.tilePixels()
+    for other in bundles {
       func mismatch(_ what: String, _ a: String, _ b: String) -> BundleError {
         BundleError(
           .mismatch, path: other.path, "its \(what) is \(b), that of \(first.path) is \(a)",
-          remedy: "merge bundles of one grid and one format")
+          remedy: "merge bundles of one grid, one format and one tile size")
       }
       guard other.matrixSet == first.matrixSet else {
         throw mismatch("grid", first.matrixSet.identifier, other.matrixSet.identifier)
       }
       let otherFormat = try known(other)
-      guard otherFormat == format else { throw mismatch("tile format", format.rawValue, otherFormat.rawValue) }
+      guard otherFormat == format || mixed?.metadata.mixedFormats.contains(otherFormat) == true else {
+        throw mismatch("tile format", format.rawValue, otherFormat.rawValue)
+      }
+      let otherPixels = try other.tilePixels()
+      guard otherPixels == pixels || otherPixels == nil || pixels == nil else {
+        throw mismatch("tile size", "\(pixels ?? 0) pixels", "\(otherPixels ?? 0)")
+      }
       let pictures = (first.metadata[FlatImage.metadataKey], other.metadata[FlatImage.metadataKey])
       guard pictures.0 == pictures.1 else {
         throw mismatch("picture", pictures.0 ?? "a map", pictures.1 ?? "a map")

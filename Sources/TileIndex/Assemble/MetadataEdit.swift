@@ -61,7 +61,9 @@ public struct MetadataEdit: Sendable {
     guard !name.isEmpty, !name.utf8.contains(0), value?.utf8.contains(0) != true else {
       throw refuse("a metadata row may not be called \"\(name)\"", "choose a name without NUL characters")
     }
-    if [MetadataKey.matrixSet, MetadataKey.crs, MetadataKey.grid, FlatImage.metadataKey, "scheme"].contains(name) {
+    if [MetadataKey.matrixSet, MetadataKey.crs, MetadataKey.grid, MetadataKey.formats, FlatImage.metadataKey, "scheme"]
+      .contains(name)
+    {
       throw refuse("\(name) says where the tiles lie, and cannot be changed without them", "make the bundle again")
     }
     guard let value else {

@@ -40,6 +40,9 @@ public struct BundleMetadata: Hashable, Sendable {
   public var json: String?
   /// Additional rows, under names that are not reserved.
   public var extra: [String: String]
+  /// The formats of the tiles of a bundle that may mix them; nil for those that its writer accepts. A single one
+  /// becomes the bundle's format.
+  public var formats: Set<TileFormat>?
 
   /// - Parameter version: 1 for a new tileset.
   public init(

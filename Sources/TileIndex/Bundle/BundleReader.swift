@@ -74,19 +74,29 @@ extension BundleReader {
 }
 
 extension BundleReader {
-  /// The format of the first tile; nil when there are no tiles, or the first is of no known format.
+  /// The format of the first tile, or what a bundle of mixed formats says it is (``StoredMetadata/mixedFormats``); nil
+  /// when there are no tiles, or the first is of no known format.
   package func tileFormat() throws -> TileFormat? {
+    if let format = metadata.format, !metadata.mixedFormats.isEmpty { return format }
+    return try firstTile { TileFormat(sniffing: $0) } ?? nil
+  }
+
+  /// The pixels along the edge of the first tile; nil when there are no tiles, or its header does not state them.
+  package func tilePixels() throws -> Int? { try firstTile { ImageHeader($0)?.width } ?? nil }
+
+  /// Passes the bytes of the first tile to a closure; nil when there are no tiles.
+  private func firstTile<Result>(_ body: (UnsafeRawBufferPointer) throws -> Result) throws -> Result? {
     for zoom in try zooms() {
       guard let range = try range(zoom: zoom) else { continue }
       // A level may be sparse, so its first tile is anywhere in the rectangle: a few lookups usually find one,
       // otherwise all tiles are walked.
       for tile in range.prefix(1024) {
-        if let format = try withTile(tile, { TileFormat(sniffing: $0) }) { return format }
+        if let result = try withTile(tile, body) { return result }
       }
-      var found: TileFormat??
+      var found: Result?
       do {
         try forEachTile(in: range) { _, bytes in
-          found = .some(TileFormat(sniffing: bytes))
+          found = try body(bytes)
           throw Enough()
         }
       } catch is Enough {}

@@ -13,7 +13,8 @@ struct MetadataRows {
 
   /// - Throws: ``BundleError`` with `.invalidContent` when there are no tiles or a value may not be stored.
   init(
-    _ metadata: BundleMetadata, coverage: TileCoverage, matrixSet: TileMatrixSet, format: TileFormat, path: String
+    _ metadata: BundleMetadata, coverage: TileCoverage, matrixSet: TileMatrixSet, format: TileFormat,
+    mixing: Set<TileFormat> = [], path: String
   ) throws {
     guard let zooms = coverage.zooms, let covered = coverage.bounds(in: matrixSet) else {
       throw BundleError(
@@ -25,6 +26,8 @@ struct MetadataRows {
     let center =
       metadata.center.map { Self.clipped($0, to: bounds, zooms: zooms) }
       ?? Self.center(bounds: bounds, given: metadata.bounds, zooms: zooms, matrixSet: matrixSet)
+    let formats = metadata.formats ?? mixing.union([format])
+    let format = formats.count == 1 ? formats.first! : format
 
     var rows: [(name: String, value: String)] = [
       ("name", metadata.name),
@@ -48,6 +51,9 @@ struct MetadataRows {
       if TileMatrixSet.named(matrixSet.uri) != matrixSet, let definition = matrixSet.definition {
         rows.append((MetadataKey.grid, definition.text))
       }
+    }
+    if formats.count > 1 {
+      rows.append((MetadataKey.formats, formats.map(\.rawValue).sorted().joined(separator: ",")))
     }
     for (name, value) in metadata.extra.sorted(by: { $0.key < $1.key }) {
       guard !MetadataKey.reserved.contains(name), !name.isEmpty else {

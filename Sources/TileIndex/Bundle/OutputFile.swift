@@ -128,7 +128,7 @@ package struct OutputFile: Sendable {
   }
 
   /// The error for a failed step of writing an output; other errors than the system's as they are.
-  static func failure(_ error: any Error, _ target: String) -> any Error {
+  package static func failure(_ error: any Error, _ target: String) -> any Error {
     (error as? FileSystem.SystemError).map { writeFailed(target, $0) } ?? error
   }
 

@@ -35,6 +35,19 @@ public struct StoredMetadata: Hashable, Sendable {
 
   /// The format, including names that MBTiles does not define; see ``TileFormat/init(lenient:)``.
   public var format: TileFormat? { values["format"].flatMap(TileFormat.init(lenient:)) }
+  /// The formats that tiles of a bundle of mixed formats have, by its row `formats`; empty for bundles of one format.
+  package var mixedFormats: Set<TileFormat> {
+    let words = values[MetadataKey.formats]?.split(separator: ",").map(String.init) ?? []
+    let formats = Set(words.compactMap(TileFormat.init(rawValue:)).filter { $0 != .pbf })
+    return formats.count > 1 && formats.count == words.count ? formats : []
+  }
+
+  /// The pixels of a screen that a tile's edge takes, by its row `tileSize`: what TileJSON calls so.
+  package var tileSize: Int? { values[TileSizeRow.size].flatMap(Self.integer).flatMap { $0 > 0 ? $0 : nil } }
+
+  /// The stored pixels for each of those of the screen, by its row `scale`: 2 for tiles for dense screens.
+  package var tileScale: Int { values[TileSizeRow.scale].flatMap(Self.integer).flatMap { $0 > 0 ? $0 : nil } ?? 1 }
+
   public var type: BundleMetadata.Kind? {
     values["type"].flatMap { BundleMetadata.Kind(rawValue: $0.lowercased()) }
   }
@@ -180,18 +193,28 @@ extension JSONValue {
   }
 }
 
+/// Names of the rows that say how large tiles are, where they do not have the pixels of their grid.
+package enum TileSizeRow {
+  /// As in TileJSON and in a source of a MapLibre style.
+  package static let size = "tileSize"
+  /// Stored pixels for each of the screen.
+  package static let scale = "scale"
+}
+
 /// Names of metadata rows.
 enum MetadataKey {
   /// OGC URI of the tile matrix set, unless it is WebMercatorQuad.
   static let matrixSet = "tile_matrix_set"
   /// CRS as authority and code, unless the grid is WebMercatorQuad.
   static let crs = "crs"
+  /// The formats of the tiles, separated by commas, where they differ.
+  static let formats = "formats"
   /// Definition, as JSON, of a tile matrix set that is not a well-known one.
   static let grid = "tile_matrix_set_definition"
 
   /// The names that MBTiles 1.3 and this package define, which ``BundleMetadata/extra`` may not use.
   static let reserved: Set<String> = [
     "name", "format", "bounds", "center", "minzoom", "maxzoom", "attribution", "description", "type", "version", "json",
-    matrixSet, crs, grid,
+    matrixSet, crs, grid, formats,
   ]
 }

@@ -9,7 +9,10 @@ package protocol TileSink: AnyObject, Sendable {
   /// The target, as the caller named it.
   var path: String { get }
   var matrixSet: TileMatrixSet { get }
+  /// What the bundle says its tiles are.
   var format: TileFormat { get }
+  /// Further formats that tiles may have; empty for bundles of one format.
+  var mixing: Set<TileFormat> { get }
   /// Tiles so far.
   var tileCount: Int { get }
 
@@ -50,7 +53,8 @@ package enum SinkMetadata {
     switch self {
     case .composed(let metadata):
       return try MetadataRows(
-        metadata, coverage: coverage, matrixSet: sink.matrixSet, format: sink.format, path: sink.path
+        metadata, coverage: coverage, matrixSet: sink.matrixSet, format: sink.format, mixing: sink.mixing,
+        path: sink.path
       ).rows.map { StoredMetadata.Entry(name: $0.name, value: $0.value) }
     case .rows(let rows):
       guard coverage.count > 0 else { throw Self.noTiles(sink.path) }
@@ -66,6 +70,8 @@ package enum SinkMetadata {
 }
 
 extension TileSink {
+  package var mixing: Set<TileFormat> { [] }
+
   /// Adds a tile.
   package func put(_ tile: TileID, _ data: [UInt8]) throws { try data.withUnsafeBytes { try put(tile, $0) } }
 
@@ -80,7 +86,7 @@ extension TileSink {
     do {
       try put(tile, bytes)
     } catch let error as BundleError where error.code == .invalidContent {
-      guard TileFormat(sniffing: bytes) == format else {
+      guard accepts(bytes) else {
         throw BundleError(
           .malformed, path: bundle.path, "tile \(tile) is not \(format.rawValue) like the first one",
           remedy: "find all such tiles with: tilecut verify '\(bundle.path)'")
@@ -94,9 +100,15 @@ extension TileSink {
     guard matrixSet.contains(tile) else {
       throw BundleError(.invalidContent, path: path, "tile \(tile) lies outside \(matrixSet.identifier)")
     }
-    guard TileFormat(sniffing: data) == format else {
+    guard accepts(data) else {
       throw BundleError(.invalidContent, path: path, "the bytes of tile \(tile) are not \(format.rawValue)")
     }
+  }
+
+  /// True for the bytes of a tile of the right format.
+  func accepts(_ data: UnsafeRawBufferPointer) -> Bool {
+    guard let found = TileFormat(sniffing: data) else { return false }
+    return found == format || mixing.contains(found)
   }
 
   /// Refuses places that cannot be stored.

@@ -5,13 +5,15 @@ extension BundleWriter {
   /// Starts a GeoPackage with one table of raster tiles (OGC 12-128r18).
   ///
   /// - Throws: ``BundleError``: `.mismatch` for vector tiles; `.exists`, `.busy`, `.writeFailed`.
-  convenience init(geoPackage path: String, matrixSet: TileMatrixSet, format: TileFormat, replacing: Bool) throws {
+  convenience init(
+    geoPackage path: String, matrixSet: TileMatrixSet, format: TileFormat, replacing: Bool, mixing: Set<TileFormat>
+  ) throws {
     guard format != .pbf else {
       throw BundleError(
         .mismatch, path: path, "GeoPackage tiles are images, and these are vector tiles",
         remedy: "write MBTiles, PMTiles or a folder")
     }
-    try self.init(path: path, matrixSet: matrixSet, format: format, replacing: replacing) {
+    try self.init(path: path, matrixSet: matrixSet, format: format, replacing: replacing, mixing: mixing) {
       try GeoPackageTables(path: $0, matrixSet: matrixSet, format: format)
     }
   }

@@ -100,6 +100,24 @@ public struct TileMatrixSet: Hashable, Sendable {
   }
 }
 
+extension TileMatrixSet {
+  /// The same tiles with `factor` times the pixels along each edge, and pixels that much smaller.
+  ///
+  /// - Throws: ``GridError`` with `.invalidMatrixSet` for tiles of more than 65,536 pixels.
+  package func withPixels(times factor: Int) throws -> TileMatrixSet {
+    if factor == 1 { return self }
+    let metresPerUnit = matrices[0].scaleDenominator * 0.00028 / matrices[0].cellSize
+    return try TileMatrixSet(
+      identifier: identifier, uri: uri, projection: projection, boundingBox: boundingBox,
+      matrices: matrices.map { matrix in
+        TileMatrix(
+          identifier: matrix.identifier, cellSize: matrix.cellSize / Double(factor), metresPerUnit: metresPerUnit,
+          origin: matrix.origin, tileWidth: matrix.tileWidth * factor, tileHeight: matrix.tileHeight * factor,
+          matrixWidth: matrix.matrixWidth, matrixHeight: matrix.matrixHeight)
+      })
+  }
+}
+
 extension TileMatrixSet: CustomStringConvertible {
   public var description: String { identifier }
 }

@@ -23,6 +23,7 @@ public final class BundleWriter: Sendable {
   public let path: String
   public let matrixSet: TileMatrixSet
   public let format: TileFormat
+  package let mixing: Set<TileFormat>
   private let file: OutputFile
   private let state: Mutex<State>
 
@@ -31,13 +32,15 @@ public final class BundleWriter: Sendable {
   ///
   /// - Parameters:
   ///   - path: the file to write; its folder must exist.
-  ///   - format: the format of every tile.
+  ///   - format: the format of every tile, or what the bundle says it is where it mixes them.
   ///   - replacing: replace an existing file when ``finish(_:)`` succeeds.
+  ///   - mixing: further formats that tiles may have.
   /// - Throws: ``BundleError`` with `.exists`, `.busy` (unmerged changes beside the target) or `.writeFailed`.
   public convenience init(
-    path: String, matrixSet: TileMatrixSet, format: TileFormat, replacing: Bool = false
+    path: String, matrixSet: TileMatrixSet, format: TileFormat, replacing: Bool = false, mixing: Set<TileFormat> = []
   ) throws {
-    try self.init(path: path, matrixSet: matrixSet, format: format, replacing: replacing, pageBytes: nil)
+    try self.init(
+      path: path, matrixSet: matrixSet, format: format, replacing: replacing, mixing: mixing, pageBytes: nil)
   }
 
   /// The largest page size that is chosen.
@@ -45,21 +48,23 @@ public final class BundleWriter: Sendable {
 
   /// For measuring page sizes: powers of 2 from 512 to 65536. Nil chooses one by the first tiles.
   package convenience init(
-    path: String, matrixSet: TileMatrixSet, format: TileFormat, replacing: Bool, pageBytes: Int?
+    path: String, matrixSet: TileMatrixSet, format: TileFormat, replacing: Bool, mixing: Set<TileFormat> = [],
+    pageBytes: Int?
   ) throws {
-    try self.init(path: path, matrixSet: matrixSet, format: format, replacing: replacing) {
+    try self.init(path: path, matrixSet: matrixSet, format: format, replacing: replacing, mixing: mixing) {
       try BundleTables(path: $0, matrixSet: matrixSet, pageBytes: pageBytes)
     }
   }
 
   /// - Parameter tables: opens the tables in the temporary file.
   init(
-    path: String, matrixSet: TileMatrixSet, format: TileFormat, replacing: Bool,
+    path: String, matrixSet: TileMatrixSet, format: TileFormat, replacing: Bool, mixing: Set<TileFormat>,
     tables: (String) throws -> any TileTables
   ) throws {
     self.path = path
     self.matrixSet = matrixSet
     self.format = format
+    self.mixing = mixing
     file = try OutputFile(target: path, replacing: replacing)
     do {
       state = Mutex(.open(try tables(file.path)))
@@ -87,7 +92,7 @@ public final class BundleWriter: Sendable {
     guard matrixSet.contains(tile) else {
       throw BundleError(.invalidContent, path: path, "tile \(tile) lies outside \(matrixSet.identifier)")
     }
-    guard data.withUnsafeBytes({ TileFormat(sniffing: $0) }) == format else {
+    guard data.withUnsafeBytes(accepts) else {
       throw BundleError(.invalidContent, path: path, "the bytes of tile \(tile) are not \(format.rawValue)")
     }
     let isNew = try withTables { try $0.insert(tile, data) }
@@ -130,7 +135,9 @@ public final class BundleWriter: Sendable {
   ///   the target is unchanged.
   public func finish(_ metadata: BundleMetadata) throws -> BundleSummary {
     try finish(rows: { coverage in
-      try MetadataRows(metadata, coverage: coverage, matrixSet: matrixSet, format: format, path: path).rows
+      try MetadataRows(
+        metadata, coverage: coverage, matrixSet: matrixSet, format: format, mixing: mixing, path: path
+      ).rows
     })
   }
 

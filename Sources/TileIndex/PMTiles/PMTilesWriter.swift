@@ -16,14 +16,18 @@ package final class PMTilesWriter: TileSink {
   /// PMTiles has no other grid.
   package let matrixSet: TileMatrixSet = .webMercatorQuad
   package let format: TileFormat
+  package let mixing: Set<TileFormat>
   private let file: OutputFile
   private let replacing: Bool
   private let state: Mutex<PMTilesSpool?>
 
   /// - Throws: ``BundleError``: `.exists`, `.writeFailed`.
-  package init(path: String, format: TileFormat, replacing: Bool = false) throws {
+  package init(
+    path: String, format: TileFormat, replacing: Bool = false, mixing: Set<TileFormat> = []
+  ) throws {
     self.path = path
     self.format = format
+    self.mixing = mixing
     self.replacing = replacing
     file = try OutputFile(target: path, replacing: replacing)
     do {
@@ -67,7 +71,8 @@ package final class PMTilesWriter: TileSink {
       do {
         try layout.cluster(&entries, from: spool.file, into: archive)
         let summary = try Self.complete(
-          archive, &entries, rows: rows, document: document, coverage: spool.coverage, format: format, path: path)
+          archive, &entries, rows: rows, document: document, coverage: spool.coverage,
+          format: StoredMetadata(rows).format ?? format, path: path)
         try archive.flush()
         try output.commit()
         return BundleSummary(

@@ -91,7 +91,8 @@ struct PatchApplication {
   private func write(output: String, replacing: Bool, inspect: (String) throws -> Void) throws {
     let info = patch.info
     guard let format = info.format else { throw PatchInfo.damaged(patch.path, "it does not say what its tiles are") }
-    let writer = try BundleWriter(path: output, matrixSet: info.matrixSet, format: format, replacing: replacing)
+    let writer = try BundleWriter(
+      path: output, matrixSet: info.matrixSet, format: format, replacing: replacing, mixing: info.mixing)
     defer { writer.discard() }
     do {
       if isInOrder { try putInOrder(writer) } else { try putAll(writer) }

@@ -7,6 +7,8 @@ struct PatchInfo {
 
   var matrixSet: TileMatrixSet
   var format: TileFormat?
+  /// Further formats of the result's tiles.
+  var mixing: Set<TileFormat> = []
   var base: State
   var result: State
 
@@ -33,6 +35,9 @@ struct PatchInfo {
       rows.append((MetadataKey.grid, definition.text))
     }
     if let format { rows.append(("format", format.rawValue)) }
+    if !mixing.isEmpty {
+      rows.append((MetadataKey.formats, mixing.map(\.rawValue).sorted().joined(separator: ",")))
+    }
     for (prefix, state) in [("base", base), ("result", result)] {
       rows.append(("\(prefix)_title", state.title))
       rows.append(("\(prefix)_tiles", state.tiles.description))
@@ -72,6 +77,7 @@ struct PatchInfo {
     (base, result) = (try state("base"), try state("result"))
     self.matrixSet = known
     format = rows["format"].flatMap(TileFormat.init(rawValue:))
+    mixing = StoredMetadata(rows.map { StoredMetadata.Entry(name: $0.key, value: $0.value) }).mixedFormats
   }
 
   /// The grid that the patch defines.
@@ -82,8 +88,9 @@ struct PatchInfo {
     return set
   }
 
-  init(matrixSet: TileMatrixSet, format: TileFormat?, base: State, result: State) {
+  init(matrixSet: TileMatrixSet, format: TileFormat?, mixing: Set<TileFormat>, base: State, result: State) {
     (self.matrixSet, self.format, self.base, self.result) = (matrixSet, format, base, result)
+    self.mixing = mixing
   }
 
   static func damaged(_ path: String, _ message: String) -> BundleError {

@@ -7,6 +7,7 @@ struct PatchMaker {
   private let old: any BundleReader
   private let new: any BundleReader
   private let format: TileFormat?
+  private let mixing: Set<TileFormat>
   private let oldPlaces: [Place]
   private let newPlaces: [Place]
 
@@ -28,7 +29,10 @@ struct PatchMaker {
         remedy: "deliver the whole bundle")
     }
     let formats = (try self.old.tileFormat(), try self.new.tileFormat())
-    guard formats.0 == formats.1 || formats.0 == nil else {
+    let (before, mixing) = (self.old.metadata.mixedFormats, self.new.metadata.mixedFormats)
+    // A map that becomes opaque, or ceases to be so, shares most of its tiles with its other edition.
+    let areRelated = formats.0.map(mixing.contains) == true || formats.1.map(before.contains) == true
+    guard formats.0 == formats.1 || formats.0 == nil || areRelated else {
       throw BundleError(
         .mismatch, path: new,
         """
@@ -41,6 +45,7 @@ struct PatchMaker {
       throw BundleError(.mismatch, path: new, "has no tiles that are PNG, JPEG, WebP or gzipped vector tiles")
     }
     self.format = format
+    self.mixing = mixing
     oldPlaces = try PlaceTable(self.old)?.places() ?? []
     newPlaces = try PlaceTable(self.new)?.places() ?? []
     base = try Self.state(self.old, places: oldPlaces, metadata: self.old.metadata)
@@ -73,7 +78,8 @@ struct PatchMaker {
         }
         return
       }
-      guard TileFormat(sniffing: bytes) == format else {
+      let found = TileFormat(sniffing: bytes)
+      guard found == format || found.map(mixing.contains) == true else {
         throw BundleError(
           .mismatch, path: new.path, "tile \(tile) is not \(format?.rawValue ?? "") like the first one",
           remedy: "find all such tiles with tilecut verify")
@@ -88,7 +94,8 @@ struct PatchMaker {
     var result = result
     if !promisingFile || !promisesFile { result.file = nil }
     try tables.finish(
-      PatchInfo(matrixSet: new.matrixSet, format: format, base: base, result: result), metadata: metadata())
+      PatchInfo(matrixSet: new.matrixSet, format: format, mixing: mixing, base: base, result: result),
+      metadata: metadata())
   }
 
   private func metadata() -> [(name: String, value: String?)] {

@@ -10,6 +10,7 @@ package final class TileFolderWriter: TileSink {
   package let path: String
   package let matrixSet: TileMatrixSet
   package let format: TileFormat
+  package let mixing: Set<TileFormat>
   private let scheme: TileScheme
   private let folder: OutputFolder
   private let state: Mutex<State>
@@ -23,11 +24,13 @@ package final class TileFolderWriter: TileSink {
 
   /// - Throws: ``BundleError``: `.exists`, `.writeFailed`.
   package init(
-    path: String, matrixSet: TileMatrixSet, format: TileFormat, replacing: Bool = false, scheme: TileScheme = .xyz
+    path: String, matrixSet: TileMatrixSet, format: TileFormat, replacing: Bool = false, scheme: TileScheme = .xyz,
+    mixing: Set<TileFormat> = []
   ) throws {
     self.path = path
     self.matrixSet = matrixSet
     self.format = format
+    self.mixing = mixing
     self.scheme = scheme
     folder = try OutputFolder(target: path, replacing: replacing)
     state = Mutex(State())
@@ -60,8 +63,10 @@ package final class TileFolderWriter: TileSink {
     return try withState { state in
       let rows = try metadata.rows(coverage: state.coverage, of: self)
       guard let zooms = state.coverage.zooms else { throw SinkMetadata.noTiles(path) }
+      let stated = StoredMetadata(rows).format ?? format
+      if stated != format { try renameTiles(stated) }
       let documents = TileFolderDocuments(
-        rows: StoredMetadata(rows), coverage: state.coverage, matrixSet: matrixSet, format: format, scheme: scheme)
+        rows: StoredMetadata(rows), coverage: state.coverage, matrixSet: matrixSet, format: stated, scheme: scheme)
       var files = documents.files
       if !state.places.isEmpty { files.append((PlaceDocument.fileName, PlaceDocument.json(state.places).bytes)) }
       for (name, bytes) in files {
@@ -100,6 +105,19 @@ package final class TileFolderWriter: TileSink {
         } catch let error as FileSystem.SystemError where error.isExisting {}
       }
       try FileSystem.writeNew(data, to: "\(column)/\(name)")
+    }
+  }
+
+  /// Gives all tiles the extension of another format: that they all have it is known at the end.
+  private func renameTiles(_ format: TileFormat) throws {
+    for zoom in FileSystem.names(in: folder.path) {
+      for column in FileSystem.names(in: "\(folder.path)/\(zoom)") {
+        let path = "\(folder.path)/\(zoom)/\(column)"
+        for name in FileSystem.names(in: path) {
+          let stem = name.prefix { $0 != "." }
+          try FileSystem.rename("\(path)/\(name)", toNew: "\(path)/\(stem).\(format.fileExtension)")
+        }
+      }
     }
   }
 
@@ -166,6 +184,7 @@ struct TileFolderDocuments {
       .init("bounds", .numbers(bounds.west, bounds.south, bounds.east, bounds.north)),
       .init("center", .numbers(center.longitude, center.latitude, Double(center.zoom))),
     ]
+    if format != .pbf { members.append(.init("tileSize", .number(rows.tileSize ?? matrixSet[0].tileWidth))) }
     for name in ["name", "description", "attribution"] {
       if let value = rows[name] { members.append(.init(name, .string(value))) }
     }

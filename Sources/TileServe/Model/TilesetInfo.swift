@@ -67,7 +67,8 @@ extension TilesetInfo {
       throw ServeError(.unavailable, "\(Folder.name(bundle.path)): has no tiles, so there is nothing to serve")
     }
     let sample = try Self.anyTile(of: bundle, zoom: first)
-    guard let format = sample?.format ?? metadata.format else {
+    let mixed = metadata.mixedFormats.isEmpty ? nil : metadata.format
+    guard let format = mixed ?? sample?.format ?? metadata.format else {
       throw ServeError(
         .unavailable,
         """

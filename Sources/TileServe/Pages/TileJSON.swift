@@ -3,9 +3,9 @@ import TileIndex
 
 /// TileJSON 3.0.0: the URLs and the description of a tileset.
 package enum TileJSON {
-  /// The document of one tileset. Beyond TileJSON's members it has `format` and `tileSize` (pixels), `places` where
-  /// there are any, in other grids than WebMercatorQuad `crs` and `tileMatrixSet`, and as texts the rows of the
-  /// metadata that this server does not know (``isExtra(_:)``), such as the `encoding` of heights.
+  /// The document of one tileset. Beyond TileJSON's members it has `format` and `tileSize` (pixels of the screen),
+  /// `places` where there are any, in other grids than WebMercatorQuad `crs` and `tileMatrixSet`, and as texts the rows
+  /// of the metadata that this server does not know (``isExtra(_:)``), such as the `encoding` of heights.
   package static func document(_ info: TilesetInfo, at address: ServiceAddress) -> [UInt8] {
     let bounds = info.shownBounds
     let center = info.shownCenter
@@ -28,7 +28,7 @@ package enum TileJSON {
       .init("bounds", .numbers(bounds.west, bounds.south, bounds.east, bounds.north)),
       .init("center", .numbers(center.longitude, center.latitude, Double(center.zoom))),
       .init("format", .string(info.format.rawValue)),
-      .init("tileSize", .number(info.tilePixels)),
+      .init("tileSize", .number(info.screenPixels)),
     ]
     if info.hasPlaces { members.append(.init("places", .string(address.url(ServicePaths.places(info.id))))) }
     if let layers = VectorLayers.of(info) { members.append(.init("vector_layers", layers)) }

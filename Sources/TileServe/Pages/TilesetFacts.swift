@@ -51,6 +51,13 @@ extension TilesetInfo {
     return Double(tilePixels) / Double(width)
   }
 
+  /// Pixels of the screen along a tile's edge: half of the stored ones where the metadata say that these are for dense
+  /// screens.
+  var screenPixels: Int {
+    let scale = metadata.tileScale
+    return tilePixels % scale == 0 && tilePixels > scale ? tilePixels / scale : tilePixels
+  }
+
   /// The grid's registered name; its levels are those of the registry.
   var hasWellKnownGrid: Bool { TileMatrixSet.wellKnown.contains(matrixSet) }
 

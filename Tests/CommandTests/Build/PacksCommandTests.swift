@@ -26,7 +26,7 @@ import TileIndex
       let hash = try FileHash.sha256(ofFile: catalog.path(file.file))
       #expect(hash == file.sha256)
     }
-    #expect(try files("--bbox", "10,40,20,50", "--region", "degrees").count == region.packs.count)
+    #expect(try files("--bounds", "10,40,20,50", "--region", "degrees").count == region.packs.count)
     try catalog.folder.write("way.gpx", #"<gpx><trk><trkseg><trkpt lat="45" lon="15"/></trkseg></trk></gpx>"#)
     #expect(try files("--track", catalog.folder.file("way.gpx"), "--region", "degrees") == point)
     try catalog.folder.write("way.json", #"{"type": "LineString", "coordinates": [[10.5, 49.5], [19.5, 40.5]]}"#)
@@ -69,7 +69,7 @@ import TileIndex
 
   @Test func unusableArgumentsAreRefused() throws {
     for options in [
-      [], ["--point", "1"], ["--point", "1,95"], ["--bbox", "1,2,3"], ["--point", "1,2", "--bbox", "1,2,3,4"],
+      [], ["--point", "1"], ["--point", "1,95"], ["--bounds", "1,2,3"], ["--point", "1,2", "--bounds", "1,2,3,4"],
     ] {
       expectRefusal(try Command(built: "tilecut").run(["packs", catalog.output] + options), status: 64)
     }

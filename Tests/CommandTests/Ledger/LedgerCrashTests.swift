@@ -51,7 +51,7 @@ import Testing
     let store = shop.folder.file("store.jsonl")
     try shop.makeLedger()
     let whole = try shop.run("import", evidence, "--batch", "16")
-    let applied = try shop.run("reconcile", "--apply", "--store", store)
+    let applied = try shop.run("reconcile", "--apply", "--against", store)
     let (expectedJournal, expectedGrants) = (try journal(shop), try grants(shop))
     #expect(expectedGrants.count > 30)
 
@@ -72,14 +72,14 @@ import Testing
         #expect(other.contains("\"outcome\":\"duplicate\""), "round \(round): lost \(line)")
       }
       let reconciled = killed(
-        try shop.start("reconcile", "--apply", "--store", store, "--report", "csv"), within: applied.seconds, &random)
+        try shop.start("reconcile", "--apply", "--against", store, "--report", "csv"), within: applied.seconds, &random)
       try expectClean(shop, "round \(round), reconcile")
       // What was printed as recorded is recorded: the next run finds no difference there.
       // Here, too, only complete lines count.
       let printed = reconciled.stdout.split(separator: "\n", omittingEmptySubsequences: false).dropLast()
       let booked = Self.applied(Array(printed))
       let rest = Self.applied(
-        try shop.run("reconcile", "--apply", "--store", store, "--report", "csv").stdoutLines)
+        try shop.run("reconcile", "--apply", "--against", store, "--report", "csv").stdoutLines)
       #expect(Set(booked).isDisjoint(with: rest), "round \(round): booked twice")
       try expectClean(shop, "round \(round), the end")
       #expect(try journal(shop) == expectedJournal, "round \(round)")

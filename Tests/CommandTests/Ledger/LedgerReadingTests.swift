@@ -9,7 +9,7 @@ import Testing
   private func readers(_ shop: LedgerShop) -> [[String]] {
     [
       ["entitlements", "\(shop.shop.accounts[0].id)"], ["history", "nothing"], ["export"], ["verify"],
-      ["export", "--format", "hledger"], ["reconcile", "--store", shop.folder.file("store.jsonl")],
+      ["export", "--format", "hledger"], ["reconcile", "--against", shop.folder.file("store.jsonl")],
       ["dismiss", "--list"], ["account", "list"],
     ]
   }

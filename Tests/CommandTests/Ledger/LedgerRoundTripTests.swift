@@ -30,23 +30,23 @@ import Testing
     let again = try lines(try shop.run("import", shop.folder.file("evidence.jsonl"), "--json"))
     #expect(!again.contains { $0["outcome"] as? String == "accepted" })
 
-    let dry = try shop.run("reconcile", "--store", shop.folder.file("store.jsonl"), "--report", "json")
+    let dry = try shop.run("reconcile", "--against", shop.folder.file("store.jsonl"), "--report", "json")
     #expect(dry.status == 1, "\(dry)")
     let before = try #require(try JSONSerialization.jsonObject(with: Data(dry.stdout.utf8)) as? [String: Any])
     #expect((before["differences"] as? [Any])?.isEmpty == false)
     let store = shop.folder.file("store.jsonl")
-    let unchanged = try shop.run("reconcile", "--store", store, "--report", "json")
+    let unchanged = try shop.run("reconcile", "--against", store, "--report", "json")
     #expect(unchanged.stdout == dry.stdout, "a dry run must not change anything")
     let pulled = try shop.run("reconcile", "--json")
     #expect(pulled.status == 2 && pulled.stdout.contains("\"agreed\":false"), "an export is nothing that was pulled")
-    _ = try shop.run("reconcile", "--apply", "--store", store)
-    let after = try shop.run("reconcile", "--store", store, "--report", "csv")
+    _ = try shop.run("reconcile", "--apply", "--against", store)
+    let after = try shop.run("reconcile", "--against", store, "--report", "csv")
     #expect(!after.stdout.contains("\nstore-only,") && !after.stdout.contains("\nstate-differs,"), "\(after)")
 
     // An unreadable line is a difference.
     let torn = try shop.folder.write(
       "torn.jsonl", bytes: Array(shop.shop.storeLists.joined(separator: [0x0a])) + Array("\n{\"to".utf8))
-    let partly = try shop.run("reconcile", "--store", torn)
+    let partly = try shop.run("reconcile", "--against", torn)
     #expect(
       partly.status == 1 && partly.stdout.contains("1 piece of the store's export could not be read"), "\(partly)")
     #expect(!partly.stdout.contains("Store and ledger agree"))

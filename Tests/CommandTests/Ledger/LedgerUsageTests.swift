@@ -151,7 +151,7 @@ import Testing
     let refused = try shop.folder.write("refused", "a.b.c")
     let program = try Command(built: "purchase-ledger").path
     for arguments in [
-      "inspect \(refused)", "import \(refused) --json", "reconcile --store \(shop.folder.file("store.jsonl"))",
+      "inspect \(refused)", "import \(refused) --json", "reconcile --against \(shop.folder.file("store.jsonl"))",
       "verify", "export",
     ] {
       let line = "\(program) \(arguments) --config \(shop.folder.file("config.json")) > /dev/full"

@@ -26,7 +26,7 @@ import Testing
       let again = try story.client("anna", "buy", "r0", "--store-key", story.fakeStoreKeys)
       #expect(try again.status == 0 && story.fakeStoreSales().count == 5, "\(again)")
       let reconciled = try story.ledger(
-        "reconcile", "--store", story.fakeStoreSalesPath, "--root-certificate", story.fakeStoreKeys + ".root.der")
+        "reconcile", "--against", story.fakeStoreSalesPath, "--root-certificate", story.fakeStoreKeys + ".root.der")
       #expect(reconciled.status == 0, "\(reconciled)")
     }
   }

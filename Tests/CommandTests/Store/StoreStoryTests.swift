@@ -123,7 +123,7 @@ import TileIndex
     }
     let verified = try story.ledger("verify")
     #expect(verified.status == 0, "\(verified)")
-    let reconciled = try story.ledger("reconcile", "--store", try story.writeStoresBook())
+    let reconciled = try story.ledger("reconcile", "--against", try story.writeStoresBook())
     #expect(reconciled.status == 0, "\(reconciled)")
     #expect(try story.close()?.status == 0)
     #expect(story.killsWithinFiles > 0, "seed \(seed): no file was under way when a client was killed")

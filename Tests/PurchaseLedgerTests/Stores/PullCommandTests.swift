@@ -146,7 +146,7 @@ import Testing
     let applied = try run(folder, "reconcile", "--apply")
     #expect(applied.status == 0, "\(applied)")
     #expect(try run(folder, "history", "GPA.2").stdout.contains("revoked"))
-    #expect(try run(folder, "reconcile", "--store", folder.file("token")).status == 2)
+    #expect(try run(folder, "reconcile", "--against", folder.file("token")).status == 2)
     #expect(try run(folder, "reconcile").status == 0)
     #expect(server.requests.allSatisfy { $0.field("authorization") == "Bearer given" })
     try await server.stop()

@@ -75,24 +75,24 @@ struct AroundCommand: AsyncParsableCommand {
   @Argument(help: "The region.")
   var region: String
   // Unconditional: the western hemisphere begins with a dash.
-  @Option(parsing: .unconditional, help: ArgumentHelp("Degrees.", valueName: "lon,lat"))
+  @Option(parsing: .unconditional, help: ArgumentHelp("Degrees.", valueName: "LON,LAT"))
   var point: String?
   @Option(
     parsing: .unconditional,
-    help: ArgumentHelp("Degrees; a west beyond the east crosses the antimeridian.", valueName: "w,s,e,n"))
-  var bbox: String?
+    help: ArgumentHelp("Degrees; a west beyond the east crosses the antimeridian.", valueName: "W,S,E,N"))
+  var bounds: String?
   @Option(help: ArgumentHelp("GPX or GeoJSON.", valueName: "file"))
   var track: String?
 
   func validate() throws {
-    guard [point, bbox, track].count(where: { $0 != nil }) == 1 else {
-      throw ValidationError("give one of --point, --bbox and --track")
+    guard [point, bounds, track].count(where: { $0 != nil }) == 1 else {
+      throw ValidationError("give one of --point, --bounds and --track")
     }
     if let point, Self.numbers(point, 2) == nil {
       throw ValidationError("--point is no longitude and latitude: \(point)")
     }
-    if let bbox, Self.numbers(bbox, 4).map({ $0[1] > $0[3] }) ?? true {
-      throw ValidationError("--bbox is no west, south, east and north: \(bbox)")
+    if let bounds, Self.numbers(bounds, 4).map({ $0[1] > $0[3] }) ?? true {
+      throw ValidationError("--bounds is no west, south, east and north: \(bounds)")
     }
   }
 
@@ -109,7 +109,7 @@ struct AroundCommand: AsyncParsableCommand {
     if let numbers = point.flatMap({ Self.numbers($0, 2) }) {
       return .point(longitude: numbers[0], latitude: numbers[1])
     }
-    let box = bbox.flatMap { Self.numbers($0, 4) } ?? []
+    let box = bounds.flatMap { Self.numbers($0, 4) } ?? []
     return .box(BoundingBox(west: box[0], south: box[1], east: box[2], north: box[3]))
   }
 

@@ -91,7 +91,7 @@ struct FakeStore {
 }
 
 /// The sales of a fake store in their latest state, one signed transaction per line, in the form that `purchase-ledger
-/// reconcile --store` reads.
+/// reconcile --against` reads.
 private struct FakeStoreRecords {
   let path: String
 

@@ -175,7 +175,7 @@ struct RefundCommand: AsyncParsableCommand {
     discussion: """
       Like a real store, the fake one sends a signed notification to the map store (/v1/notifications/apple); the \
       buyer's device is not involved. FILE.sales.jsonl lists all sales and refunds, in the form that purchase-ledger \
-      reconcile --store reads.
+      reconcile --against reads.
       """)
   @OptionGroup var flags: ClientFlags
   @Option(help: ArgumentHelp("The fake store's keys.", valueName: "file"))

@@ -15,7 +15,7 @@ struct BackupCommand: AsyncParsableCommand {
 
   @Argument(help: "The copy.")
   var file: String
-  @Flag(help: "Replace a file of that name.")
+  @Flag(help: "Replace the output if it exists.")
   var force = false
   @OptionGroup var progress: ProgressOption
   @OptionGroup var options: CommonOptions

@@ -33,7 +33,7 @@ struct DemoCommand: AsyncParsableCommand {
       "A fixed clock: milliseconds since 1970 or RFC 3339. (default: the end of the generated year)", valueName: "time")
   )
   var now: String?
-  @Flag(help: "Print one JSON object instead of text.")
+  @Flag(help: "Print JSON: one object instead of text.")
   var json = false
 
   func validate() throws {

@@ -23,9 +23,10 @@ struct ImportCommand: AsyncParsableCommand {
   @Option(help: ArgumentHelp("The account for evidence that names none: login or id.", valueName: "id"))
   var account: String?
   @Option(
+    name: .customLong("as"),
     help: ArgumentHelp(
       "\(EvidenceKind.allCases.map(\.name).joined(separator: ", ")). (default: detected)", valueName: "kind"))
-  var format: KindArgument?
+  var kind: KindArgument?
   @Option(help: "text, or json: a line for each piece, after it was committed. (default: text)")
   var report: Report?
   @Option(help: ArgumentHelp("The most pieces in one commit.", valueName: "count"))
@@ -48,7 +49,7 @@ struct ImportCommand: AsyncParsableCommand {
     let identity = try settings.identity(for: ledger)
     let printer = progress.printer("pieces")
     let isJSON = options.json || report == .json
-    var defaults = EvidenceImporter.Defaults(kind: format?.kind, batchCount: batch, describesBooked: isJSON)
+    var defaults = EvidenceImporter.Defaults(kind: kind?.kind, batchCount: batch, describesBooked: isJSON)
     defaults.account = try account.map { try ledger.accounts.existing($0) }
     let importer = EvidenceImporter(
       into: ledger, verifier: try EvidenceVerifier(identity: identity), identity: identity, clock: settings.clock,

@@ -8,7 +8,7 @@ struct ReconcileCommand: AsyncParsableCommand {
     commandName: "reconcile",
     abstract: "Compares the stores' records with the ledger.",
     discussion: """
-      Compares the pulled records, or with --store an export of the store's evidence, and records nothing unless \
+      Compares the pulled records, or with --against an export of the store's evidence, and records nothing unless \
       --apply is given. Exits with 0 when store and ledger agree, with 1 when differences remain.
       """)
 
@@ -17,7 +17,7 @@ struct ReconcileCommand: AsyncParsableCommand {
   @Option(
     help: ArgumentHelp(
       "An export of the store's evidence, to compare instead of the pulled records, which stay.", valueName: "file"))
-  var store: String?
+  var against: String?
   @Option(help: "text, json or csv.")
   var report: ReconcileFormat?
   @OptionGroup var progress: ProgressOption
@@ -35,19 +35,19 @@ struct ReconcileCommand: AsyncParsableCommand {
     defer { ledger.close() }
     var unread = 0
     var snapshot = Snapshot(of: ledger)
-    if let store {
+    if let against {
       let identity = try settings.identity(for: ledger)
       let importer = EvidenceImporter(
         into: ledger, verifier: try EvidenceVerifier(identity: identity), identity: identity, clock: settings.clock)
       let printer = progress.printer("pieces read")
       snapshot = try Snapshot(apartFrom: ledger)
-      let read = try await SnapshotReader(importer, snapshot: snapshot).read(store) { done in
+      let read = try await SnapshotReader(importer, snapshot: snapshot).read(against) { done in
         printer.show(done.pieces, fraction: done.bytesTotal.map { $0 > 0 ? Double(done.bytes) / Double($0) : 1 })
       }
       printer.finish()
-      for refusal in read.refusals { printError("purchase-ledger: \(store): \(refusal)") }
+      for refusal in read.refusals { printError("purchase-ledger: \(against): \(refusal)") }
       guard read.pieces > 0 else {
-        throw LedgerError(.input, at: store, "holds no evidence that verifies, so there is nothing to compare with")
+        throw LedgerError(.input, at: against, "holds no evidence that verifies, so there is nothing to compare with")
       }
       unread = read.refusals.count
     }
@@ -62,7 +62,7 @@ struct ReconcileCommand: AsyncParsableCommand {
     try writer.finish(found)
     if found.scopes.isEmpty {
       throw LedgerError(
-        .input, at: settings.ledgerPath, "no store was pulled yet: run `purchase-ledger pull`, or give --store")
+        .input, at: settings.ledgerPath, "no store was pulled yet: run `purchase-ledger pull`, or give --against")
     }
     if !found.isAgreed { throw ExitCode(.found) }
   }

@@ -60,18 +60,25 @@ final class JoinedRaster: RasterSource {
     }
   }
 
-  private init(_ group: SourceGroup) {
+  private convenience init(_ group: SourceGroup) {
     let members = group.members
     let left = members.map(\.rect.x).min()!
     let top = members.map(\.rect.y).min()!
-    path = members[0].source.path
-    width = members.map { $0.rect.x + $0.rect.width }.max()! - left
-    height = members.map { $0.rect.y + $0.rect.height }.max()! - top
-    georeference = members[0].source.georeference.part(origin: SIMD2(Double(left), Double(top)))
+    self.init(
+      members.map {
+        let rect = PixelRect(x: $0.rect.x - left, y: $0.rect.y - top, width: $0.rect.width, height: $0.rect.height)
+        return MosaicOverviews.Part(source: $0.source, rect: rect)
+      },
+      width: members.map { $0.rect.x + $0.rect.width }.max()! - left,
+      height: members.map { $0.rect.y + $0.rect.height }.max()! - top,
+      georeference: members[0].source.georeference.part(origin: SIMD2(Double(left), Double(top))))
+  }
 
-    let rects = members.map {
-      PixelRect(x: $0.rect.x - left, y: $0.rect.y - top, width: $0.rect.width, height: $0.rect.height)
-    }
+  /// - Parameter members: in drawing order, at their places in the joined raster.
+  private init(_ members: [MosaicOverviews.Part], width: Int, height: Int, georeference: Georeference) {
+    path = members[0].source.path
+    (self.width, self.height, self.georeference) = (width, height, georeference)
+    let rects = members.map(\.rect)
     let edge = (rects.map(\.width).min()!, rects.map(\.height).min()!)
     let columns = min(max(width / max(edge.0, 1), 1), 128)
     let rows = min(max(height / max(edge.1, 1), 1), 128)
@@ -112,6 +119,14 @@ final class JoinedRaster: RasterSource {
       guard end == width else { return false }
     }
     return edges.first == 0 && edges.last == height
+  }
+
+  func overview(factorMax: Double) throws -> (any RasterSource)? {
+    let members = parts.map { MosaicOverviews.Part(source: $0.source, rect: $0.rect) }
+    let found = try MosaicOverviews(of: members, width: width, height: height, factorMax: factorMax)
+    return found.map {
+      JoinedRaster($0.parts, width: $0.width, height: $0.height, georeference: georeference.coarser(by: $0.factor))
+    }
   }
 
   private func numbers(in window: PixelRect) -> [Int] {

@@ -7,8 +7,9 @@ import Support
 final class RemoteConnection: @unchecked Sendable {
   private let handle: OpaquePointer
 
-  /// - Throws: ``CutError`` if memory is short.
+  /// - Throws: ``CutError`` if libcurl is missing or memory is short.
   init() throws {
+    try LateLibrary.curl.require()
     guard let handle = ccurl_new() else { throw CutError(.unreadableSource, "there is no memory for a connection") }
     self.handle = handle
   }

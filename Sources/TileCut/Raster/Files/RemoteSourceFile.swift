@@ -83,6 +83,9 @@ final class RemoteSourceFile: Sendable {
     state = Mutex(State(idle: [connection]))
   }
 
+  /// The server's name for this state of the file; nil if it sends neither an entity tag nor a date.
+  var edition: String? { etag ?? lastModified }
+
   /// The error that ended reading; all later reads fail, too.
   var failure: CutError? { state.withLock { $0.failure } }
 

@@ -71,7 +71,7 @@ package final class JP2Source: RasterSource {
     guard let part = JP2Boxes.geoTIFF(file), let handle = try? TIFFHandle(file, part: part) else {
       return try Placement(path: file.path, width: width, height: height, warnings: warnings).georeference(options)
     }
-    let keys = GeoKeys(handle)
+    let keys = try GeoKeys(handle)
     let tags = TIFFPlacement(handle, isPoint: keys?.short(.rasterType) == 2) { warnings.add("\(file.path): \($0)") }
     let placement = Placement(
       path: file.path, width: width, height: height, affine: tags.affine, controlPoints: tags.controlPoints,

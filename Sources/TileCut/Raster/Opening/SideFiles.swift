@@ -1,3 +1,5 @@
+import Support
+
 /// The files beside a raster that may place it: a world file and a .prj file.
 struct SideFiles {
   private let path: String
@@ -34,6 +36,14 @@ struct SideFiles {
 
   /// The path of the ``AuxiliaryFile``.
   var auxiliary: String { path + ".aux.xml" }
+
+  /// The files that exist beside the raster. All of them count where inputs are compared, because one may take
+  /// precedence over another.
+  var present: [String] {
+    ((worldFileSuffixes + ["prj", "PRJ"]).map(path(withSuffix:)) + [overviews, auxiliary]).filter {
+      FileStamp($0) != nil
+    }
+  }
 
   /// The path of a file beside the raster.
   func path(withSuffix suffix: String) -> String { "\(stem).\(suffix)" }

@@ -10,8 +10,8 @@ final class GeoKeys {
   private(set) var remarks: [String] = []
 
   /// - Returns: nil if the handle's directory has no keys.
-  init?(_ handle: TIFFHandle) {
-    context = PROJContext()
+  init?(_ handle: TIFFHandle) throws {
+    context = try PROJContext()
     guard let pointer = ctiff_geo_open(handle.pointer, UnsafeMutableRawPointer(context.pointer)) else { return nil }
     self.pointer = pointer
   }

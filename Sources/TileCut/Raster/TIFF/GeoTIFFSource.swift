@@ -70,7 +70,7 @@ package final class GeoTIFFSource: RasterSource {
     -> Georeference
   {
     try image.file.withHandle { handle in
-      let keys = GeoKeys(handle)
+      let keys = try GeoKeys(handle)
       let tags = TIFFPlacement(handle, isPoint: keys?.short(.rasterType) == 2) { text in
         image.warnings.add("\(image.path): \(text)")
       }

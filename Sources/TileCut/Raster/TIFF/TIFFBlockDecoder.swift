@@ -166,6 +166,6 @@ final class TIFFBlockDecoder: BlockDecoder {
     CutError(
       .badSource, path: file.path,
       "\(layout.blockName(column: column, row: row)) cannot be decoded: \(handle.takeError())",
-      remedy: "the file is damaged; copy or make it again")
+      remedy: layout.decodingRemedy)
   }
 }

@@ -64,6 +64,13 @@ struct TIFFLayout: Sendable {
     isTiled ? "tile \(column),\(row)" : "strip \(row)"
   }
 
+  /// What to do about pixels that libtiff cannot decode. Most builds of it decode JPEG of 8 bits alone.
+  var decodingRemedy: String {
+    compression == 7 && bits != 8
+      ? "compress it otherwise where it can be read: gdal_translate -co COMPRESS=DEFLATE"
+      : "the file is damaged; copy or make it again"
+  }
+
   /// The largest decoded block in bytes.
   static let blockBytesMax = 256 << 20
 

@@ -66,7 +66,7 @@ private final class TIFFScanlineRows: RowSource {
       else {
         throw CutError(
           .badSource, path: path, "row \(nextRow) cannot be decoded: \(handle.takeError())",
-          remedy: "the file is damaged; copy or make it again")
+          remedy: layout.decodingRemedy)
       }
     }
     nextRow += 1

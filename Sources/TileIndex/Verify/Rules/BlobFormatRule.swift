@@ -1,8 +1,10 @@
 /// Tiles have the format that the metadata state, by which readers choose their decoder.
 struct BlobFormatRule: BundleRule {
   static let rule = VerificationRule(
-    "blob-format", .must, "every tile's first bytes are those of the format in the metadata")
+    "blob-format", .must, "every tile's first bytes are those of a format in the metadata")
   private let stated: TileFormat?
+  /// The formats of a bundle that mixes them; a tile of any of them is right.
+  private let mixed: Set<TileFormat>
   /// A media type that MBTiles allows and nothing here decodes.
   private let opaque: String?
   private var first: TileFormat?
@@ -11,7 +13,16 @@ struct BlobFormatRule: BundleRule {
 
   init(_ bundle: VerifiedBundle) {
     (stated, opaque) = (bundle.metadata.format, bundle.opaqueFormat)
+    mixed = bundle.metadata.mixedFormats
     mixes = bundle.container == .geopackage
+  }
+
+  mutating func begin(_ findings: inout Findings) throws {
+    if let stated, !mixed.isEmpty, !mixed.contains(stated) {
+      findings.error(
+        "format is \(stated.rawValue), which is not among formats", remedy: "set format to one of those that tiles have"
+      )
+    }
   }
 
   mutating func visit(_ tile: VisitedTile, _ findings: inout Findings) throws {
@@ -22,6 +33,7 @@ struct BlobFormatRule: BundleRule {
         "the bytes are not PNG, JPEG, WebP or gzip", tile: tile.tile, remedy: "make the tile again, or delete its row")
       return
     }
+    if mixed.contains(format) { return }
     if mixes, [.png, .jpg].contains(format), [.png, .jpg, nil].contains(stated) { return }
     if let stated, format != stated {
       findings.error(

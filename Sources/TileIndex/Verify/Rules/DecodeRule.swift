@@ -19,8 +19,13 @@ struct DecodeRule: BundleRule {
   private static let knownMax = 1 << 16
 
   private let opaqueFormat: String?
+  /// The edge that the rows `tileSize` and `scale` give.
+  private let statedEdge: Int?
 
-  init(_ bundle: VerifiedBundle) { (decode, opaqueFormat) = (bundle.decode, bundle.opaqueFormat) }
+  init(_ bundle: VerifiedBundle) {
+    (decode, opaqueFormat) = (bundle.decode, bundle.opaqueFormat)
+    statedEdge = bundle.metadata.tileSize.map { $0 * bundle.metadata.tileScale }
+  }
 
   mutating func end(_ coverage: TileCoverage, _ findings: inout Findings) throws {
     guard let opaqueFormat, coverage.count > 0 else { return }
@@ -41,6 +46,11 @@ struct DecodeRule: BundleRule {
       }
       guard let size else {
         size = (width, height)
+        if let statedEdge, statedEdge != width {
+          findings.error(
+            "the tile is \(width) x \(height) pixels, tileSize and scale say \(statedEdge)", tile: tile.tile,
+            remedy: "set tileSize to \(width) and remove scale, or make the tiles again")
+        }
         return
       }
       if size != (width, height) {

@@ -1,0 +1,73 @@
+import Foundation
+import TestSupport
+import Testing
+
+/// `tilecut doctor`, and libraries that are loaded when they are first needed.
+@Suite(.ownThread) struct DoctorTests {
+  @Test func everythingIsListedOnce() throws {
+    let run = try Command(built: "tilecut").run(["doctor"])
+    #expect(run.stderr.isEmpty)
+    for name in [
+      "tilecut", "curl", "geotiff", "jpeg-turbo", "libdeflate", "openjpeg", "png", "proj", "sqlite", "tiff", "webp",
+      "zlib", "cores", "memory", "terminal",
+    ] {
+      let lines = run.stdoutLines.filter { $0.hasPrefix("\(name) ") }
+      #expect(lines.count == 1 && !lines[0].hasSuffix("missing"), "\(name): \(run)")
+    }
+    #expect(run.stdout.contains("proj.db"), "\(run)")
+  }
+
+  @Test func jsonHasTheSame() throws {
+    let run = try Command(built: "tilecut").run(["doctor", "--json"])
+    let document = try #require(try JSONSerialization.jsonObject(with: Data(run.stdout.utf8)) as? [String: Any])
+    let system = try #require(document["system"] as? [String: Any])
+    let libraries = try #require(system["libraries"] as? [[String: Any]])
+    #expect(libraries.contains { $0["name"] as? String == "proj" && ($0["version"] as? String)?.isEmpty == false })
+    #expect((system["processorCount"] as? Int ?? 0) >= 1 && (system["memoryBytes"] as? Int ?? 0) > 1 << 26)
+    #expect(run.status == ((system["problems"] as? [Any])?.isEmpty == true ? 0 : 1))
+  }
+
+  @Test func aMissingDatabaseIsAProblemWithARemedy() throws {
+    let folder = try TemporaryFolder()
+    let run = try Command(built: "tilecut").run(
+      ["doctor"], environment: ["PROJ_DATA": folder.path, "PROJ_LIB": folder.path])
+    // Where PROJ was compiled with a folder of its own it still finds its database there.
+    guard !run.stdout.contains("proj.db\n") else { return }
+    #expect(run.status == 1 && run.stdout.contains("apt-get install proj-data"), "\(run)")
+  }
+
+  #if os(Linux)
+    /// Libraries that the dynamic linker cannot read stand for missing ones.
+    private func broken(_ names: String...) throws -> (TemporaryFolder, [String: String]) {
+      let folder = try TemporaryFolder()
+      for name in names { try Data("no library".utf8).write(to: URL(fileURLWithPath: folder.file(name))) }
+      return (folder, ["LD_LIBRARY_PATH": folder.path])
+    }
+
+    @Test func commandsThatNeedNoMapProjectionStartWithoutPROJ() throws {
+      let run = try Command(built: "tilecut").run(["--version"], environment: ["LD_TRACE_LOADED_OBJECTS": "1"])
+      #expect(run.stdout.contains("libsqlite3"), "\(run)")
+      for name in ["libproj", "libgeotiff", "libcurl", "libgnutls"] { #expect(!run.stdout.contains(name), "\(name)") }
+    }
+
+    @Test func aMissingLibraryNamesTheCommandThatInstallsIt() throws {
+      let (folder, environment) = try broken("libproj.so.25", "libproj.so")
+      let picture = try folder.writePlacedPicture()
+      let run = try Command(built: "tilecut").run(
+        ["cut", picture, "-o", folder.file("out.mbtiles")], environment: environment)
+      expectRefusal(run, status: 71, naming: "libproj.so.25", "apt-get install libproj25")
+      let doctor = try Command(built: "tilecut").run(["doctor"], environment: environment)
+      #expect(doctor.status == 1, "\(doctor)")
+      #expect(doctor.stdout.contains("proj          missing"), "\(doctor)")
+      #expect(doctor.stdout.contains("apt-get install libproj25"), "\(doctor)")
+      #expect(try Command(built: "tilecut").run(["--version"], environment: environment).status == 0)
+    }
+
+    @Test func aMissingCurlIsNamedWhenAnAddressIsRead() throws {
+      let (folder, environment) = try broken("libcurl-gnutls.so.4", "libcurl.so.4")
+      let run = try Command(built: "tilecut").run(
+        ["cut", "http://127.0.0.1:9/a.tif", "-o", folder.file("out.mbtiles")], environment: environment)
+      expectRefusal(run, status: 71, naming: "libcurl-gnutls.so.4", "apt-get install libcurl3-gnutls")
+    }
+  #endif
+}

@@ -1,0 +1,105 @@
+import RegionCatalog
+import TestSupport
+import Testing
+import TileIndex
+
+/// What `cut` takes as an option and a manifest as a setting makes the same tiles.
+@Suite(.ownThread) struct OptionTableTests {
+  struct Row: Sendable, CustomTestStringConvertible {
+    /// Of the manifest.
+    let keys: [String]
+    let settings: String
+    let options: [String]
+    /// Whether the tiles differ from those without the options.
+    var changesTiles = true
+    var testDescription: String { options.joined(separator: " ") }
+  }
+
+  static let rows = [
+    Row(keys: ["zooms"], settings: #""zooms": [1, 2]"#, options: ["--zoom", "1-2"]),
+    Row(keys: ["grid"], settings: #""grid": "WorldCRS84Quad""#, options: ["--matrix", "WorldCRS84Quad"]),
+    Row(keys: ["tileSize"], settings: #""tileSize": 512"#, options: ["--tile-size", "512"]),
+    Row(keys: ["scaleFactor"], settings: #""scaleFactor": 2"#, options: ["--scale-factor", "2"]),
+    Row(keys: ["format"], settings: #""format": "jpeg""#, options: ["--format", "jpeg"]),
+    Row(keys: ["format"], settings: #""format": "webp""#, options: ["--format", "webp"]),
+    Row(keys: ["format"], settings: #""format": "auto""#, options: ["--format", "auto", "--zoom", "6"]),
+    Row(
+      keys: ["format", "quality"], settings: #""format": "jpeg", "quality": 40"#,
+      options: ["--format", "jpeg", "--quality", "40"]),
+    Row(
+      keys: ["format", "quality"], settings: #""format": "webp", "quality": 40"#,
+      options: ["--format", "webp", "--quality", "40"]),
+    Row(
+      keys: ["format", "quality"], settings: #""format": "auto", "quality": 40, "zooms": 6"#,
+      options: ["--format", "auto", "--quality", "40", "--zoom", "6"]),
+    Row(keys: ["effort"], settings: #""effort": "fast""#, options: ["--effort", "fast"]),
+    Row(keys: ["colors"], settings: #""colors": 16"#, options: ["--colors", "16"]),
+    Row(keys: ["resampling"], settings: #""resampling": "lanczos""#, options: ["--resampling", "lanczos"]),
+    Row(keys: ["resampling"], settings: #""resampling": "gauss""#, options: ["--resampling", "gauss"]),
+    Row(keys: ["linear"], settings: #""linear": true"#, options: ["--linear"]),
+    Row(keys: ["nodata"], settings: #""nodata": [0]"#, options: ["--nodata", "0"], changesTiles: false),
+    Row(keys: ["scale"], settings: #""scale": [0, 128]"#, options: ["--scale", "0,128"], changesTiles: false),
+    Row(keys: ["bands"], settings: #""bands": [3, 2, 1]"#, options: ["--bands", "3,2,1"]),
+    Row(keys: ["alpha"], settings: #""alpha": "none""#, options: ["--alpha", "none"], changesTiles: false),
+    Row(keys: ["crs"], settings: #""crs": "EPSG:4267""#, options: ["--crs", "EPSG:4267"], changesTiles: false),
+    Row(
+      keys: ["attribution"], settings: #""attribution": "Us""#, options: ["--attribution", "Us"], changesTiles: false),
+    Row(keys: ["edition"], settings: #""edition": "3""#, options: ["--version", "3"], changesTiles: false),
+  ]
+
+  /// Those that say of a region what no single cut has, and those with tests of their own: `sources` and `clip` in
+  /// ManifestTests and the tests of clipping, `gazetteers` in those of places.
+  static let others: Set = ["sources", "priceTier", "preview", "packBytes", "gazetteers", "clip", "buffer"]
+
+  @Test func everySettingIsInTheTable() {
+    #expect(Set(Self.rows.flatMap(\.keys)).union(Self.others) == Set(RegionSettings.keys))
+  }
+
+  @Test(arguments: rows)
+  func manifestAndOptionsMakeTheSameTiles(_ row: Row) throws {
+    let folder = try TemporaryFolder()
+    let picture = try folder.writePlacedPicture()
+    func cut(_ name: String, _ arguments: [String]) throws -> any BundleReader {
+      let path = folder.file(name)
+      let run = try Command(built: "tilecut").run(["cut"] + arguments + ["-o", path])
+      #expect(run.status == 0, "\(run)")
+      return try BundleFile.open(path)
+    }
+    let byOptions = try cut("a.mbtiles", [picture] + row.options)
+    var settings = row.settings
+    if row.options.contains("--zoom"), !row.keys.contains("zooms"), !settings.contains("zooms") {
+      settings += #", "zooms": 6"#
+    }
+    let manifest = try folder.write(
+      "regions.json",
+      """
+      {"regions": [{"id": "a", "title": "placed", "category": "c", "sources": ["placed.png"], \(settings)}]}
+      """)
+    let byManifest = try cut("b.mbtiles", [manifest])
+    #expect(try TilesHash.of(byOptions) == TilesHash.of(byManifest))
+    for name in ["format", "formats", "minzoom", "maxzoom", "bounds", "tileSize", "scale", "attribution", "version"] {
+      #expect(byOptions.metadata[name] == byManifest.metadata[name], "\(name)")
+    }
+    if row.changesTiles { #expect(try TilesHash.of(byOptions) != TilesHash.of(cut("c.mbtiles", [picture]))) }
+    try expectValid(folder.file("a.mbtiles"))
+  }
+
+  /// Options that contradict each other.
+  @Test(arguments: [
+    (["--quality", "80"], "--quality needs --format"), (["--format", "png", "--quality", "80"], "--quality needs"),
+    (["--format", "webp", "--quality", "0"], "--quality goes from 1 to 100"),
+    (["--format", "webp", "--effort", "fast"], "--effort is for PNG"),
+    (["--format", "jpeg", "--colors", "16"], "--colors is for PNG"),
+    (["--colors", "1"], "--colors goes from 2 to 256"),
+    (["--colors", "257"], "--colors goes from 2 to 256"), (["--tile-size", "300"], "--tile-size is 256 or 512"),
+    (["--scale-factor", "3"], "--scale-factor is 1 or 2"), (["--linear", "--resampling", "mode"], "linear light"),
+    (["--append", "x.mbtiles", "--tile-size", "512"], "--append takes the grid"), (["--format", "gif"], "gif"),
+  ])
+  func contradictionsAreRefused(_ options: [String], _ message: String) throws {
+    let folder = try TemporaryFolder()
+    let picture = try folder.writePlacedPicture()
+    let run = try Command(built: "tilecut").run(["cut", picture, "-o", folder.file("out.mbtiles")] + options)
+    #expect(run.status == 64 && run.stderr.contains(message), "\(run)")
+    #expect(!folder.names.contains("out.mbtiles"))
+  }
+}

@@ -1,0 +1,172 @@
+import Foundation
+import TestSupport
+import Testing
+
+/// `tilecut cut --resume`: cuts that are killed and continued.
+@Suite(.ownThread) struct ResumeTests {
+  let folder: TemporaryFolder
+  static let raster = ProjectFiles.path("sample-regions/rocky-mountain-np/rocky-mountain-np-rgb.tif")
+
+  init() throws { folder = try TemporaryFolder() }
+
+  private func start(_ output: String, _ options: [String]) throws -> ChildProcess {
+    try Command(built: "tilecut").start(
+      ["cut", Self.raster, "-o", output, "--progress", "json"] + options, in: folder.path)
+  }
+
+  /// All files of an output, by their names in it.
+  private func contents(_ output: String) throws -> [String: Data] {
+    guard output.hasSuffix("/") else { return ["": try folder.bytes(output)] }
+    let names = try FileManager.default.subpathsOfDirectory(atPath: folder.file(output))
+    return Dictionary(
+      uniqueKeysWithValues: names.compactMap { name in
+        FileManager.default.contents(atPath: folder.file(output + name)).map { (name, $0) }
+      })
+  }
+
+  /// How many tiles were done at the first and the last line of progress.
+  private func progress(_ run: CommandRun) -> (first: Int, last: Int)? {
+    let numbers = run.stderrLines.compactMap { line -> Int? in
+      guard line.hasPrefix("{") else { return nil }
+      let object = try? JSONSerialization.jsonObject(with: Data(line.utf8)) as? [String: Any]
+      return object?["tilesDone"] as? Int
+    }
+    return numbers.first.map { ($0, numbers.last!) }
+  }
+
+  @Test(arguments: ["out.mbtiles", "out.pmtiles", "out/"]) func killedCutEndsTheSame(_ output: String) throws {
+    try expectKilledCutsEndTheSame(output, ["--zoom", "0-12", "--format", "jpeg"], rounds: 1, seed: 3)
+  }
+
+  @Test(.long) func cutKilledAtManyInstantsEndsTheSame() throws {
+    try expectKilledCutsEndTheSame("out.mbtiles", ["--zoom", "0-12"], rounds: TestEffort.isFull ? 100 : 20, seed: 4)
+  }
+
+  /// Each round kills a cut at two to four random instants, continues it each time, and then lets it end.
+  private func expectKilledCutsEndTheSame(_ output: String, _ options: [String], rounds: Int, seed: UInt64) throws {
+    var random = SeededGenerator(seed: seed)
+    let whole = output.hasSuffix("/") ? "whole/" : "whole-\(output)"
+    let reference = try start(whole, options).wait(timeout: 120)
+    #expect(reference.status == 0, "\(reference)")
+    let expected = try contents(whole)
+    let name = output.filter { $0 != "/" }
+    let work = ".\(name).resume"
+    var killed = 0
+    var continued = 0
+    for round in 0..<rounds {
+      let when: Comment = "seed \(seed), round \(round)"
+      for attempt in 0..<Int.random(in: 2...4, using: &random) {
+        let process = try start(output, options + ["--resume"])
+        if attempt == 0 {
+          // Certainly in progress, however fast the machine is.
+          _ = process.wait { FileManager.default.fileExists(atPath: folder.file("\(work)/checkpoint")) }
+        } else {
+          usleep(UInt32(Double.random(in: 0...reference.seconds / 2, using: &random) * 1e6))
+        }
+        process.send(SIGKILL)
+        let run = process.wait()
+        if run.stderr.contains("are there from before") { continued += 1 }
+        if run.ending == .signal(SIGKILL) { killed += 1 }
+        if run.status == 0 { break }
+        #expect(run.ending == .signal(SIGKILL), "\(when): \(run)")
+      }
+      if !folder.names.contains(name) || folder.names.contains(work) {
+        let last = try start(output, options + ["--resume"]).wait(timeout: 120)
+        #expect(last.status == 0, "\(when): \(last)")
+      }
+      #expect(try contents(output) == expected, when)
+      #expect(folder.names.filter { $0.hasPrefix(".") } == [], when)
+      try FileManager.default.removeItem(atPath: folder.file(output))
+    }
+    #expect(killed > 0 && continued > 0, "\(killed) kills, \(continued) cuts were continued")
+  }
+
+  /// Stops a cut by a signal after some progress.
+  private func stoppedCut(_ output: String = "out.mbtiles", _ options: [String] = []) throws -> CommandRun {
+    let process = try start(output, ["--zoom", "0-12", "--resume"] + options)
+    _ = process.wait { process.stderr.split(separator: "\n").count >= 2 }
+    process.send(SIGTERM)
+    let run = process.wait()
+    #expect(run.status == 143, "\(run)")
+    #expect(run.stderr.contains("tiles are kept; --resume continues"), "\(run)")
+    #expect(folder.names.contains(".\(output).resume") && !folder.names.contains(output))
+    return run
+  }
+
+  @Test func stoppedCutContinuesWhereItStopped() throws {
+    let before = try #require(progress(stoppedCut()))
+    let run = try start("out.mbtiles", ["--zoom", "0-12", "--resume"]).wait()
+    #expect(run.status == 0, "\(run)")
+    let after = try #require(progress(run))
+    #expect(after.first >= before.last, "\(before) \(after)")
+    try expectValid(folder.file("out.mbtiles"))
+    #expect(folder.names == ["out.mbtiles"])
+  }
+
+  @Test func otherOptionsOrSourcesAreRefused() throws {
+    _ = try stoppedCut()
+    let other = try tilecut(
+      "cut", Self.raster, "-o", "out.mbtiles", "--zoom", "0-11", "--resume", in: folder.path)
+    expectRefusal(other, status: 64, naming: "its zoom was levels(0...12), and now it is levels(0...11)", "--force")
+    let picture = try folder.writePlacedPicture()
+    let source = try tilecut("cut", picture, "-o", "out.mbtiles", "--zoom", "0-12", "--resume", in: folder.path)
+    expectRefusal(source, status: 64, naming: "is not the same as \(picture)")
+    #expect(folder.names.contains(".out.mbtiles.resume") && !folder.names.contains("out.mbtiles"))
+    // Without --resume nobody knows what is wanted.
+    let unclear = try tilecut("cut", picture, "-o", "out.mbtiles", "--zoom", "0-2", in: folder.path)
+    expectRefusal(unclear, status: 73, naming: "continue with --resume, or start anew with --force")
+    let anew = try tilecut("cut", picture, "-o", "out.mbtiles", "--zoom", "0-2", "--force", in: folder.path)
+    #expect(anew.status == 0 && anew.stderr.contains("were removed"), "\(anew)")
+    #expect(folder.names == ["out.mbtiles", "placed.pgw", "placed.png", "placed.prj"])
+  }
+
+  @Test func sourceThatChangedIsRefused() throws {
+    let picture = try folder.writePlacedPicture(edge: 200)
+    let words = ["cut", picture, "-o", "out.mbtiles", "--zoom", "0-9", "--resume", "--progress", "json"]
+    let process = try Command(built: "tilecut").start(words, in: folder.path)
+    _ = process.wait { process.stderr.split(separator: "\n").count >= 2 }
+    process.send(SIGTERM)
+    #expect(process.wait().status == 143)
+    try folder.write("placed.prj", "EPSG:4258")
+    let run = try Command(built: "tilecut").run(words, in: folder.path)
+    expectRefusal(run, status: 64, naming: "the source \(picture) has changed since")
+  }
+
+  @Test func twoCutsOfOneOutputDoNotMeet() throws {
+    let first = try start("out.mbtiles", ["--zoom", "0-13", "--resume"])
+    _ = first.wait { first.stderr.split(separator: "\n").count >= 1 }
+    for options in [["--resume"], ["--force", "--resume"], [], ["--force"]] {
+      let second = try start("out.mbtiles", ["--zoom", "0-13"] + options).wait()
+      #expect(second.status == 75 && second.stderr.contains("another tilecut cuts it with --resume"), "\(second)")
+    }
+    first.send(SIGTERM)
+    #expect(first.wait().status == 143)
+  }
+
+  /// The disk fills up; with more room the cut goes on.
+  @Test(.enabled(if: SmallDisk.isAvailable, "no small disk can be mounted here (unshare, mount)"))
+  func cutThatFilledTheDiskGoesOn() throws {
+    let whole = folder.file("whole.mbtiles")
+    #expect(try tilecut("cut", Self.raster, "-o", whole, "--zoom", "0-12", "--format", "jpeg").status == 0)
+    let disk = try TemporaryFolder()
+    let line = #"""
+      head -c 9400000 /dev/zero > filler; "$@"; echo "status $?"; ls -A; rm filler
+      "$@"; echo "status $?"; ls -A; cmp out.mbtiles "$WHOLE" && echo same
+      """#
+    let run = try #require(
+      try SmallDisk.run(
+        in: disk.path, kilobytes: 10_000, "WHOLE='\(whole)'; " + line,
+        [
+          Command(built: "tilecut").path, "cut", Self.raster, "-o", "out.mbtiles", "--zoom", "0-12", "--format", "jpeg",
+          "--resume", "--progress", "none",
+        ]))
+    let lines = run.stdoutLines
+    #expect(lines.first == "status 74" && lines.suffix(3) == ["status 0", "out.mbtiles", "same"], "\(run)")
+    #expect(run.stderr.contains("the disk is full"), "\(run)")
+  }
+
+  @Test func resumeIsNotForAppending() throws {
+    let run = try tilecut("cut", Self.raster, "--append", "out.mbtiles", "--resume", in: folder.path)
+    expectRefusal(run, status: 64, naming: "--resume is for new bundles")
+  }
+}

@@ -1,0 +1,91 @@
+import Foundation
+import TestSupport
+import Testing
+
+/// One name for one thing: what the options of all commands are called, from the commands' own definitions.
+@Suite(.ownThread) struct VocabularyTests {
+  struct Option {
+    let command: String
+    /// With dashes.
+    let name: String
+    let short: String?
+    let kind: String
+    let valueName: String?
+    let help: String
+  }
+
+  /// The options of a command and of its subcommands.
+  private static func options(_ command: [String: Any], below path: String) -> [Option] {
+    let path = "\(path) \(command["commandName"] as? String ?? "?")"
+    var options: [Option] = []
+    for argument in command["arguments"] as? [[String: Any]] ?? [] where argument["kind"] as? String != "positional" {
+      let names = argument["names"] as? [[String: String]] ?? []
+      guard let long = names.first(where: { $0["kind"] == "long" })?["name"] else { continue }
+      options.append(
+        Option(
+          command: String(path.dropFirst()), name: "--\(long)",
+          short: names.first { $0["kind"] == "short" }?["name"], kind: argument["kind"] as? String ?? "",
+          valueName: argument["valueName"] as? String, help: argument["abstract"] as? String ?? ""))
+    }
+    for subcommand in command["subcommands"] as? [[String: Any]] ?? []
+    where subcommand["commandName"] as? String != "help" {
+      options += Self.options(subcommand, below: path)
+    }
+    return options
+  }
+
+  private static func everyOption() throws -> [Option] {
+    var options: [Option] = []
+    for (command, arguments) in [
+      ("tilecut", []), ("tileserve", []), ("tileserve", ["replay"]), ("purchase-ledger", []), ("mapstore", []),
+    ] {
+      let run = try Command(built: command).run(arguments + ["--experimental-dump-help"])
+      let document = try JSONSerialization.jsonObject(with: Data(run.stdout.utf8)) as? [String: Any]
+      options += Self.options(try #require(document?["command"] as? [String: Any]), below: "")
+    }
+    try #require(options.count > 200)
+    return options
+  }
+
+  /// Names that other tools have, or that we had, with ours.
+  private static let otherNames = [
+    "--zooms": "--zoom", "--min-zoom": "--zoom", "--max-zoom": "--zoom", "--bbox": "--bounds", "--extent": "--bounds",
+    "--grid": "--matrix", "--overwrite": "--force", "--out": "--output", "--silent": "--quiet", "--jobs-max": "--jobs",
+    "--srs": "--crs", "--kind": "--as",
+  ]
+
+  @Test func noOptionHasAnotherNameForTheSameThing() throws {
+    for option in try Self.everyOption() {
+      #expect(
+        Self.otherNames[option.name] == nil, "\(option.command) \(option.name): \(Self.otherNames[option.name] ?? "")")
+    }
+  }
+
+  /// What takes a value takes the same kind of value everywhere; exceptions are named here, and not more than needed.
+  @Test func anOptionTakesTheSameValueInEveryCommand() throws {
+    let exceptions: Set<String> = [
+      // Zooms are ranges where several can be meant; the policies and versions of different things; an output is a
+      // file, a folder or either.
+      "--zoom", "--policy", "--version", "--output", "--report",
+    ]
+    let options = try Self.everyOption().filter { !exceptions.contains($0.name) }
+    for (name, group) in Dictionary(grouping: options, by: \.name) {
+      let forms = Set(group.map { "\($0.kind) \($0.valueName ?? "") \($0.short ?? "")" })
+      #expect(forms.count == 1, "\(name): \(group.map { "\($0.command): \($0.kind) <\($0.valueName ?? "")>" })")
+    }
+  }
+
+  /// A flag of this name prints nothing but JSON on standard output, and its help says so in the same words.
+  @Test(arguments: [("--json", "Print JSON"), ("--quiet", "Print nothing but"), ("--force", "Replace the output")])
+  func flagsHaveOneMeaning(_ name: String, _ start: String) throws {
+    for option in try Self.everyOption() where option.name == name {
+      #expect(option.kind == "flag" && option.help.hasPrefix(start), "\(option.command): \(option.help)")
+    }
+  }
+
+  @Test func everyOptionIsExplainedInASentence() throws {
+    for option in try Self.everyOption() where option.name != "--help" && option.name != "--version" {
+      #expect(!option.help.isEmpty, "\(option.command) \(option.name) has no help")
+    }
+  }
+}

@@ -1,0 +1,36 @@
+import Foundation
+import TestSupport
+import Testing
+
+/// docs/platforms.md names every file that does something else on Apple's platforms.
+@Suite struct PlatformTests {
+  @Test func everyBranchForApplesPlatformsIsListed() throws {
+    let document = try String(contentsOfFile: ProjectFiles.path("docs/platforms.md"), encoding: .utf8)
+    let listed = Set(document.matches(of: /`(Sources\/[^`]+)`/).map { String($0.1) })
+    let root = ProjectFiles.path("Sources")
+    let names = try #require(FileManager.default.enumerator(atPath: root)).compactMap { $0 as? String }
+    var branching: Set<String> = []
+    for name in names where [".swift", ".c", ".h"].contains(where: name.hasSuffix) {
+      let text = try String(contentsOfFile: "\(root)/\(name)", encoding: .utf8)
+      if Self.hasBranch(text) { branching.insert("Sources/\(name)") }
+    }
+    #expect(branching == listed, "\(branching.symmetricDifference(listed).sorted())")
+  }
+
+  /// Whether a condition on the platform encloses more than imports.
+  private static func hasBranch(_ text: String) -> Bool {
+    let conditions = ["canImport(Darwin)", "canImport(CryptoKit)", "os(Linux)", "os(macOS)", "__APPLE__"]
+    var depth = 0
+    for line in text.split(separator: "\n") {
+      let line = line.drop { $0 == " " }
+      if line.hasPrefix("#if") {
+        depth = depth > 0 || conditions.contains(where: line.contains) ? depth + 1 : 0
+      } else if line.hasPrefix("#endif") {
+        depth = max(depth - 1, 0)
+      } else if depth > 0, !line.hasPrefix("#"), !line.contains("import "), !line.hasPrefix("//") {
+        return true
+      }
+    }
+    return false
+  }
+}
