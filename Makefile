@@ -68,7 +68,7 @@ BUILD_TESTS := swift build --build-tests --disable-index-store
 tests-built:
 	@scripts/install-packages.sh --tests
 	@scripts/install-web-libraries.sh
-	@scripts/install-schemathesis.sh
+	@scripts/install-python-tools.sh
 	@echo "building the tests; the first time takes a few minutes"
 	@$(BUILD_TESTS) 2>&1 | scripts/quiet-build.sh
 

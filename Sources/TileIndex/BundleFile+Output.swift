@@ -58,7 +58,7 @@ extension BundleFile {
       guard matrixSet == .webMercatorQuad else {
         throw BundleError(
           .mismatch, path: path, "PMTiles knows Web Mercator only, and the grid is \(matrixSet.identifier)",
-          remedy: "write MBTiles or a folder")
+          remedy: "write MBTiles, a GeoPackage or a folder")
       }
       return try PMTilesWriter(path: path, format: format, replacing: replacing, mixing: mixing)
     case .geopackage:
