@@ -30,7 +30,7 @@ public struct Cutter: Sendable {
   /// What is drawn: the sources, or overviews of them that suffice for the deepest zoom.
   private let drawn: [any RasterSource]
   /// Bytes of sources on servers.
-  private let remote: RemoteCache?
+  let remote: RemoteCache?
   /// The sources' cutlines in pixels of the working zoom.
   private let cutlines: [PixelArea?]
   /// The sources' files.
@@ -103,11 +103,12 @@ public struct Cutter: Sendable {
   /// Name and code of the coordinate reference system that ``CutOptions/crs`` gives; nil if it gives none.
   public var givenCRS: String? { options.crs == nil ? nil : sources[0].georeference.crs.title }
 
-  /// For each source a line with its path, its size and the coordinate reference system that was taken for it.
-  public var sourceDescriptions: [String] {
+  /// The sources, with the coordinate reference system that was taken for each.
+  public var sourceDescriptions: [SourceDescription] {
     sources.map { source in
-      let place = options.isFlat ? "nowhere on Earth" : source.georeference.crs.title
-      return "\(source.path): \(source.width) x \(source.height) pixels, \(place)"
+      SourceDescription(
+        path: source.path, width: source.width, height: source.height,
+        crs: options.isFlat ? nil : source.georeference.crs.title)
     }
   }
 
@@ -196,14 +197,18 @@ public struct Cutter: Sendable {
     }
   }
 
-  /// Steps 4 to 8.
+  /// Step 4.
+  var subtrees: SubtreeSequence {
+    SubtreeSequence(
+      plan.coverages, matrixSet: plan.matrixSet, workingZoom: plan.workingZoom, zoomMin: plan.zooms.lowerBound)
+  }
+
+  /// Steps 5 to 8.
   private func assemble(
     _ assembler: PyramidAssembler, skipping count: Int, _ cancellation: CutCancellation,
     onSubtree: @escaping () throws -> Void
   ) throws {
-    let subtrees = SubtreeSequence(
-      plan.coverages, matrixSet: plan.matrixSet, workingZoom: plan.workingZoom, zoomMin: plan.zooms.lowerBound
-    ).makeIterator()
+    let subtrees = subtrees.makeIterator()
     for _ in 0..<count { _ = subtrees.next() }
     let workers = resources.workers(tilePixels: options.tilePixels)
     let work = OrderedWork<TileID, CutSubtree>(subtrees, aheadMax: 2 * workers + 2) { subtree in
@@ -271,7 +276,7 @@ public struct Cutter: Sendable {
     return try all?.automaticScale(path: files[0].path)
   }
 
-  private func makeMosaic() throws -> Mosaic {
+  func makeMosaic() throws -> Mosaic {
     Mosaic(
       sources: drawn, footprints: plan.footprints, cutlines: cutlines,
       target: try CoordinateReferenceSystem(definition: plan.matrixSet.crs),
@@ -323,6 +328,18 @@ extension BoundingBox {
     func rounded(_ degrees: Double) -> Double { (degrees * 1e10).rounded() / 1e10 }
     return BoundingBox(west: rounded(west), south: rounded(south), east: rounded(east), north: rounded(north))
   }
+}
+
+/// A source of a cut, for people.
+public struct SourceDescription: Hashable, Sendable, Codable, CustomStringConvertible {
+  public let path: String
+  /// Pixels.
+  public let width: Int
+  public let height: Int
+  /// Name and code of the coordinate reference system; nil for an image that lies nowhere on Earth.
+  public let crs: String?
+
+  public var description: String { "\(path): \(width) x \(height) pixels, \(crs ?? "nowhere on Earth")" }
 }
 
 /// The progress of a cut.

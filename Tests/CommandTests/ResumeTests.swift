@@ -39,7 +39,7 @@ import Testing
   }
 
   @Test(.long) func cutKilledAtManyInstantsEndsTheSame() throws {
-    try expectKilledCutsEndTheSame("out.mbtiles", ["--zoom", "0-12"], rounds: TestEffort.isFull ? 100 : 20, seed: 4)
+    try expectKilledCutsEndTheSame("out.mbtiles", ["--zoom", "0-11"], rounds: TestEffort.isFull ? 100 : 20, seed: 4)
   }
 
   /// Each round kills a cut at two to four random instants, continues it each time, and then lets it end.

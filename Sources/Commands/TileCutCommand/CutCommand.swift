@@ -136,8 +136,10 @@ struct CutCommand: ParsableCommand {
   var resume = false
   @Option(help: "auto, bar, plain, json or none.")
   var progress: ProgressStyle = .auto
-  @Flag(help: "Say what would be cut, and stop.")
+  @Flag(help: "Say what would be cut, and about how many bytes and seconds from a sample of tiles, and stop.")
   var dryRun = false
+  @Flag(help: "JSON from --dry-run.")
+  var json = false
 
   /// The bundle that is written.
   private var output: String { outputOption ?? append ?? "" }
@@ -148,6 +150,7 @@ struct CutCommand: ParsableCommand {
       throw ValidationError(
         "--append takes the grid of the bundle: leave --matrix, --tile-size, --scale-factor and --flat out")
     }
+    if json, !dryRun { throw ValidationError("--json is for --dry-run; --progress json reports a cut") }
     if append != nil, resume { throw ValidationError("--resume is for new bundles, not for --append") }
     if let tileSize, tileSize != 256, tileSize != 512 { throw ValidationError("--tile-size is 256 or 512") }
     if let scaleFactor, !(1...2).contains(scaleFactor) { throw ValidationError("--scale-factor is 1 or 2") }
@@ -211,8 +214,9 @@ struct CutCommand: ParsableCommand {
       printError("tilecut: the values \(scale.low) to \(scale.high) become 0 to 255 (--scale auto)")
     }
     if dryRun {
-      print(cutter.plan)
-      for line in cutter.sourceDescriptions { print(line) }
+      // What an addition takes depends on the bundle, which the sample says nothing of.
+      let report = DryRunReport(cutter, estimate: append == nil ? try cutter.estimate(for: output) : nil)
+      if json { printText(try prettyJSON(report)) } else { report.lines.forEach(printLine) }
       return
     }
     // Until here no named file was written, so a signal may kill the process.
@@ -351,6 +355,41 @@ struct CutCommand: ParsableCommand {
       "\(summary.path): \(counted(summary.tileCount, "tile"))\(distinct), \(zooms), "
       + "\(formatted(bytes: summary.fileBytes)), "
       + "\(formatted(seconds: summary.seconds))"
+  }
+}
+
+/// What `--dry-run` prints.
+private struct DryRunReport: Encodable {
+  struct Zoom: Encodable {
+    let zoom: Int
+    /// Tiles that may have a visible pixel.
+    let tilesMax: Int
+  }
+
+  let matrixSet: String
+  let zooms: [Zoom]
+  let workingZoom: Int
+  let tilesMax: Int
+  let estimate: CutEstimate?
+  let sources: [SourceDescription]
+  private let planText: String
+
+  private enum CodingKeys: CodingKey { case matrixSet, zooms, workingZoom, tilesMax, estimate, sources }
+
+  init(_ cutter: Cutter, estimate: CutEstimate?) {
+    let plan = cutter.plan
+    matrixSet = plan.matrixSet.identifier
+    zooms = plan.zooms.map { Zoom(zoom: $0, tilesMax: plan.tileCountMax(zoom: $0)) }
+    (workingZoom, tilesMax) = (plan.workingZoom, plan.tileCountMax)
+    (self.estimate, sources, planText) = (estimate, cutter.sourceDescriptions, plan.description)
+  }
+
+  var lines: [String] {
+    let about = estimate.map {
+      "  about \(counted($0.tiles, "tile")), \(formatted(bytes: $0.bytes)), \(formatted(seconds: $0.seconds))"
+        + " (from a sample of \($0.sampledTiles))"
+    }
+    return planText.split(separator: "\n").map(String.init) + [about].compactMap(\.self) + sources.map(\.description)
   }
 }
 

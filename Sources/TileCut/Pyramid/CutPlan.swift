@@ -29,7 +29,10 @@ public struct CutPlan: Sendable {
   package let extent: BoundingBox
 
   /// The number of candidate tiles in the stored zooms, an upper limit of the bundle's tiles.
-  public var tileCountMax: Int { zooms.reduce(0) { $0 + (coverages[$1]?.count ?? 0) } }
+  public var tileCountMax: Int { zooms.reduce(0) { $0 + tileCountMax(zoom: $1) } }
+
+  /// The number of candidate tiles of a stored zoom.
+  public func tileCountMax(zoom: Int) -> Int { coverages[zoom]?.count ?? 0 }
 
   /// A cut of more tiles is refused as a probable mistake.
   public static let tileCountLimit = 1_000_000_000
@@ -239,7 +242,7 @@ extension CutPlan: CustomStringConvertible {
   public var description: String {
     func upTo(_ tiles: Int) -> String { "up to \(tiles) \(tiles == 1 ? "tile" : "tiles")" }
     var lines = ["\(matrixSet.identifier), zoom \(zooms.lowerBound)-\(zooms.upperBound)"]
-    lines += zooms.map { "  zoom \($0): \(upTo(coverages[$0]?.count ?? 0))" }
+    lines += zooms.map { "  zoom \($0): \(upTo(tileCountMax(zoom: $0)))" }
     lines.append("  in all \(upTo(tileCountMax))")
     if workingZoom > zooms.upperBound { lines.append("  drawn at zoom \(workingZoom) and reduced from there") }
     return lines.joined(separator: "\n")

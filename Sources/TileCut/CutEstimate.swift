@@ -1,0 +1,211 @@
+import Support
+import TileImage
+import TileIndex
+
+/// What a cut will give and take, scaled up from a sample of its subtrees.
+public struct CutEstimate: Hashable, Sendable, Codable {
+  /// Tiles with a visible pixel.
+  public let tiles: Int
+  /// The bundle's size. Equal tiles count once.
+  public let bytes: Int
+  /// Time on this machine.
+  public let seconds: Double
+  /// Candidate tiles that were cut to know it.
+  public let sampledTiles: Int
+}
+
+extension Cutter {
+  /// Cuts a sample of the map into memory, and scales up what it took: places that are spread evenly over the
+  /// ``SubtreeSequence``.
+  ///
+  /// - Parameter output: its name says what the container adds to the tiles.
+  /// - Throws: ``CutError``, as the cut would.
+  public func estimate(for output: String, cancellation: CutCancellation = CutCancellation()) throws -> CutEstimate {
+    remote?.stop { cancellation.isCancelled }
+    let sample = CutSample(plan, subtrees)
+    let cost = SampleCost(isWhole: sample.isWhole)
+    var sum = SampleSum()
+    // What only the first tile costs, such as a picture that is unpacked, counts once.
+    if !sample.isWhole {
+      let clock = ContinuousClock.now
+      let cutter = SubtreeCutter(plan: plan, mosaic: try makeMosaic()) { cancellation.isCancelled }
+      _ = try cutter.cut(sample.places[0].root)
+      cost.first = (ContinuousClock.now - clock) / .seconds(1)
+    }
+    var places = sample.places.makeIterator()
+    let work = OrderedWork<(root: TileID, next: TileID?), (SubtreeSample, SubtreeSample?)>(
+      AnyIterator { places.next() }, aheadMax: 2 * resources.workers + 2
+    ) { found, next in
+      sum.add(found)
+      cost.cold.append(found.seconds)
+      if let next { cost.pairs.append((found.seconds, next.seconds)) }
+    }
+    try work.run(threads: resources.workers) {
+      let cutter = SubtreeCutter(plan: plan, mosaic: try makeMosaic()) { cancellation.isCancelled }
+      let encoder = TileEncoder(plan.encoding)
+      func timed(_ root: TileID) throws -> SubtreeSample {
+        let clock = ContinuousClock.now
+        let subtree = try cutter.cut(root)
+        return try SubtreeSample(subtree, (ContinuousClock.now - clock) / .seconds(1), plan, encoder)
+      }
+      return { (try timed($0.root), try $0.next.map(timed)) }
+    }
+    let scaled = sum.scaled(to: plan, rootZoom: sample.rootZoom)
+    let workSeconds = cost.seconds(subtrees: sample.count, rows: sample.rowCount)
+    let share = Double(max(plan.tileCountMax, 1)) / Double(max(sum.candidatesInSubtrees(of: plan), 1))
+    return CutEstimate(
+      tiles: Int(scaled.tiles.rounded()), bytes: Self.fileBytes(scaled, in: output),
+      seconds: workSeconds / Double(resources.workers) * max(share, 1) + cost.startSeconds,
+      sampledTiles: sum.candidateCount)
+  }
+
+  /// Tables and directories beyond the tiles' own bytes (docs/performance.md, "Page size of bundles").
+  private static func fileBytes(_ tiles: (tiles: Double, bytes: Double), in output: String) -> Int {
+    switch try? BundleFile.kind(ofOutput: output) {
+    case .pmtiles: Int(tiles.bytes + tiles.tiles * 3)
+    case .folder: Int(tiles.bytes)
+    default: Int(tiles.bytes * 1.01 + tiles.tiles * 30) + 24_000
+    }
+  }
+}
+
+/// Which subtrees are cut for an estimate.
+private struct CutSample {
+  /// The number of subtrees of the whole cut, and in how many rows they lie.
+  private(set) var count = 0
+  private(set) var rowCount = 0
+  let rootZoom: Int
+  /// Subtrees, some with the one that follows in their row, which is cut for its time only.
+  private(set) var places: [(root: TileID, next: TileID?)] = []
+  /// All subtrees are in the sample.
+  var isWhole: Bool { places.count == count }
+
+  private static let placeCount = 48
+
+  init(_ plan: CutPlan, _ sequence: SubtreeSequence) {
+    rootZoom = sequence.rootZoom
+    count = plan.coverages[rootZoom]!.count
+    let everything = count <= Self.placeCount
+    // Anywhere within equal parts, so that no column of the map is met again and again.
+    let step = Double(count) / Double(Self.placeCount)
+    var wanted = (0..<Self.placeCount).map { place -> Int in
+      let hash = withUnsafeBytes(of: place.littleEndian) { ContentHash.hash($0) }
+      return Int((Double(place) + Double(hash % 1000) / 1000) * step)
+    }[...]
+    var (position, row) = (0, -1)
+    var open = false
+    for root in sequence {
+      if root.row != row { rowCount += 1 }
+      if open, root.row == row { places[places.count - 1].next = root }
+      open = false
+      if everything {
+        places.append((root, nil))
+      } else if let next = wanted.first, position >= next {
+        wanted.removeFirst()
+        places.append((root, nil))
+        open = places.count % 3 == 0
+      }
+      (position, row) = (position + 1, root.row)
+    }
+  }
+}
+
+/// What is kept of a subtree that was cut.
+private struct SubtreeSample: Sendable {
+  struct Tile: Sendable {
+    let zoom: Int
+    let hash: UInt64
+    let bytes: Int
+  }
+
+  let tiles: [Tile]
+  /// Candidate tiles by zoom.
+  let candidates: [Int: Int]
+  let seconds: Double
+
+  init(_ subtree: CutSubtree, _ seconds: Double, _ plan: CutPlan, _ encoder: TileEncoder) throws {
+    var tiles = subtree.tiles.map { tile in
+      Tile(zoom: tile.id.zoom, hash: tile.bytes.withUnsafeBytes { ContentHash.hash($0) }, bytes: tile.bytes.count)
+    }
+    var candidates: [Int: Int] = [:]
+    let root = subtree.root
+    var range = TileRange(zoom: root.zoom, columns: root.column...root.column, rows: root.row...root.row)
+    while range.zoom <= plan.workingZoom {
+      candidates[range.zoom] = plan.coverages[range.zoom]!.tiles(in: range).count
+      guard let below = plan.matrixSet.children(of: range) else { break }
+      range = below
+    }
+    // Where all stored zooms lie above, the root's picture stands for their tiles.
+    if subtree.root.zoom > plan.zooms.upperBound, let pixels = subtree.rootPixels {
+      tiles = [Tile(zoom: subtree.root.zoom, hash: 0, bytes: try encoder.encode(pixels).count)]
+    }
+    (self.tiles, self.candidates, self.seconds) = (tiles, candidates, seconds)
+  }
+}
+
+/// The tiles of a sample, by zoom.
+private struct SampleSum {
+  private var candidates: [Int: Int] = [:]
+  private var tiles: [Int: [UInt64: (count: Int, bytes: Int)]] = [:]
+  private(set) var candidateCount = 0
+
+  mutating func add(_ subtree: SubtreeSample) {
+    for (zoom, count) in subtree.candidates {
+      candidates[zoom, default: 0] += count
+      candidateCount += count
+    }
+    for (number, tile) in subtree.tiles.enumerated() {
+      let key = tile.hash == 0 ? UInt64(candidateCount + number) : tile.hash
+      tiles[tile.zoom, default: [:]][key, default: (0, tile.bytes)].count += 1
+    }
+  }
+
+  /// Stored candidates of the zooms that the subtrees have.
+  func candidatesInSubtrees(of plan: CutPlan) -> Int {
+    plan.zooms.filter { candidates[$0] != nil }.reduce(0) { $0 + (plan.coverages[$1]?.count ?? 0) }
+  }
+
+  /// The tiles of the whole cut and their bytes. A tile that the sample has more than once is taken for one that fills
+  /// large parts of the map, and is stored once.
+  func scaled(to plan: CutPlan, rootZoom: Int) -> (tiles: Double, bytes: Double) {
+    var (count, bytes) = (0.0, 0.0)
+    for zoom in plan.zooms {
+      // Coarser zooms are like that of the roots.
+      let like = max(zoom, rootZoom)
+      guard let sampled = candidates[like], sampled > 0 else { continue }
+      let factor = Double(plan.coverages[zoom]?.count ?? 0) / Double(sampled)
+      for tile in (tiles[like] ?? [:]).values {
+        count += Double(tile.count) * factor
+        bytes += Double(tile.bytes) * (tile.count > 1 ? min(factor, 1) : factor)
+      }
+    }
+    return (count, bytes)
+  }
+}
+
+/// The time of a sample. The first subtree of a row decodes strips that the others of the row share.
+private final class SampleCost {
+  private let isWhole: Bool
+  var cold: [Double] = []
+  /// Subtrees that were cut one after the other.
+  var pairs: [(cold: Double, warm: Double)] = []
+  var first = 0.0
+
+  init(isWhole: Bool) { self.isWhole = isWhole }
+
+  /// One thread's time for all subtrees.
+  func seconds(subtrees: Int, rows: Int) -> Double {
+    if isWhole { return cold.reduce(0, +) }
+    let mean = Self.mean(cold)
+    let sum = pairs.reduce(0) { $0 + $1.cold }
+    let share = sum > 0 ? min(pairs.reduce(0) { $0 + $1.warm } / sum, 1) : 1
+    return Double(subtrees) * mean * share + Double(min(rows, subtrees)) * mean * (1 - share)
+  }
+
+  /// What came once, at the beginning.
+  var startSeconds: Double { isWhole ? 0 : max(first - Self.mean(cold), 0) }
+
+  private static func mean(_ values: [Double]) -> Double {
+    values.isEmpty ? 0 : values.reduce(0, +) / Double(values.count)
+  }
+}

@@ -1,0 +1,85 @@
+import Foundation
+import TestSupport
+import Testing
+
+/// `tilecut cut --dry-run`: an estimate from a sample of tiles.
+@Suite(.ownThread) struct DryRunTests {
+  let folder: TemporaryFolder
+
+  init() throws { folder = try TemporaryFolder() }
+
+  private static func sample(_ name: String) -> String { ProjectFiles.path("sample-regions/\(name)") }
+
+  /// The estimate of a dry run, from its JSON.
+  private func estimate(_ words: [String]) throws -> (tiles: Double, bytes: Double, seconds: Double, sampled: Int) {
+    let run = try Command(built: "tilecut").run(["cut"] + words + ["--dry-run", "--json"], timeout: 120)
+    #expect(run.status == 0 && run.stderr.isEmpty, "\(run)")
+    let report = try #require(try JSONSerialization.jsonObject(with: Data(run.stdout.utf8)) as? [String: Any])
+    #expect((report["zooms"] as? [[String: Any]])?.first?.keys.sorted() == ["tilesMax", "zoom"])
+    #expect((report["sources"] as? [[String: Any]])?.first?["path"] as? String == words[0])
+    let estimate = try #require(report["estimate"] as? [String: Any])
+    func number(_ key: String) throws -> Double { try #require(estimate[key] as? Double) }
+    return (try number("tiles"), try number("bytes"), try number("seconds"), try Int(number("sampledTiles")))
+  }
+
+  /// Tiles and bytes against those of the cut.
+  private func expectEstimate(
+    _ words: [String], factor: Double, seconds: Double? = nil, sourceLocation: SourceLocation = #_sourceLocation
+  ) throws {
+    let output = folder.file("out.mbtiles")
+    let guess = try estimate(words + ["-o", output])
+    #expect(folder.names == [], sourceLocation: sourceLocation)
+    let run = try Command(built: "tilecut").run(["cut"] + words + ["-o", output, "--progress", "none"], timeout: 300)
+    #expect(run.status == 0, "\(run)", sourceLocation: sourceLocation)
+    let (bytes, tiles) = (Double(try folder.bytes("out.mbtiles").count), Double(try SQLiteFile.tiles(output).count))
+    #expect(
+      max(guess.bytes / bytes, bytes / guess.bytes) < factor, "\(guess), \(bytes)", sourceLocation: sourceLocation)
+    #expect(
+      max(guess.tiles / tiles, tiles / guess.tiles) < factor, "\(guess), \(tiles)", sourceLocation: sourceLocation)
+    if let seconds {
+      #expect(
+        max(guess.seconds / run.seconds, run.seconds / guess.seconds) < seconds, "\(guess), \(run)",
+        sourceLocation: sourceLocation)
+    }
+  }
+
+  /// Few subtrees are all cut, so that only the coarsest zooms are a guess.
+  @Test func estimateOfASmallMapIsNear() throws {
+    try expectEstimate(
+      [Self.sample("rocky-mountain-np/rocky-mountain-np-rgb.tif"), "--zoom", "0-11", "--format", "jpeg"], factor: 1.2)
+  }
+
+  @Test func estimateFromASampleIsNear() throws {
+    try expectEstimate(
+      [Self.sample("rocky-mountain-np/rocky-mountain-np-rgb.tif"), "--zoom", "8-13", "--format", "jpeg"], factor: 1.3)
+  }
+
+  /// On two cores with nothing else running the time is within 1.5 of the cut's (docs/performance.md).
+  @Test(.long) func estimatedTimeIsOfTheSameOrder() throws {
+    try expectEstimate(
+      [Self.sample("rocky-mountain-np/rocky-mountain-np-rgb.tif"), "--zoom", "8-14", "--format", "jpeg"], factor: 1.3,
+      seconds: 4)
+  }
+
+  /// Zooms far above the sources' own are reduced from tiles that are not stored.
+  @Test func coarseZoomsOfADetailedSourceHaveAnEstimate() throws {
+    let guess = try estimate([
+      Self.sample("rocky-mountain-np/rocky-mountain-np-rgb.tif"), "--zoom", "0-3", "-o", folder.file("a.pmtiles"),
+    ])
+    #expect(guess.tiles == 4 && guess.bytes > 100 && guess.sampled > 0)
+  }
+
+  @Test func textHasTheEstimateAfterTheCounts() throws {
+    let picture = try folder.writePlacedPicture()
+    let run = try tilecut("cut", picture, "-o", folder.file("a.mbtiles"), "--zoom", "2-4", "--dry-run")
+    let line = try #require(run.stdoutLines.first { $0.contains("about") }, "\(run)")
+    let tiles = mercatorTiles(west: 10, south: 40, east: 20, north: 50, 2...4).count
+    #expect(line.hasPrefix("  about \(tiles) tiles, ") && line.hasSuffix(" s (from a sample of \(tiles))"), "\(run)")
+  }
+
+  @Test func jsonIsForDryRunsOnly() throws {
+    expectRefusal(
+      try tilecut("cut", try folder.writePlacedPicture(), "-o", folder.file("a.mbtiles"), "--json"), status: 64,
+      naming: "--json is for --dry-run")
+  }
+}
