@@ -43,7 +43,9 @@ package struct TileMatrixSetDocument: Codable {
   ///
   /// - Throws: ``GridError``.
   func matrixSet() throws -> TileMatrixSet {
-    func refused(_ words: String) -> GridError { GridError(.invalidMatrixSet, "the tile matrix set \(id) cannot be used: \(words)") }
+    func refused(_ words: String) -> GridError {
+      GridError(.invalidMatrixSet, "the tile matrix set \(id) cannot be used: \(words)")
+    }
     guard let projection = crs.projection else {
       throw refused("its CRS is \(crs.name), and grids here are in EPSG:3857 or WGS 84 degrees")
     }
