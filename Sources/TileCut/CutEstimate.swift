@@ -22,6 +22,7 @@ extension Cutter {
   /// - Throws: ``CutError``, as the cut would.
   public func estimate(for output: String, cancellation: CutCancellation = CutCancellation()) throws -> CutEstimate {
     remote?.stop { cancellation.isCancelled }
+    let workers = resources.workers(tilePixels: options.tilePixels)
     let sample = CutSample(plan, subtrees)
     let cost = SampleCost(isWhole: sample.isWhole)
     var sum = SampleSum()
@@ -34,13 +35,13 @@ extension Cutter {
     }
     var places = sample.places.makeIterator()
     let work = OrderedWork<(root: TileID, next: TileID?), (SubtreeSample, SubtreeSample?)>(
-      AnyIterator { places.next() }, aheadMax: 2 * resources.workers + 2
+      AnyIterator { places.next() }, aheadMax: 2 * workers + 2
     ) { found, next in
       sum.add(found)
       cost.cold.append(found.seconds)
       if let next { cost.pairs.append((found.seconds, next.seconds)) }
     }
-    try work.run(threads: resources.workers) {
+    try work.run(threads: workers) {
       let cutter = SubtreeCutter(plan: plan, mosaic: try makeMosaic()) { cancellation.isCancelled }
       let encoder = TileEncoder(plan.encoding)
       func timed(_ root: TileID) throws -> SubtreeSample {
@@ -55,7 +56,7 @@ extension Cutter {
     let share = Double(max(plan.tileCountMax, 1)) / Double(max(sum.candidatesInSubtrees(of: plan), 1))
     return CutEstimate(
       tiles: Int(scaled.tiles.rounded()), bytes: Self.fileBytes(scaled, in: output),
-      seconds: workSeconds / Double(resources.workers) * max(share, 1) + cost.startSeconds,
+      seconds: workSeconds / Double(workers) * max(share, 1) + cost.startSeconds,
       sampledTiles: sum.candidateCount)
   }
 
