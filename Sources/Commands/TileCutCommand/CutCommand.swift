@@ -138,7 +138,7 @@ struct CutCommand: ParsableCommand {
   var progress: ProgressStyle = .auto
   @Flag(help: "Say what would be cut, and about how many bytes and seconds from a sample of tiles, and stop.")
   var dryRun = false
-  @Flag(help: "JSON from --dry-run.")
+  @Flag(help: "Print JSON from --dry-run.")
   var json = false
 
   /// The bundle that is written.
