@@ -131,7 +131,7 @@ struct SampleBundles: Sendable {
     let window = PixelBuffer(width: columns.count * edge, height: rows.count * edge)
     for (j, row) in rows.enumerated() {
       for (i, column) in columns.enumerated() {
-        guard let bytes = try reader.tile(TileID(zoom: zoom, column: column, row: row)) else { continue }
+        guard let bytes = try reader.tile(TileID(unchecked: zoom, column, row)) else { continue }
         let tile = try bytes.withUnsafeBytes { try ImageDecoder.decode($0) }
         for y in 0..<edge {
           (window.bytes + (j * edge + y) * window.rowBytes + i * edge * 4)
