@@ -1,7 +1,5 @@
 import ArgumentParser
 import CommandSupport
-import Gazetteer
-import RegionCatalog
 import Support
 import TileCut
 import TileImage
@@ -172,18 +170,6 @@ struct CutCommand: ParsableCommand {
     }
   }
 
-  /// Refuses options of other formats than the one that is named; a manifest may name it too.
-  private func checkFormat() throws {
-    if let quality, !(1...100).contains(quality) { throw ValidationError("--quality goes from 1 to 100") }
-    if let colors, !(2...256).contains(colors) { throw ValidationError("--colors goes from 2 to 256") }
-    if quality != nil, format == nil || format == .png {
-      throw ValidationError("--quality needs --format jpeg, webp or auto")
-    }
-    guard let format, format != .png, format != .auto else { return }
-    if effort != nil { throw ValidationError("--effort is for PNG tiles, and --format is \(format.rawValue)") }
-    if colors != nil { throw ValidationError("--colors is for PNG tiles, and --format is \(format.rawValue)") }
-  }
-
   func run() throws {
     let signals = SignalWatch()
     defer { signals.stop() }
@@ -237,7 +223,7 @@ struct CutCommand: ParsableCommand {
       printer.finish()
       // Some damage is found only when pixels are decoded.
       for warning in summary.warnings where !warnings.contains(warning) { printError("tilecut: warning: \(warning)") }
-      print(Self.line(summary))
+      print(summary.line)
       if let traffic = cutter.traffic {
         print("fetched \(formatted(bytes: traffic.bytes)) in \(counted(traffic.requests, "request"))")
       }
@@ -272,142 +258,5 @@ struct CutCommand: ParsableCommand {
     }
     CutCheckpoints.removeLeftover(of: output)
     printError("tilecut: the \(work) that a stopped cut of \(output) left were removed")
-  }
-
-  /// Flags take precedence over the manifest, and the manifest over defaults.
-  private func makeOptions() throws -> CutOptions {
-    var options = CutOptions(sources: sources)
-    if let srcList { options.sources += try SourceList.paths(inFile: srcList) }
-    if let first = sources.first, isManifest(first) {
-      let manifest = try RegionManifest(path: sources[0])
-      guard manifest.regions.count == 1 else {
-        throw CutError(
-          .invalidOption, path: sources[0], "holds \(manifest.regions.count) regions",
-          remedy: "give a manifest with the one region to cut, or use tilecut build")
-      }
-      options.apply(manifest.regions[0], of: manifest)
-      try options.readPlaces(of: manifest.regions[0], in: manifest)
-    }
-    if let matrix { options.matrixSet = try matrix.matrixSet() }
-    if let zoom { options.zoom = zoom.selection }
-    options.bounds = bounds?.box ?? options.bounds
-    if let clip { options.clip = try ClipArea(file: clip) }
-    if let buffer {
-      guard options.clip != nil else {
-        throw CutError(
-          .invalidOption, path: sources[0], "is not clipped, so there is nothing to grow by --buffer",
-          remedy: "set \"clip\": true in the manifest, or give --clip")
-      }
-      options.clip?.bufferMetres = buffer
-    }
-    for text in cutline { try options.addCutlines(text) }
-    for text in crop { try options.addCrop(text) }
-    options.isFlat = flat
-    try setEncoding(of: &options)
-    options.tileSize = tileSize ?? options.tileSize
-    options.scaleFactor = scaleFactor ?? options.scaleFactor
-    options.resampling = resampling ?? options.resampling
-    options.isLinear = linear || options.isLinear
-    options.crs = try crs.map(CutOptions.crsDefinition(ofOption:)) ?? options.crs
-    options.nodata = nodata?.values ?? options.nodata
-    options.scale = scale?.range ?? options.scale
-    options.bands = bands?.bands ?? options.bands
-    options.alpha = alpha?.band ?? options.alpha
-    options.name = name ?? options.name
-    options.attribution = attribution ?? options.attribution
-    options.description = description ?? options.description
-    options.type = type
-    options.scheme = scheme ?? .xyz
-    options.version = version ?? options.version
-    for file in gazetteer { options.places += try GazetteerFile.places(inFile: file) }
-    return options
-  }
-
-  private func setEncoding(of options: inout CutOptions) throws {
-    switch format {
-    case .png: options.encoding = .png(PNGOptions())
-    case .jpeg: options.encoding = .jpeg(JPEGOptions(quality: quality ?? 85))
-    case .webp: options.encoding = .webp(WebPOptions(lossless: quality == nil, quality: quality ?? 85))
-    case .auto: options.encoding = .auto(JPEGOptions(quality: quality ?? 85), PNGOptions())
-    case nil: break
-    }
-    func change(_ png: PNGOptions) -> PNGOptions {
-      PNGOptions(effort: effort ?? png.effort, colours: colors ?? png.colours)
-    }
-    switch options.encoding {
-    case .png(let png): options.encoding = .png(change(png))
-    case .auto(let jpeg, let png): options.encoding = .auto(jpeg, change(png))
-    case .jpeg, .webp:
-      guard let option = effort != nil ? "--effort" : colors != nil ? "--colors" : nil else { return }
-      throw CutError(
-        .invalidOption, path: sources[0], "\(option) is for PNG tiles, and the manifest's format is another",
-        remedy: "leave \(option) out, or add --format png")
-    }
-  }
-
-  private func isManifest(_ source: String) -> Bool { source.lowercased().hasSuffix(".json") }
-
-  private static func line(_ summary: CutSummary) -> String {
-    let zooms =
-      summary.zoomMin == summary.zoomMax ? "zoom \(summary.zoomMin)" : "zoom \(summary.zoomMin)-\(summary.zoomMax)"
-    let distinct = summary.distinctTileCount == summary.tileCount ? "" : " (\(summary.distinctTileCount) distinct)"
-    return
-      "\(summary.path): \(counted(summary.tileCount, "tile"))\(distinct), \(zooms), "
-      + "\(formatted(bytes: summary.fileBytes)), "
-      + "\(formatted(seconds: summary.seconds))"
-  }
-}
-
-/// What `--dry-run` prints.
-private struct DryRunReport: Encodable {
-  struct Zoom: Encodable {
-    let zoom: Int
-    /// Tiles that may have a visible pixel.
-    let tilesMax: Int
-  }
-
-  let matrixSet: String
-  let zooms: [Zoom]
-  let workingZoom: Int
-  let tilesMax: Int
-  let estimate: CutEstimate?
-  let sources: [SourceDescription]
-  private let planText: String
-
-  private enum CodingKeys: CodingKey { case matrixSet, zooms, workingZoom, tilesMax, estimate, sources }
-
-  init(_ cutter: Cutter, estimate: CutEstimate?) {
-    let plan = cutter.plan
-    matrixSet = plan.matrixSet.identifier
-    zooms = plan.zooms.map { Zoom(zoom: $0, tilesMax: plan.tileCountMax(zoom: $0)) }
-    (workingZoom, tilesMax) = (plan.workingZoom, plan.tileCountMax)
-    (self.estimate, sources, planText) = (estimate, cutter.sourceDescriptions, plan.description)
-  }
-
-  var lines: [String] {
-    let about = estimate.map {
-      "  about \(counted($0.tiles, "tile")), \(formatted(bytes: $0.bytes)), \(formatted(seconds: $0.seconds))"
-        + " (from a sample of \($0.sampledTiles))"
-    }
-    return planText.split(separator: "\n").map(String.init) + [about].compactMap(\.self) + sources.map(\.description)
-  }
-}
-
-extension CutProgress {
-  fileprivate var fraction: Double { tilesTotal > 0 ? Double(tilesDone) / Double(tilesTotal) : 1 }
-
-  fileprivate var text: String {
-    let left = secondsLeft.map { ", \(formatted(seconds: $0)) left" } ?? ""
-    return "\(tilesDone) of \(tilesTotal) tiles, \(Int(tilesPerSecond)) tiles/s, "
-      + "\(formatted(bytes: bytesStored))\(left)"
-  }
-
-  fileprivate var json: String {
-    func rounded(_ value: Double) -> String { DecimalText.fixed(value, 3) }
-    let left = secondsLeft.map(rounded) ?? "null"
-    return "{\"tilesDone\":\(tilesDone),\"tilesTotal\":\(tilesTotal),"
-      + "\"tilesStored\":\(tilesStored),\"bytesStored\":\(bytesStored),"
-      + "\"seconds\":\(rounded(seconds)),\"tilesPerSecond\":\(rounded(tilesPerSecond)),"
-      + "\"secondsLeft\":\(left)}"
   }
 }
