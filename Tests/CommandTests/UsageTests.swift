@@ -34,6 +34,13 @@ import Testing
     #expect(folder.names == before)
   }
 
+  /// Without --format the bundle's format counts, with its own effort and colours.
+  @Test(arguments: [["--colors", "16"], ["--effort", "fast"]])
+  func optionsOfAFormatNeedItWithAppend(_ options: [String]) throws {
+    expectRefusal(
+      try Command(built: "tilecut").run(["cut", picture, "--append", output] + options), status: 64, naming: "--format")
+  }
+
   @Test(arguments: [
     ["cut"], ["cut", "a.tif"], ["cut", "-o", "a.mbtiles"], ["inspect"], ["verify"], ["preview", "a"], ["extract", "a"],
     ["merge", "a"], ["diff", "a", "b"], ["diff", "a", "-o", "b"], ["apply", "a", "-o", "b"], ["places", "a"], ["paste"],

@@ -1,6 +1,6 @@
 import ArgumentParser
 import CommandSupport
-import Foundation
+import Support
 import TileCut
 import TileIndex
 
@@ -13,7 +13,8 @@ struct TexturesCommand: ParsableCommand {
       all pixels from the tiles', in decibel.
       """)
 
-  @Argument(help: ArgumentHelp("A bundle with raster tiles: MBTiles, PMTiles, or a folder.", valueName: "bundle"))
+  @Argument(
+    help: ArgumentHelp("A bundle with raster tiles: MBTiles, PMTiles, GeoPackage, or a folder.", valueName: "bundle"))
   var bundle: String
   @Option(name: [.short, .long], help: "The folder to write.")
   var output: String
@@ -43,7 +44,7 @@ struct TexturesCommand: ParsableCommand {
     export.effort = effort ?? .medium
     export.threads = threads
     let summary = try stoppable { [export] in try export.write(bundle, to: output, replacing: force) }
-    let likeness = summary.psnr.isFinite ? String(format: "%.1f dB", summary.psnr) : "without loss"
+    let likeness = summary.psnr.isFinite ? DecimalText.fixed(summary.psnr, 1) + " dB" : "without loss"
     print("\(output): \(counted(summary.tiles, "texture")), \(formatted(bytes: summary.bytes)), \(likeness)")
   }
 }

@@ -148,6 +148,9 @@ struct CutCommand: ParsableCommand {
       throw ValidationError(
         "--append takes the grid of the bundle: leave --matrix, --tile-size, --scale-factor and --flat out")
     }
+    if append != nil, format == nil, colors != nil || effort != nil {
+      throw ValidationError("--append keeps the bundle's format: name it with --format for --colors and --effort")
+    }
     if json, !dryRun { throw ValidationError("--json is for --dry-run; --progress json reports a cut") }
     if append != nil, resume { throw ValidationError("--resume is for new bundles, not for --append") }
     if let tileSize, tileSize != 256, tileSize != 512 { throw ValidationError("--tile-size is 256 or 512") }
@@ -174,6 +177,7 @@ struct CutCommand: ParsableCommand {
     let signals = SignalWatch()
     defer { signals.stop() }
     let options = try makeOptions()
+    if append == nil { try BundleFile.check(output: output, grid: options.matrixSet) }
     if !dryRun {
       // Checked before a large source is unpacked, which takes minutes.
       try OutputFile.protect(sources + options.sources + gazetteer + [clip, srcList].compactMap { $0 }, from: output)
@@ -229,7 +233,8 @@ struct CutCommand: ParsableCommand {
       }
     } catch {
       printer.finish()
-      if resume, let left = CutCheckpoints.leftover(of: output), !left.isInUse {
+      let isRefused = (error as? CutError)?.code == .invalidOption
+      if resume, !isRefused, let left = CutCheckpoints.leftover(of: output), !left.isInUse {
         printError("tilecut: \(left.tilesDone) of \(counted(left.tilesTotal, "tile")) are kept; --resume continues")
       }
       if let signal = signals.received { throw ExitCode(.signal(signal)) }
