@@ -177,8 +177,9 @@ struct CutCommand: ParsableCommand {
     let signals = SignalWatch()
     defer { signals.stop() }
     let options = try makeOptions()
-    if append == nil { try BundleFile.check(output: output, grid: options.matrixSet) }
-    if !dryRun {
+    if dryRun {
+      if append == nil { try BundleFile.check(output: output, grid: options.matrixSet) }
+    } else {
       // Checked before a large source is unpacked, which takes minutes.
       try OutputFile.protect(sources + options.sources + gazetteer + [clip, srcList].compactMap { $0 }, from: output)
       let isDone = resume && CutCheckpoints.isPublishing(output)
