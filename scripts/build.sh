@@ -10,7 +10,7 @@ set -euo pipefail
 cd "$(dirname "$0")/.."
 purpose() {
   case "$1" in
-    tilecut) echo "cuts rasters (two and a half minutes from nothing on two quiet cores)" ;;
+    tilecut) echo "cuts rasters (three minutes from nothing on two quiet cores)" ;;
     tileserve) echo "serves bundles" ;;
     purchase-ledger) echo "records purchases" ;;
     mapstore) echo "sells regions" ;;
