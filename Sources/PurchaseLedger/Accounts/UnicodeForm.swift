@@ -14,8 +14,8 @@
 ///
 /// Foundation's own come with 34 MB of locale data; Apple's platforms have them anyway.
 enum UnicodeForm {
-  /// Normalisation form KC (Unicode Standard Annex 15). Stored logins and hashed passwords have it, and it never changes
-  /// for characters that have been assigned.
+  /// Normalisation form KC (Unicode Standard Annex 15). Stored logins and hashed passwords have it, and it never
+  /// changes for characters that have been assigned.
   static func nfkc(_ text: String) -> String {
     #if canImport(Darwin)
       text.precomposedStringWithCompatibilityMapping
