@@ -62,13 +62,15 @@ demo: packages
 	@scripts/install-web-libraries.sh
 	@scripts/demo.sh
 
+# Without the index that editors use (they build their own), which takes a third of the compiler's time.
+BUILD_TESTS := swift build --build-tests --disable-index-store
 # The tests run the built command as well as the libraries, in debug, where overflow and bounds are checked.
 tests-built:
 	@scripts/install-packages.sh --tests
 	@scripts/install-web-libraries.sh
-	@scripts/install-schemathesis.sh
+	@scripts/install-python-tools.sh
 	@echo "building the tests; the first time takes a few minutes"
-	@swift build --build-tests 2>&1 | scripts/quiet-build.sh
+	@$(BUILD_TESTS) 2>&1 | scripts/quiet-build.sh
 
 RUN_TESTS := swift test --skip-build --disable-xctest
 test: tests-built
@@ -87,7 +89,7 @@ test-clients: tests-built
 	@LONG_TESTS=full $(RUN_TESTS) --filter '^ClientTests\.' 2>&1 | scripts/quiet-tests.sh
 
 bless: packages
-	@swift build --build-tests 2>&1 | scripts/quiet-build.sh
+	@$(BUILD_TESTS) 2>&1 | scripts/quiet-build.sh
 	@BLESS=1 swift test --skip-build --disable-xctest --filter "HelpTests|CurlTests|ReplayCommandTests" 2>&1 | scripts/quiet-tests.sh
 	@git --no-pager diff --stat -- Tests/CommandTests/Goldens
 
@@ -140,7 +142,7 @@ TSAN := --sanitize thread --scratch-path .build/tsan
 tsan:
 	@scripts/install-packages.sh --tests
 	@echo "building the tests with the thread sanitizer; the first time takes half an hour"
-	@swift build $(TSAN) --build-tests 2>&1 | scripts/quiet-build.sh
+	@$(BUILD_TESTS) $(TSAN) 2>&1 | scripts/quiet-build.sh
 	@TSAN_OPTIONS="halt_on_error=1 suppressions=$$PWD/scripts/tsan-suppressions.txt" swift test $(TSAN) --skip-build --disable-xctest \
 	  --filter "^(TilePrefetchTests|MemoryPressureTests)\.|^PrefetchReplayTests\.BundleReplay|^SupportTests\.LRUTable|^TileServeTests\.(ClientView|PrefetchServing|Upstream|RemoteArchive)" \
 	  2>&1 | scripts/quiet-tests.sh

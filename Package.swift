@@ -41,7 +41,7 @@ let package = Package(
     .package(url: "https://github.com/apple/swift-nio", from: "2.101.0"),
     .package(url: "https://github.com/apple/swift-nio-ssl", from: "2.37.0"),
     .package(url: "https://github.com/apple/swift-log", from: "1.16.0"),
-    // Without traits they need FoundationEssentials alone: all of Foundation would add 34 MB of locale data to a program.
+    // Without traits they need FoundationEssentials alone: all of Foundation would add 34 MB of locale data.
     .package(url: "https://github.com/apple/swift-configuration", from: "1.4.0", traits: []),
     .package(url: "https://github.com/apple/swift-crypto", from: "4.5.0"),
     .package(url: "https://github.com/apple/swift-certificates", from: "1.21.0"),
@@ -86,9 +86,11 @@ let package = Package(
       name: "CCurl", pkgConfig: lateLibrary("libcurl"), providers: [.apt(["libcurl4-gnutls-dev"]), .brew(["curl"])]),
     // SHA-256; Apple's platforms have CryptoKit.
     .systemLibrary(name: "CNettle", pkgConfig: "nettle", providers: [.apt(["nettle-dev"])]),
+    // Normalisation of logins and passwords; Apple's platforms have Foundation's. Debian has no pkg-config file of it.
+    .systemLibrary(name: "CUnistring", providers: [.apt(["libunistring-dev"])]),
 
-    // C only where Swift cannot go: setjmp (libpng, libjpeg), variadic functions (libtiff, libgeotiff, libcurl), and
-    // what the C library hides behind _GNU_SOURCE (CSystemShim).
+    // C only where Swift cannot go: setjmp (libpng, libjpeg), variadic functions (libtiff, libgeotiff, libcurl), a
+    // header in C++ (libastcenc), and what the C library hides behind _GNU_SOURCE (CSystemShim).
     .target(name: "CPNGShim", dependencies: ["CPNG"]),
     .target(name: "CJPEGShim", dependencies: ["CJPEG"]),
     // A C target does not link what a module map names; libgeotiff has no pkg-config file to say it either.
@@ -101,6 +103,8 @@ let package = Package(
     .target(
       name: "CCurlShim", dependencies: ["CCurl", "CLateLibrary"],
       linkerSettings: [.linkedLibrary("curl", linkedByApple)]),
+    // libastcenc's header is C++, and it has no pkg-config file; Homebrew has its program alone.
+    .target(name: "CASTCShim", dependencies: ["CLateLibrary"]),
     // Loads a library when it is first needed.
     .target(name: "CLateLibrary"),
 
@@ -139,6 +143,7 @@ let package = Package(
       dependencies: [
         "Support",
         "TileIndex", "RegionCatalog", "Gazetteer", "TileImage", "CPNGShim", "CJPEGShim", "CTIFFShim", "CCurlShim",
+        "CASTCShim",
         "CPROJ", "CPROJShim", "COpenJPEG", "CSQLite", "CPNG", "CTIFF", "CJPEG", "CWebP", "CDeflate", "CZlib",
       ],
       swiftSettings: strict),
@@ -197,6 +202,7 @@ let package = Package(
       name: "PurchaseLedger",
       dependencies: [
         "Support", "CSQLite", "CSystemShim",
+        .target(name: "CUnistring", condition: .when(platforms: [.linux])),
         .product(name: "Crypto", package: "swift-crypto"),
         // RSA for receipts and for Google's signatures, scrypt for passwords.
         .product(name: "CryptoExtras", package: "swift-crypto"),
@@ -400,6 +406,14 @@ let package = Package(
 if Context.environment["OPTIMISED_KERNELS"] == "1" {
   for target in package.targets where target.name == "TileImage" {
     target.swiftSettings = strict + [.unsafeFlags(["-O"], .when(configuration: .debug))]
+  }
+}
+
+// `scripts/build.sh` sets this: one call then builds all commands and nothing else, and no core waits for the end of
+// each product. SwiftPM builds one product or all of them.
+if Context.environment["COMMANDS_ONLY"] == "1" {
+  package.targets.removeAll { target in
+    target.type == .test || ["Tests/", "Benchmarks/"].contains { target.path?.hasPrefix($0) == true }
   }
 }
 

@@ -1,13 +1,12 @@
 #!/usr/bin/env python3
 """Measures `tilecut convert` beside `cp` of the same bytes: scripts/bench-convert.py [TILES] [FOLDER]
 
-Makes an MBTiles bundle of so many tiles (1,000,000; five in six different, of 1 to 9 kB that cannot be packed), converts it to every container but a folder
-and from there back, and copies each input with `cp` and `sync`. Prints seconds, MB/s of the input, the share of cp's speed and the peak memory (of the
-process, as the kernel counts it); each is the best of RUNS (3). TILECUT names the binary.
+Makes an MBTiles bundle of so many tiles (1,000,000; five in six different, of BYTES, 1000-9000, that cannot be packed), converts it to every container but
+a folder and from there back, and copies each input with `cp`. Both count until the file is on the disk (fsync). Prints seconds, MB/s of the input, the share of
+cp's speed, and the processor time and peak memory of tilecut; each is the best of RUNS (3). TILECUT names the binary.
 """
 import os
 import random
-import shutil
 import sqlite3
 import subprocess
 import sys
@@ -17,6 +16,7 @@ import time
 root = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 tilecut = os.environ.get("TILECUT", os.path.join(root, ".build/release/tilecut"))
 runs = int(os.environ.get("RUNS", "3"))
+smallest, largest = map(int, os.environ.get("BYTES", "1000-9000").split("-"))
 count = int(sys.argv[1]) if len(sys.argv) > 1 else 1_000_000
 parent = sys.argv[2] if len(sys.argv) > 2 else None
 
@@ -37,8 +37,8 @@ def tiles():
                 if chance.random() < 1 / 6:
                     yield z, x, y, sea
                 else:
-                    start = chance.randrange(len(noise) - 9000)
-                    yield z, x, y, sea[:8] + left.to_bytes(8) + noise[start:start + chance.randrange(1000, 9000)]
+                    start = chance.randrange(len(noise) - largest)
+                    yield z, x, y, sea[:8] + left.to_bytes(8, "big") + noise[start:start + chance.randrange(smallest, largest)]
 
 
 def make(path):
@@ -53,14 +53,15 @@ def make(path):
 
 
 def timed(words):
-    """Seconds until all is on the disk, processor seconds and peak memory in MB."""
+    """Seconds until the file that the last word names is on the disk, processor seconds and peak memory in MB."""
     os.sync()
     start = time.monotonic()
     process = subprocess.Popen(words, stdout=subprocess.DEVNULL)
     _, status, usage = os.wait4(process.pid, 0)
-    os.sync()
     if status:
         sys.exit(f"{' '.join(words)} failed")
+    with open(words[-1], "rb") as file:
+        os.fsync(file.fileno())
     return time.monotonic() - start, usage.ru_utime + usage.ru_stime, usage.ru_maxrss / 1024
 
 

@@ -1,6 +1,6 @@
 #!/bin/bash
-# Bytes and processor time of every format of tiles on the four benchmark rasters, one after the other in each round. Needs BENCH_RASTERS (docs/performance.md).
-# BENCH_ROUNDS (1) rounds, medians; times are user and system seconds of all threads, bytes those of the file.
+# Seconds and bytes of every format of tiles on the four benchmark rasters, one after the other in each round. Needs BENCH_RASTERS (docs/performance.md).
+# BENCH_ROUNDS (1) rounds, medians. A cell has the seconds on the clock, those of all processors (user and system), and the MB of the file.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 rasters=${BENCH_RASTERS:-}
@@ -16,7 +16,7 @@ formats=("" "--colors 256" "--colors 64" "--format jpeg" "--format auto" "--form
   "--resampling cubic" "--resampling lanczos" "--resampling gauss")
 median() { sort -n "$1" | awk '{ v[NR] = $1 } END { print v[int((NR + 1) / 2)] }'; }
 
-echo "| options | $(ls "$rasters" | sed -n 's/^\([a-d]\)_.*\.tif$/\1: s, MB/p' | paste -sd'|' | sed 's/|/ | /g') |"
+echo "| options | $(ls "$rasters" | sed -n 's/^\([a-d]\)_.*\.tif$/\1: wall s, CPU s, MB/p' | paste -sd'|' | sed 's/|/ | /g') |"
 echo "|---|---|---|---|---|"
 for round in $(seq "$rounds"); do
   for raster in "$rasters"/[a-d]_*.tif; do
@@ -24,9 +24,10 @@ for round in $(seq "$rounds"); do
     cat "$raster" >/dev/null
     for index in "${!formats[@]}"; do
       # shellcheck disable=SC2086
-      /usr/bin/time -f '%U %S' -o "$work/time" "$tilecut" cut "$raster" -o "$work/out.mbtiles" --force --progress none ${formats[$index]} >/dev/null 2>"$work/log" ||
+      /usr/bin/time -f '%e %U %S' -o "$work/time" "$tilecut" cut "$raster" -o "$work/out.mbtiles" --force --progress none ${formats[$index]} >/dev/null 2>"$work/log" ||
         { cat "$work/log"; exit 1; }
-      tail -1 "$work/time" | awk '{ print $1 + $2 }' >>"$work/$name-$index"
+      tail -1 "$work/time" | awk '{ print $1 }' >>"$work/$name-$index.wall"
+      tail -1 "$work/time" | awk '{ print $2 + $3 }' >>"$work/$name-$index.cpu"
       stat -c %s "$work/out.mbtiles" >"$work/$name-$index.bytes"
     done
   done
@@ -35,7 +36,7 @@ for index in "${!formats[@]}"; do
   row="| ${formats[$index]:-png (the default)}"
   for raster in "$rasters"/[a-d]_*.tif; do
     name=$(basename "$raster" | cut -c1)
-    row="$row | $(printf '%.1f' "$(median "$work/$name-$index")"), $(awk '{ printf "%.1f", $1 / 1e6 }' "$work/$name-$index.bytes")"
+    row="$row | $(printf '%.1f, %.1f' "$(median "$work/$name-$index.wall")" "$(median "$work/$name-$index.cpu")"), $(awk '{ printf "%.1f", $1 / 1e6 }' "$work/$name-$index.bytes")"
   done
   echo "$row |"
 done

@@ -2,11 +2,11 @@
 # Installs the system libraries that the package links, when any is missing. Debian and its relatives only; says what is missing elsewhere.
 # The list is that of the apt providers in Package.swift.
 set -eu
-packages="pkg-config libsqlite3-dev libpng-dev zlib1g-dev libtiff-dev libgeotiff-dev libproj-dev libjpeg62-turbo-dev libwebp-dev libopenjp2-7-dev libdeflate-dev libexpat1-dev nettle-dev libcurl4-gnutls-dev"
+packages="pkg-config libsqlite3-dev libpng-dev zlib1g-dev libtiff-dev libgeotiff-dev libproj-dev libjpeg62-turbo-dev libwebp-dev libopenjp2-7-dev libdeflate-dev libexpat1-dev nettle-dev libunistring-dev libcurl4-gnutls-dev libastcenc-dev"
 # What the tests compare with: the field's own reader of bundles and rasters.
 tests="gdal-bin sqlite3 curl openssl libimagequant0"
 # What some of them need besides, and are left out without: a browser, which some machines have under another name, a validator of JSON Schema, and pip, which
-# fetches what Debian does not have (install-schemathesis.sh, install-web-libraries.sh).
+# fetches what Debian does not have (install-python-tools.sh, install-web-libraries.sh).
 tests_optional="python3-pip python3-jsonschema"
 if ! command -v chromium-browser >/dev/null && ! command -v google-chrome >/dev/null; then
   tests_optional="$tests_optional chromium"

@@ -46,6 +46,7 @@ finish() {
     tail -n 20 "$log" >&2
     echo "test-dist: failed; the whole log is $log" >&2
   }
+  wait 2>/dev/null || true
   umount "$root/proc" "$root/dev" 2>/dev/null || true
   rm -rf --one-file-system "$root"
 }
@@ -108,8 +109,9 @@ cp "$root/srv/park.mbtiles" "$state/"
 PORT=$(shuf -i 20000-60000 -n 1)
 line=$(setting ExecStart | sed "s/\${PORT}/$PORT/")
 case "$line" in *'$'*) fail "the unit's command line has a variable that this script does not know: $line" ;; esac
+# The job is the server itself, not a shell that waits for it, so that the signal reaches it.
 # shellcheck disable=SC2086
-as_user $line >>"$log" 2>&1 &
+(exec chroot --userspec=65534:65534 "$root" env -i PATH=/usr/bin:/bin HOME=/tmp $line) >>"$log" 2>&1 &
 server=$!
 tries=0
 until curl -fsS -o "$work/park.json" "http://127.0.0.1:$PORT/park.json" 2>/dev/null; do

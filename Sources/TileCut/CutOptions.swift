@@ -90,7 +90,7 @@ public struct CutOptions: Sendable {
       guard matrixSet.matrices.allSatisfy({ $0.tileWidth == Self.gridTileSize && $0.tileHeight == $0.tileWidth }) else {
         throw CutError(
           .invalidOption, "the grid \(matrixSet.identifier) says itself how large its tiles are",
-          remedy: "leave the tile size out")
+          remedy: "leave --tile-size (\"tileSize\") out")
       }
     }
     guard (1...8).contains(scaleFactor) else {

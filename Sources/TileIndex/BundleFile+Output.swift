@@ -36,6 +36,14 @@ extension BundleFile {
     }
   }
 
+  /// Refuses a name that is no container's, and a grid that its container does not know.
+  package static func check(output path: String, grid matrixSet: TileMatrixSet) throws {
+    guard try kind(ofOutput: path) == .pmtiles, matrixSet != .webMercatorQuad else { return }
+    throw BundleError(
+      .mismatch, path: path, "PMTiles knows Web Mercator only, and the grid is \(matrixSet.identifier)",
+      remedy: "write MBTiles, a GeoPackage or a folder")
+  }
+
   /// Starts a bundle in the container that its name asks for.
   ///
   /// - Parameters:
@@ -50,16 +58,12 @@ extension BundleFile {
     _ path: String, matrixSet: TileMatrixSet, format: TileFormat, replacing: Bool = false, scheme: TileScheme = .xyz,
     mixing: Set<TileFormat> = []
   ) throws -> any TileSink {
+    try check(output: path, grid: matrixSet)
     switch try kind(ofOutput: path) {
     case .mbtiles:
       return try BundleWriter(
         path: path, matrixSet: matrixSet, format: format, replacing: replacing, mixing: mixing)
     case .pmtiles:
-      guard matrixSet == .webMercatorQuad else {
-        throw BundleError(
-          .mismatch, path: path, "PMTiles knows Web Mercator only, and the grid is \(matrixSet.identifier)",
-          remedy: "write MBTiles or a folder")
-      }
       return try PMTilesWriter(path: path, format: format, replacing: replacing, mixing: mixing)
     case .geopackage:
       return try BundleWriter(

@@ -47,14 +47,25 @@ struct SampleBundles: Sendable {
     return bundles
   }
 
-  /// The levels of the `degrees` grid: of a large region the coarse ones, `wide`, of a small one the fine ones, `near`.
-  static func degreeLevels() throws -> SampleBundles { try degreeOnes.get() }
+  /// Grids whose levels do not step by 2: `degrees`, of a large region the coarse levels, `wide`, of a small one the
+  /// fine ones, `near`; and a grid of its own in Web Mercator, `thirds`.
+  static func unevenGrids() throws -> SampleBundles { try unevenOnes.get() }
 
-  private static let degreeOnes = Result {
+  private static let unevenOnes = Result {
     let bundles = SampleBundles(folder: try TemporaryFolder())
     removeAtExit(bundles.folder)
     try bundles.cut("continental-us", to: "wide", matrixSet: .degrees, zoom: .levels(0...2))
     try bundles.cut("jacksboro-fault", to: "near", matrixSet: .degrees, zoom: .levels(2...5))
+    let matrices = [(1260.0, 1), (420, 3), (140, 9)].enumerated().map { zoom, level in
+      TileMatrix(
+        identifier: "\(zoom)", cellSize: level.0, metresPerUnit: 1, origin: SIMD2(-9_500_000, 4_600_000),
+        tileWidth: 384, tileHeight: 384, matrixWidth: level.1, matrixHeight: level.1)
+    }
+    let thirds = try TileMatrixSet(
+      identifier: "Thirds", uri: "urn:test:thirds", projection: .webMercator,
+      boundingBox: BoundingBox(west: -9_500_000, south: 4_116_160, east: -9_016_160, north: 4_600_000),
+      matrices: matrices)
+    try bundles.cut("jacksboro-fault", to: "thirds", matrixSet: thirds, zoom: .levels(0...2))
     return bundles
   }
 
@@ -120,7 +131,7 @@ struct SampleBundles: Sendable {
     let window = PixelBuffer(width: columns.count * edge, height: rows.count * edge)
     for (j, row) in rows.enumerated() {
       for (i, column) in columns.enumerated() {
-        guard let bytes = try reader.tile(TileID(zoom: zoom, column: column, row: row)) else { continue }
+        guard let bytes = try reader.tile(TileID(unchecked: zoom, column, row)) else { continue }
         let tile = try bytes.withUnsafeBytes { try ImageDecoder.decode($0) }
         for y in 0..<edge {
           (window.bytes + (j * edge + y) * window.rowBytes + i * edge * 4)

@@ -54,6 +54,27 @@ import TileIndex
     #expect(try folder.bytes("a.\(container)") == folder.bytes("b.\(container)"))
   }
 
+  /// The reference reader of archives, from PyPI.
+  private static let pmtiles = ProjectFiles.path(".build/pmtiles")
+
+  @Test(
+    .enabled(
+      if: FileManager.default.isReadableFile(atPath: "\(pmtiles)/bin/pmtiles-convert"),
+      "pmtiles is not installed (scripts/install-python-tools.sh)"))
+  func pmtilesToolsReadEveryTileOfAnArchive() throws {
+    let (archive, back) = (folder.file("a.pmtiles"), folder.file("b.mbtiles"))
+    #expect(try tilecut("cut", raster, "-o", archive, "--zoom", "0-5").status == 0)
+    func python(_ words: String...) throws -> CommandRun {
+      try #require(Command(installed: "python3")).run(
+        ["\(Self.pmtiles)/bin/\(words[0])"] + words.dropFirst(), environment: ["PYTHONPATH": Self.pmtiles])
+    }
+    let shown = try python("pmtiles-show", archive)
+    #expect(shown.status == 0 && shown.stdout.contains("'clustered': True"), "\(shown)")
+    let converted = try python("pmtiles-convert", archive, back)
+    #expect(converted.status == 0, "\(converted)")
+    #expect(try hash("b.mbtiles") == hash("a.pmtiles"))
+  }
+
   @Test func rowsOfFoldersMayCountFromTheSouth() throws {
     let output = folder.file("tms/")
     #expect(try tilecut("cut", raster, "-o", output, "--zoom", "3", "--scheme", "tms").status == 0)

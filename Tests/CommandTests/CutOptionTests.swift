@@ -199,6 +199,14 @@ import TileIndex
     #expect(try folder.bytes("out.mbtiles") == Data("precious".utf8))
   }
 
+  @Test func dryRunRefusesWhatTheCutWould() throws {
+    expectRefusal(
+      try tilecut("cut", picture, "-o", folder.file("out.png"), "--dry-run"), status: 74, naming: "out.png")
+    expectRefusal(
+      try tilecut("cut", picture, "-o", folder.file("out.pmtiles"), "--matrix", "degrees", "--dry-run"), status: 65,
+      naming: "out.pmtiles", "degrees")
+  }
+
   /// A dry run opens its sources, so one that cannot be read fails.
   @Test func dryRunReportsUnusableSources() throws {
     expectRefusal(try tilecut("cut", folder.file("missing.tif"), "-o", output, "--dry-run"), status: 66)

@@ -8,7 +8,7 @@ import Testing
     ["--help"], ["help", "cut"], ["help", "inspect"], ["help", "verify"], ["help", "preview"], ["help", "extract"],
     ["help", "merge"], ["help", "convert"], ["help", "metadata"], ["help", "diff"], ["help", "apply"],
     ["help", "places"], ["help", "build"],
-    ["help", "packs"], ["help", "doctor"],
+    ["help", "packs"], ["help", "textures"], ["help", "doctor"],
   ])
   func helpMatchesTheGoldenFile(_ arguments: [String]) throws {
     let run = try Command(built: "tilecut").run(arguments)
@@ -24,7 +24,7 @@ import Testing
 
   static let commands = [
     "cut", "inspect", "verify", "preview", "extract", "merge", "convert", "metadata", "diff", "apply", "places",
-    "build", "packs", "doctor",
+    "build", "packs", "textures", "doctor",
   ]
 
   @Test func helpBeforeAndAfterASubcommandIsThatSubcommands() throws {

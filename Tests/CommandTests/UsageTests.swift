@@ -19,7 +19,7 @@ import Testing
     ["--zoom", ""], ["--zoom", "99999999999999999999"], ["--quality", "80"], ["--format", "jpeg", "--quality", "0"],
     ["--format", "jpeg", "--quality", "101"], ["--format", "gif"], ["--format", ""], ["--threads", "0"],
     ["--threads=-1"], ["--threads", "100000"], ["--memory", "1MB"], ["--memory", "much"], ["--memory=-1GB"],
-    ["--memory", "9999999GB"], ["--resampling", "lanczos"], ["--matrix", "LINZAntarticaMapTilegrid"],
+    ["--memory", "9999999GB"], ["--resampling", "sinc"], ["--matrix", "LINZAntarticaMapTilegrid"],
     ["--type", "underlay"], ["--progress", "loud"], ["--scale", "5"], ["--scale", "all"],
     ["--bands", "1,2"], ["--bands", "0"], ["--alpha", "no"], ["--scale", "1,1"], ["--scale", "nan,1"],
     ["--nodata", "x"], ["--nodata", "1,2"], ["--name", ""], ["--version", ""], ["--colour"],
@@ -32,6 +32,13 @@ import Testing
     let name = String(options.last { $0.hasPrefix("--") }!.dropFirst(2).prefix { $0 != "=" })
     #expect(run.stderr.contains(name), "\(run)")
     #expect(folder.names == before)
+  }
+
+  /// Without --format the bundle's format counts, with its own effort and colours.
+  @Test(arguments: [["--colors", "16"], ["--effort", "fast"]])
+  func optionsOfAFormatNeedItWithAppend(_ options: [String]) throws {
+    expectRefusal(
+      try Command(built: "tilecut").run(["cut", picture, "--append", output] + options), status: 64, naming: "--format")
   }
 
   @Test(arguments: [

@@ -17,6 +17,17 @@ import Testing
     #expect(branching == listed, "\(branching.symmetricDifference(listed).sorted())")
   }
 
+  /// All of Foundation brings 34 MB of locale data into every command that links it; FoundationEssentials does not.
+  @Test func noSourceImportsAllOfFoundationOnLinux() throws {
+    let root = ProjectFiles.path("Sources")
+    let names = try #require(FileManager.default.enumerator(atPath: root)).compactMap { $0 as? String }
+    for name in names where name.hasSuffix(".swift") {
+      let text = try String(contentsOfFile: "\(root)/\(name)", encoding: .utf8)
+      // Imports under a condition are indented.
+      #expect(text.firstMatch(of: /(?m)^([a-z]+ )?import Foundation$/) == nil, "Sources/\(name)")
+    }
+  }
+
   /// Whether a condition on the platform encloses more than imports.
   private static func hasBranch(_ text: String) -> Bool {
     let conditions = ["canImport(Darwin)", "canImport(CryptoKit)", "os(Linux)", "os(macOS)", "__APPLE__"]

@@ -27,7 +27,8 @@ struct NginxTests {
         // As the documentation configures it.
         let nginx = try Nginx(
           """
-          location / { proxy_pass http://127.0.0.1:\(store.server.port); proxy_set_header X-Forwarded-For $remote_addr; }
+          location / { proxy_pass http://127.0.0.1:\(store.server.port); \
+          proxy_set_header X-Forwarded-For $remote_addr; }
           location /catalogue/ { internal; alias \(store.catalog.path)/; }
           """, in: folder)
         func get(_ target: String, _ fields: [String: String] = [:]) throws -> HTTPResponse {

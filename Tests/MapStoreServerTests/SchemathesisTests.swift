@@ -13,7 +13,7 @@ import Testing
   .ownThread, .long,
   .enabled(
     if: Schemathesis.command != nil,
-    "schemathesis is not installed (scripts/install-schemathesis.sh): the server is not compared with docs/openapi.yaml"
+    "schemathesis is not installed (scripts/install-python-tools.sh): the server is not compared with docs/openapi.yaml"
   )
 )
 struct SchemathesisTests {

@@ -12,11 +12,7 @@ struct GDALKernelTests {
   let folder: TemporaryFolder
   init() throws { folder = try TemporaryFolder() }
 
-  struct Case: Sendable, CustomTestStringConvertible {
-    let folder: String
-    let raster: String
-    var testDescription: String { folder }
-  }
+  typealias Case = ReferenceTests.Case
 
   /// Rasters that their zoom does not shrink: shrinking with Lanczos, GDAL 3.6 moves the picture by up to half a pixel
   /// of the source.

@@ -121,7 +121,8 @@ struct OverviewTests {
     return try [(0, 0), (512, 0), (0, 512), (512, 512)].map { x, y in
       let path = folder.file("part-\(x)-\(y).tif")
       try GDALPrograms.make(
-        "gdal_translate", plain, path, "-srcwin", "\(x)", "\(y)", "512", "512", "-co", "TILED=YES", "-co", "COMPRESS=DEFLATE")
+        "gdal_translate", plain, path, "-srcwin", "\(x)", "\(y)", "512", "512", "-co", "TILED=YES", "-co",
+        "COMPRESS=DEFLATE")
       try addOverviews(path)
       return path
     }

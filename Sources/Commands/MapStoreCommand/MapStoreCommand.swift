@@ -1,7 +1,6 @@
 import ArgumentParser
 import CommandConfiguration
 import CommandSupport
-import Foundation
 import MapStoreServer
 import PurchaseLedger
 import TileIndex

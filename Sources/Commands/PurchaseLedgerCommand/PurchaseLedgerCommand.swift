@@ -1,9 +1,16 @@
 import ArgumentParser
 import CommandConfiguration
 import CommandSupport
-import Foundation
 import PurchaseLedger
 import Support
+
+#if canImport(Darwin)
+  import Darwin
+#elseif canImport(Musl)
+  import Musl
+#else
+  import Glibc
+#endif
 
 /// `purchase-ledger`: records what app stores sold, and reconciles it with their records.
 @main

@@ -94,6 +94,8 @@ struct ZoomArgument: ExpressibleByArgument {
 
 extension PNGEffort: ExpressibleByArgument {}
 extension Resampling: ExpressibleByArgument {}
+extension TextureBlock: ExpressibleByArgument {}
+extension TextureEffort: ExpressibleByArgument {}
 extension TileScheme: ExpressibleByArgument {}
 
 /// Refuses `--scheme` for outputs that have no file names.

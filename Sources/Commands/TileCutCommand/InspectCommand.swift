@@ -26,7 +26,7 @@ struct InspectCommand: ParsableCommand {
     ]
     for kind in bundle.kinds {
       let size = kind.width.flatMap { width in kind.height.map { ", \(width) x \($0) pixels" } } ?? ""
-      lines.append("format     \(kind.format?.rawValue ?? "unknown")\(size): \(kind.blobs) blobs")
+      lines.append("format     \(kind.format?.rawValue ?? "unknown")\(size): \(counted(kind.blobs, "blob"))")
     }
     lines.append("metadata")
     lines += bundle.metadata.map { "  \($0.name): \($0.value.count > 200 ? "\($0.value.prefix(200))..." : $0.value)" }

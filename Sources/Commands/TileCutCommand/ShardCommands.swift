@@ -178,7 +178,7 @@ struct ShardMerge {
       let summary = try cutter.merge(
         shards, path: path, to: output.hasSuffix("/") ? target + "/" : target, replacing: replacing, scheme: scheme,
         cancellation: cancellation)
-      print(CutCommand.line(summary, output))
+      print(summary.line(output))
     } catch {
       if let signal = signals.received { throw ExitCode(.signal(signal)) }
       throw error

@@ -33,7 +33,8 @@ struct TileCutCommand: ParsableCommand {
     subcommands: [
       CutCommand.self, PlanCommand.self, MissingCommand.self, BuildCommand.self, PacksCommand.self, MetadataCommand.self, InspectCommand.self,
       VerifyCommand.self,
-      PreviewCommand.self, ExtractCommand.self, MergeCommand.self, ConvertCommand.self, DiffCommand.self,
+      PreviewCommand.self, ExtractCommand.self, MergeCommand.self, ConvertCommand.self, TexturesCommand.self,
+      DiffCommand.self,
       ApplyCommand.self,
       PlacesCommand.self, DoctorCommand.self,
     ])

@@ -1,9 +1,22 @@
 import Dispatch
-import Foundation
 import MapStoreWire
 import PurchaseLedger
 import Support
 import TileIndex
+
+#if canImport(FoundationEssentials)
+  import FoundationEssentials
+#else
+  import Foundation
+#endif
+
+#if canImport(Darwin)
+  import Darwin
+#elseif canImport(Musl)
+  import Musl
+#else
+  import Glibc
+#endif
 
 /// The service's own database beside the ledger: what was sent through each link, which parts of each file each account
 /// has, and the hashes of the catalogue's files. It is shared by processes and survives restarts.

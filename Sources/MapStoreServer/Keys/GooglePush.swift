@@ -1,6 +1,5 @@
 import Crypto
 import CryptoExtras
-import Foundation
 import Logging
 import MapStoreWire
 import PurchaseLedger

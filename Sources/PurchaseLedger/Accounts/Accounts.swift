@@ -1,4 +1,3 @@
-import Foundation
 import Support
 
 /// The buyers' accounts: login and password, sessions, and the token that assigns purchases to the account.
@@ -165,8 +164,7 @@ extension Accounts {
   ///
   /// Invisible and bidirectional characters are refused, because they make different logins look alike.
   package static func normalised(_ login: String) throws(LedgerError) -> String {
-    let trimmed = login.trimmingCharacters(in: .whitespacesAndNewlines).precomposedStringWithCompatibilityMapping
-      .lowercased()
+    let trimmed = UnicodeForm.nfkc(login.trimmingWhitespace()).lowercased()
     guard !trimmed.isEmpty, trimmed.utf8.count <= 254, trimmed.unicodeScalars.allSatisfy(isVisible) else {
       throw LedgerError(
         .account, at: "login", "must have 1 to 254 bytes, and no control, bidirectional or other invisible characters")
@@ -187,7 +185,7 @@ extension Accounts {
   /// Checks a password's length, counted in scalars of the normalised form that is hashed.
   static func check(_ password: String) throws(LedgerError) {
     guard password.utf8.count <= passwordBytesMax,
-      (8...1024).contains(password.precomposedStringWithCompatibilityMapping.unicodeScalars.count)
+      (8...1024).contains(UnicodeForm.nfkc(password).unicodeScalars.count)
     else { throw LedgerError(.account, at: "password", "must have 8 to 1,024 characters") }
   }
 

@@ -1,5 +1,7 @@
 import CryptoExtras
-import Foundation
+import Dispatch
+import Support
+import Synchronization
 
 /// The stored form of a password: its scrypt hash (RFC 7914) with salt and cost, so that the cost can be raised later.
 struct PasswordHash: Sendable, Equatable {
@@ -38,7 +40,7 @@ struct PasswordHash: Sendable, Equatable {
 
   private static func derive(_ password: String, salt: [UInt8], cost: Cost) throws -> [UInt8] {
     // Normalised, because keyboards encode the same characters differently.
-    let bytes = Array(password.precomposedStringWithCompatibilityMapping.utf8)
+    let bytes = Array(UnicodeForm.nfkc(password).utf8)
     let key = try KDF.Scrypt.deriveKey(
       from: bytes, salt: salt, outputByteCount: 32, rounds: Int(cost.rounds), blockSize: Int(cost.blockSize),
       parallelism: Int(cost.parallelism))
@@ -56,27 +58,55 @@ extension [UInt8] {
 
 /// Computes password hashes on threads of its own, few at a time, because each takes 32 MB and 0.1 s.
 final class PasswordWorker: Sendable {
-  private let queue: OperationQueue
+  private typealias Work = @Sendable () -> Void
+  private struct State {
+    var runningCount = 0
+    var preferred: [Work] = []
+    var others: [Work] = []
+    var count: Int { runningCount + preferred.count + others.count }
+
+    mutating func next() -> Work? {
+      if !preferred.isEmpty { return preferred.removeFirst() }
+      return others.isEmpty ? nil : others.removeFirst()
+    }
+  }
+
+  private let state = Mutex(State())
+  private let queue = DispatchQueue(label: "purchase-ledger.passwords", attributes: .concurrent)
+  private let runningMax = max(1, Processors.count / 2)
   /// The number of waiting callers above which others are refused, so that an attacker cannot fill the memory.
   private let waitingMax = 256
-
-  init() {
-    queue = OperationQueue()
-    queue.name = "purchase-ledger.passwords"
-    queue.maxConcurrentOperationCount = max(1, ProcessInfo.processInfo.activeProcessorCount / 2)
-  }
 
   /// - Parameter isPreferred: Takes priority, and has a larger limit, so that strangers cannot keep it out.
   func run<Value: Sendable>(
     isPreferred: Bool = false, _ work: @escaping @Sendable () throws -> Value
   ) async throws -> Value {
-    guard queue.operationCount < (isPreferred ? 2 * waitingMax : waitingMax) else {
-      throw LedgerError(.busy, at: "", "too many people sign in at once; try again in a minute")
+    try await withCheckedThrowingContinuation { continuation in
+      let (isTaken, starts) = state.withLock { state in
+        guard state.count < (isPreferred ? 2 * waitingMax : waitingMax) else { return (false, false) }
+        let work: Work = { continuation.resume(with: Result { try work() }) }
+        if isPreferred { state.preferred.append(work) } else { state.others.append(work) }
+        guard state.runningCount < runningMax else { return (true, false) }
+        state.runningCount += 1
+        return (true, true)
+      }
+      guard isTaken else {
+        return continuation.resume(
+          throwing: LedgerError(.busy, at: "", "too many people sign in at once; try again in a minute"))
+      }
+      if starts { queue.async { [self] in workUntilIdle() } }
     }
-    return try await withCheckedThrowingContinuation { continuation in
-      let operation = BlockOperation { continuation.resume(with: Result { try work() }) }
-      if isPreferred { operation.queuePriority = .high }
-      queue.addOperation(operation)
+  }
+
+  private func workUntilIdle() {
+    while true {
+      let work = state.withLock { state in
+        let next = state.next()
+        if next == nil { state.runningCount -= 1 }
+        return next
+      }
+      guard let work else { return }
+      work()
     }
   }
 }

@@ -1,6 +1,13 @@
 import CSQLite
-import Foundation
 import Support
+
+#if canImport(Darwin)
+  import Darwin
+#elseif canImport(Musl)
+  import Musl
+#else
+  import Glibc
+#endif
 
 /// The ledger's SQLite file: write-ahead log, `synchronous=FULL`, one writer, any number of readers.
 final class LedgerDatabase: Sendable {
@@ -83,9 +90,7 @@ final class LedgerDatabase: Sendable {
   }
 
   private static func refuseFolder(_ path: String) throws(LedgerError) {
-    var isFolder: ObjCBool = false
-    guard FileManager.default.fileExists(atPath: path, isDirectory: &isFolder), isFolder.boolValue else { return }
-    throw LedgerError.isFolder(path)
+    if (try? FileSystem.status(path))?.kind == .folder { throw LedgerError.isFolder(path) }
   }
 
   /// Opens a ledger.
@@ -124,9 +129,9 @@ final class LedgerDatabase: Sendable {
   /// media it needs `immutable=1` instead.
   static func nameToRead(_ path: String) -> String {
     func size(_ suffix: String) -> Int? {
-      (try? FileManager.default.attributesOfItem(atPath: path + suffix))?[.size] as? Int
+      (try? FileSystem.status(path + suffix))?.bytes
     }
-    let folder = URL(fileURLWithPath: path).deletingLastPathComponent().path
+    let folder = FileSystem.split(path).folder
     let isImmutable = access(folder, W_OK) != 0 && size("-wal") ?? 0 == 0 && size("-shm") == nil
     return SQLiteConnection.uri(path: path, parameters: isImmutable ? ["immutable=1"] : [])
   }
@@ -209,16 +214,15 @@ final class LedgerDatabase: Sendable {
 
   /// Checks that a file exists and is a ledger, by the application id (byte 68) in its header.
   private static func checkHeader(_ path: String) throws {
-    guard FileManager.default.fileExists(atPath: path) else {
+    guard (try? FileSystem.status(path)) != nil else {
       throw LedgerError(.noLedger, at: path, "there is no ledger; create one with `purchase-ledger init`")
     }
     try refuseFolder(path)
-    guard let file = FileHandle(forReadingAtPath: path) else {
+    let file: ReadOnlyFile
+    do { file = try ReadOnlyFile(path) } catch {
       throw LedgerError(.database, at: path, "cannot be read; check its permissions")
     }
-    defer { try? file.close() }
-    let header = [UInt8](try file.read(upToCount: 100) ?? Data())
-    guard header.count == 100, header.starts(with: Array("SQLite format 3".utf8)),
+    guard let header = try? file.bytes(at: 0, count: 100), header.starts(with: Array("SQLite format 3".utf8)),
       header[68..<72].reduce(0, { $0 << 8 | Int32($1) }) == LedgerSchema.applicationID
     else { throw LedgerError(.notALedger, at: path, "is not a ledger; name the file that `purchase-ledger init` made") }
   }

@@ -1,7 +1,20 @@
 import CSystemShim
-import Foundation
 import Support
 import Synchronization
+
+#if canImport(FoundationEssentials)
+  import FoundationEssentials
+#else
+  import Foundation
+#endif
+
+#if canImport(Darwin)
+  import Darwin
+#elseif canImport(Musl)
+  import Musl
+#else
+  import Glibc
+#endif
 
 /// Device and inode, which all names of a file share.
 struct FileIdentity: Hashable, Sendable {
@@ -149,18 +162,16 @@ final class NewLedgerFile {
   }
 
   private func check() throws(LedgerError) {
-    let files = FileManager.default
-    if let attributes = try? files.attributesOfItem(atPath: name) {
-      let type = attributes[.type] as? FileAttributeType
-      if type == .typeDirectory { throw LedgerError.isFolder(target) }
+    if let status = try? FileSystem.status(name, followingLinks: false) {
+      if status.kind == .folder { throw LedgerError.isFolder(target) }
       // An empty file may have been made to reserve the name; any other file is kept.
-      guard type == .typeRegular, attributes[.size] as? Int == 0 || replaces else {
+      guard status.kind == .file, status.bytes == 0 || replaces else {
         throw LedgerError(.configuration, at: target, "the file exists already; \(remedy)")
       }
     }
     // SQLite would apply a leftover log to the new ledger.
     for log in Self.logs.map({ name + $0 }) {
-      guard let size = try? files.attributesOfItem(atPath: log)[.size] as? Int, size > 0 else { continue }
+      guard FileSystem.size(log) > 0 else { continue }
       throw LedgerError(
         .configuration, at: target, "\(log) contains changes to a ledger that no longer exists; move it away")
     }

@@ -1,8 +1,13 @@
 import Crypto
-import Foundation
 import Support
 import SwiftASN1
 import X509
+
+#if canImport(FoundationEssentials)
+  import FoundationEssentials
+#else
+  import Foundation
+#endif
 
 /// An ephemeral certificate authority with the structure of Apple's, for the demonstration, benchmarks and tests.
 ///

@@ -1,4 +1,8 @@
-import Foundation
+#if canImport(FoundationEssentials)
+  import FoundationEssentials
+#else
+  import Foundation
+#endif
 
 /// Generates a year of purchases of 170 map regions: the evidence that arrived, and the stores' own lists.
 ///

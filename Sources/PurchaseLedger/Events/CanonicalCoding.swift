@@ -1,4 +1,8 @@
-package import Foundation
+#if canImport(FoundationEssentials)
+  package import FoundationEssentials
+#else
+  package import Foundation
+#endif
 
 /// Writes the canonical bytes that are hashed (docs/ledger.md, Bytes that are hashed): integers big-endian, text with
 /// its length.

@@ -1,5 +1,4 @@
 import Crypto
-import Foundation
 import Support
 
 /// The unique key of an event: the first 16 bytes of a SHA-256, kept as two integers, which hash and compare faster.

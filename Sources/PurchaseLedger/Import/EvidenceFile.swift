@@ -1,10 +1,17 @@
-import Foundation
 import Support
+
+#if canImport(Darwin)
+  import Darwin
+#elseif canImport(Musl)
+  import Musl
+#else
+  import Glibc
+#endif
 
 /// Reads evidence from a file: one piece, or JSON Lines (docs/ledger.md, The command). Needs the memory of one line.
 package final class EvidenceFile {
   private let name: String
-  private let handle: FileHandle
+  private let descriptor: Int32
   private let pieceBytesMax: Int
   private var buffer: [UInt8] = []
   private var start = 0
@@ -24,20 +31,20 @@ package final class EvidenceFile {
     // A wrapper escapes the evidence and adds members.
     pieceBytesMax = evidenceBytesMax * 2 + 65_536
     if path == "-" {
-      (handle, bytesTotal) = (.standardInput, nil)
+      (descriptor, bytesTotal) = (STDIN_FILENO, nil)
     } else {
-      var isFolder: ObjCBool = false
-      guard FileManager.default.fileExists(atPath: path, isDirectory: &isFolder), !isFolder.boolValue,
-        let handle = FileHandle(forReadingAtPath: path)
-      else {
-        throw LedgerError(
-          .input, at: path,
-          isFolder.boolValue ? "is a folder; name the files in it" : "cannot be read; check the name and permissions")
+      let status = try? FileSystem.status(path)
+      guard status?.kind != .folder else { throw LedgerError(.input, at: path, "is a folder; name the files in it") }
+      descriptor = open(path, O_RDONLY | O_CLOEXEC)
+      guard descriptor >= 0 else {
+        throw LedgerError(.input, at: path, "cannot be read; check the name and permissions")
       }
-      self.handle = handle
-      let size = (try? FileManager.default.attributesOfItem(atPath: path))?[.size] as? Int
-      bytesTotal = size
+      bytesTotal = status?.bytes
     }
+  }
+
+  deinit {
+    if descriptor != STDIN_FILENO { close(descriptor) }
   }
 
   /// The next piece; nil at the end.
@@ -103,12 +110,13 @@ package final class EvidenceFile {
 
   private func fill() throws -> Bool {
     guard !isAtEnd else { return false }
-    guard let data = try handle.read(upToCount: Self.chunkBytes), !data.isEmpty else {
+    let bytes = try FileSystem.read(descriptor, count: Self.chunkBytes)
+    guard !bytes.isEmpty else {
       isAtEnd = true
       return false
     }
-    bytesRead += data.count
-    buffer.append(contentsOf: data)
+    bytesRead += bytes.count
+    buffer.append(contentsOf: bytes)
     return true
   }
 

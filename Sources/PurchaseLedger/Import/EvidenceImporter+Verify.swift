@@ -1,4 +1,4 @@
-import Foundation
+import Support
 
 extension EvidenceImporter {
   /// Verifies a batch on all cores.
@@ -7,7 +7,7 @@ extension EvidenceImporter {
   func prepare(
     _ batch: [EvidenceItem], _ policy: LedgerPolicy, keepsBooked: Bool = false
   ) async throws -> [PreparedEvidence] {
-    let workers = max(1, min(ProcessInfo.processInfo.activeProcessorCount, batch.count / 16))
+    let workers = max(1, min(Processors.count, batch.count / 16))
     let share = (batch.count + workers - 1) / workers
     return try await withThrowingTaskGroup(of: (Int, [PreparedEvidence]).self) { group in
       for start in stride(from: 0, to: batch.count, by: share) {

@@ -1,5 +1,4 @@
 import Crypto
-import Foundation
 
 /// Imports files of evidence: verifies on all cores, records many pieces in each commit, reports committed pieces.
 package struct EvidenceImporter: Sendable {

@@ -1,4 +1,3 @@
-import Foundation
 import Support
 
 extension Ledger {
@@ -151,7 +150,7 @@ private struct SignatureCheck: Sendable {
   private func verdicts(on statements: [Statement]) async throws -> [[UInt8]: Verdict] {
     let contexts = Dictionary(grouping: statements, by: \.sha256).mapValues { Set($0.compactMap(\.context)) }
     let digests = Array(contexts)
-    let workers = max(1, min(ProcessInfo.processInfo.activeProcessorCount, digests.count / 16))
+    let workers = max(1, min(Processors.count, digests.count / 16))
     let share = max(1, (digests.count + workers - 1) / workers)
     return try await withThrowingTaskGroup(of: [([UInt8], Verdict)].self) { group in
       for start in stride(from: 0, to: digests.count, by: share) {

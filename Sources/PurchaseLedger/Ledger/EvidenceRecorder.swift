@@ -1,4 +1,3 @@
-import Foundation
 import Support
 
 /// Turns submissions into events, appends them to the chain and folds them into the projections.

@@ -1,5 +1,10 @@
-import Foundation
 import Support
+
+#if canImport(FoundationEssentials)
+  import FoundationEssentials
+#else
+  import Foundation
+#endif
 
 /// What a grant (a purchase with its restored copies) entitles its owner to.
 public struct Entitlement: Sendable, Hashable {

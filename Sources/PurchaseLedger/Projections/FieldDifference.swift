@@ -1,4 +1,8 @@
-import Foundation
+#if canImport(FoundationEssentials)
+  import FoundationEssentials
+#else
+  import Foundation
+#endif
 
 /// A field whose value differs between the store's list and the ledger, with the dates of both values.
 public struct FieldDifference: Sendable, Hashable {

@@ -1,5 +1,10 @@
-import Foundation
 import Support
+
+#if canImport(FoundationEssentials)
+  import FoundationEssentials
+#else
+  import Foundation
+#endif
 
 /// A row of `account`. `number` is its key in other tables, in the order of opening.
 struct AccountRow: Sendable, Equatable {

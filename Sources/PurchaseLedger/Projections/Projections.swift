@@ -1,4 +1,3 @@
-import Foundation
 import Support
 
 /// Folds events into the projection tables. Rows of a batch are joined in memory and written once, by `flush`.

@@ -1,4 +1,8 @@
-import Foundation
+#if canImport(FoundationEssentials)
+  import FoundationEssentials
+#else
+  import Foundation
+#endif
 
 extension TransactionRow {
   /// Takes the greater value of each part, so that the result does not depend on the order and repetition of facts.

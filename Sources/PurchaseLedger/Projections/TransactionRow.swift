@@ -1,6 +1,11 @@
 import Crypto
-import Foundation
 import Support
+
+#if canImport(FoundationEssentials)
+  import FoundationEssentials
+#else
+  import Foundation
+#endif
 
 /// A row of `store_transaction`: the least upper bound of all facts about one transaction (docs/ledger.md, The fold).
 struct TransactionRow: Sendable, Equatable {

@@ -1,5 +1,10 @@
-import Foundation
 import Support
+
+#if canImport(FoundationEssentials)
+  import FoundationEssentials
+#else
+  import Foundation
+#endif
 
 /// One difference between the store's list and the ledger, with its remedy.
 public struct ReconcileLine: Sendable, Hashable {
@@ -173,7 +178,7 @@ extension ReconcileLine {
     let isFormula = field.utf8.first.map("=+-@\t\r\n".utf8.contains) ?? false
     if isFormula, field.wholeMatch(of: /[+-]?[0-9]+(\.[0-9]+)?( [A-Z]{3})?/) == nil { return quoted("'" + field) }
     guard field.utf8.contains(where: { ",\"\r\n".utf8.contains($0) }) else { return field }
-    return "\"\(field.replacingOccurrences(of: "\"", with: "\"\""))\""
+    return "\"\(field.replacing("\"", with: "\"\""))\""
   }
 }
 

@@ -1,4 +1,3 @@
-import Foundation
 import Support
 
 /// The result of a reconciliation, in numbers.

@@ -1,4 +1,3 @@
-import Foundation
 import Support
 
 /// Compares the snapshot of the store's transactions with the ledger and records what is missing (docs/ledger.md,

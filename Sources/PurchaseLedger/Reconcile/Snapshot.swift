@@ -1,5 +1,4 @@
 import Crypto
-import Foundation
 import Support
 
 /// The store's list of transactions, verified but not recorded, with which `reconcile` compares the ledger.

@@ -1,6 +1,5 @@
 import AsyncHTTPClient
 import Crypto
-import Foundation
 import Support
 
 /// The key and the app that requests to the App Store Server API are signed for.

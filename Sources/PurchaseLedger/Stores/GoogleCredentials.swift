@@ -1,6 +1,5 @@
 import Crypto
 import CryptoExtras
-import Foundation
 import Support
 
 /// Credentials for the Android Publisher API.

@@ -1,5 +1,4 @@
 import AsyncHTTPClient
-import Foundation
 import Support
 
 /// Client of the Android Publisher API: verifies the responses and stores them in a snapshot. Call `shutdown` at the

@@ -1,10 +1,23 @@
 import AsyncHTTPClient
-import Foundation
 import NIOCore
 import NIOHTTP1
 import NIOPosix
 import NIOSSL
 import Support
+
+#if canImport(FoundationEssentials)
+  import FoundationEssentials
+#else
+  import Foundation
+#endif
+
+#if canImport(Darwin)
+  import Darwin
+#elseif canImport(Musl)
+  import Musl
+#else
+  import Glibc
+#endif
 
 /// Sends requests to a store's API, limited in rate and retried if the failure may be temporary.
 struct StoreRequests: Sendable {
@@ -99,8 +112,7 @@ struct StoreRequests: Sendable {
   /// Percent-encodes one path segment or query value. A segment of dots only is encoded too, since it would mean a
   /// parent folder.
   static func escape(_ text: String) -> String {
-    let plain = CharacterSet(charactersIn: "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-._~")
-    let escaped = text.addingPercentEncoding(withAllowedCharacters: plain) ?? ""
+    let escaped = PercentEncoding.encode(text)
     return escaped.allSatisfy { $0 == "." } ? escaped.replacing(".", with: "%2E") : escaped
   }
 

@@ -161,7 +161,7 @@ package enum FileSystem {
   }
 
   /// Reads what there is, up to `count` bytes; none at the end.
-  private static func read(_ descriptor: Int32, count: Int) throws(SystemError) -> [UInt8] {
+  package static func read(_ descriptor: Int32, count: Int) throws(SystemError) -> [UInt8] {
     var number: Int32 = 0
     let bytes = [UInt8](unsafeUninitializedCapacity: count) { buffer, taken in
       var result: Int

@@ -140,7 +140,7 @@ struct TileDrawing {
   }
 
   /// Adds the bundle and the tile to the codecs' errors.
-  private static func decoding<T>(_ tile: TileID, _ path: String, _ body: () throws -> T) throws -> T {
+  static func decoding<T>(_ tile: TileID, _ path: String, _ body: () throws -> T) throws -> T {
     do {
       return try body()
     } catch let error as ImageError {

@@ -75,7 +75,7 @@ final class ColourQuantizer {
   }
 
   /// Gives each pixel the colour of its index. A colour that an opaque pixel has becomes opaque, and a transparent
-  /// pixel stays so: a hair of transparency inside the map, or of colour outside, would be visible on dark and light grounds.
+  /// pixel stays so: a hair of transparency inside the map, or of colour outside, would show on dark and light grounds.
   private static func draw(
     _ colours: UnsafeMutableBufferPointer<UInt32>, _ indices: UnsafeMutableBufferPointer<UInt8>,
     like pixels: PixelBuffer, into reduced: PixelBuffer

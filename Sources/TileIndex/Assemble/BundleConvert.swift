@@ -38,11 +38,14 @@ public struct BundleConvert: Sendable {
   private func forEachTile(
     of bundle: any BundleReader, for sink: any TileSink, _ body: (TileID, UnsafeRawBufferPointer) throws -> Void
   ) throws {
-    switch bundle {
-    case let bundle as PMTilesReader: try bundle.forEachTileByID(body)
-    case let bundle as MBTilesReader where sink is PMTilesWriter: try bundle.forEachTileByID(body)
-    default: try bundle.forEachTile(body)
-    }
+    try TileReadAhead.forEachTile(
+      { body in
+        switch bundle {
+        case let bundle as PMTilesReader: try bundle.forEachTileByID(body)
+        case let bundle as MBTilesReader where sink is PMTilesWriter: try bundle.forEachTileByID(body)
+        default: try bundle.forEachTile(body)
+        }
+      }, body)
   }
 
   /// The bundle's rows, completed.

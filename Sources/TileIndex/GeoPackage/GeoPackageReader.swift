@@ -107,10 +107,7 @@ public final class GeoPackageReader: DatabaseReader {
     lookup.bind(1, tile.zoom)
     lookup.bind(2, tile.column)
     lookup.bind(3, tile.row)
-    defer { lookup.reset() }
-    guard try lookup.step() else { return nil }
-    let bytes = lookup.bytes(0)
-    return bytes.isEmpty ? nil : try body(bytes)
+    return try withBlob(of: lookup, body)
   }
 
   public func withResidentTile(

@@ -14,7 +14,7 @@ extension BundleWriter {
         remedy: "write MBTiles, PMTiles or a folder")
     }
     try self.init(path: path, matrixSet: matrixSet, format: format, replacing: replacing, mixing: mixing) {
-      try GeoPackageTables(path: $0, matrixSet: matrixSet, format: format)
+      try GeoPackageTables(path: $0, matrixSet: matrixSet, formats: mixing.union([format]))
     }
   }
 }
@@ -28,8 +28,9 @@ final class GeoPackageTables: TileTables, @unchecked Sendable {
   private static let pageBytes = 4096
 
   private let connection: SQLiteConnection
+  private let writeback: EarlyWriteback
   private let matrixSet: TileMatrixSet
-  private let format: TileFormat
+  private let formats: Set<TileFormat>
   private let insertTile: SQLiteStatement
   private(set) var coverage = TileCoverage()
   private(set) var imageBytes = 0
@@ -38,10 +39,12 @@ final class GeoPackageTables: TileTables, @unchecked Sendable {
   /// Pixels of the first tile of each zoom.
   private var sizes: [Int: GeoPackageGrid.TileSize] = [:]
 
-  init(path: String, matrixSet: TileMatrixSet, format: TileFormat) throws {
-    (self.matrixSet, self.format) = (matrixSet, format)
+  /// - Parameter formats: that tiles may have.
+  init(path: String, matrixSet: TileMatrixSet, formats: Set<TileFormat>) throws {
+    (self.matrixSet, self.formats) = (matrixSet, formats)
     connection = try SQLiteConnection(
       uri: SQLiteConnection.uri(path: path, parameters: []), flags: SQLITE_OPEN_READWRITE)
+    writeback = EarlyWriteback(path)
     try connection.beginBundle(pageBytes: Self.pageBytes)
     for statement in GeoPackageSchema.statements { try connection.execute(statement) }
     insertTile = try connection.prepare(
@@ -62,6 +65,7 @@ final class GeoPackageTables: TileTables, @unchecked Sendable {
     guard insertTile.changes == 1 else { return false }
     coverage.insert(tile)
     imageBytes += data.count
+    writeback.grew(by: data.count)
     if sizes[tile.zoom] == nil, let header = data.withUnsafeBytes({ ImageHeader($0) }) {
       sizes[tile.zoom] = GeoPackageGrid.TileSize(width: header.width, height: header.height)
     }
@@ -96,7 +100,7 @@ final class GeoPackageTables: TileTables, @unchecked Sendable {
         "gpkg_tile_matrix", GeoPackageSchema.tiles, level.zoom, level.matrixWidth, level.matrixHeight,
         level.tileSize.width, level.tileSize.height, level.pixelX, level.pixelY)
     }
-    if format == .webp { try register(GeoPackageSchema.webp, column: "tile_data") }
+    if formats.contains(.webp) { try register(GeoPackageSchema.webp, column: "tile_data") }
     if !grid.doubles { try register(GeoPackageSchema.otherZooms, column: "tile_data") }
     for table in ["gpkg_metadata", "gpkg_metadata_reference"] {
       try insert(

@@ -22,10 +22,15 @@ package struct TileMatrixSetDocument: Codable {
   package static func matrixSet(inFile path: String) throws -> TileMatrixSet {
     let remedy = "give a file in the JSON form of OGC's Two Dimensional Tile Matrix Set"
     do {
-      let bytes = try FileSystem.bytes(of: path, countMax: bytesMax)
-      return try JSONValue(parsing: bytes).decoded(as: GridDefinition.self).matrixSet
+      let value = try JSONValue(parsing: FileSystem.bytes(of: path, countMax: bytesMax))
+      return value["tileEdges"] == nil
+        ? try value.decoded(as: TileMatrixSetDocument.self).matrixSet() : try TileMatrixSet(definition: value)
     } catch let error as FileSystem.SystemError {
       throw BundleError.unopened(error, path: path)
+    } catch let error as GridError {
+      throw BundleError(
+        .malformed, path: path, error.message,
+        remedy: "use a grid in Web Mercator or WGS 84 degrees whose levels step by whole numbers")
     } catch let error as DecodingError {
       throw BundleError(
         .malformed, path: path, "is no tile matrix set: \(error.place) \(error.complaint)", remedy: remedy)
@@ -38,7 +43,9 @@ package struct TileMatrixSetDocument: Codable {
   ///
   /// - Throws: ``GridError``.
   func matrixSet() throws -> TileMatrixSet {
-    func refused(_ words: String) -> GridError { GridError(.invalidMatrixSet, "tile matrix set \(id): \(words)") }
+    func refused(_ words: String) -> GridError {
+      GridError(.invalidMatrixSet, "the tile matrix set \(id) cannot be used: \(words)")
+    }
     guard let projection = crs.projection else {
       throw refused("its CRS is \(crs.name), and grids here are in EPSG:3857 or WGS 84 degrees")
     }

@@ -6,6 +6,7 @@ import Support
 /// Unchecked, because the writer uses it only under its mutex.
 final class BundleTables: TileTables, @unchecked Sendable {
   private let connection: SQLiteConnection
+  private let writeback: EarlyWriteback
   /// Nil until the page size is decided.
   private var statements: Statements?
   private let matrixSet: TileMatrixSet
@@ -28,6 +29,7 @@ final class BundleTables: TileTables, @unchecked Sendable {
     fixedPageBytes = pageBytes
     connection = try SQLiteConnection(
       uri: SQLiteConnection.uri(path: path, parameters: []), flags: SQLITE_OPEN_READWRITE)
+    writeback = EarlyWriteback(path)
   }
 
   /// Creates the tables.
@@ -98,6 +100,7 @@ final class BundleTables: TileTables, @unchecked Sendable {
       try statements.insertTile.run()
     }
     pending.removeAll()
+    writeback.grew(by: sizes.reduce(0, +))
   }
 
   /// Writes places and metadata and commits. The connection closes with this object.

@@ -24,6 +24,17 @@ extension DatabaseReader {
     return try statement.step() ? statement.int(0) : 0
   }
 
+  /// Passes the first column of a query's first row to a closure without copying it, and resets the query. NULL and
+  /// empty blobs count as absent tiles.
+  func withBlob<Result>(
+    of query: SQLiteStatement, _ body: (UnsafeRawBufferPointer) throws -> Result
+  ) throws -> Result? {
+    defer { query.reset() }
+    guard try query.step() else { return nil }
+    let bytes = query.bytes(0)
+    return bytes.isEmpty ? nil : try body(bytes)
+  }
+
   /// Runs a read that never waits for a disk.
   ///
   /// - Parameter file: the connection's; nil where reads without waiting are impossible.

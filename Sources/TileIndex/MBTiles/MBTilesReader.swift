@@ -70,11 +70,7 @@ public final class MBTilesReader: DatabaseReader {
   ) throws -> Result? {
     guard matrixSet.contains(tile) else { return nil }
     bind(tile, to: lookup)
-    defer { lookup.reset() }
-    guard try lookup.step() else { return nil }
-    let bytes = lookup.bytes(0)
-    // NULL and empty blobs count as absent tiles.
-    return bytes.isEmpty ? nil : try body(bytes)
+    return try withBlob(of: lookup, body)
   }
 
   /// Binds zoom, column and stored row to the first three parameters.

@@ -12,16 +12,16 @@ import Support
 /// An output folder that is published atomically: it is filled under a hidden name beside its target, brought to the
 /// disk, and renamed. Where the target is to be replaced, the two exchange their names in one step (Linux), and the old
 /// one is removed.
-struct OutputFolder: Sendable {
+package struct OutputFolder: Sendable {
   private let target: String
   private let replacing: Bool
   private let folder: AtomicFile
 
   /// The temporary folder, which the output is written into.
-  var path: String { folder.path }
+  package var path: String { folder.path }
 
   /// - Throws: ``BundleError``: `.exists` when the target holds something that may not be replaced, `.writeFailed`.
-  init(target: String, replacing: Bool) throws {
+  package init(target: String, replacing: Bool) throws {
     try Self.check(target, replacing: replacing)
     self.target = Self.trimmed(target)
     self.replacing = replacing
@@ -33,7 +33,7 @@ struct OutputFolder: Sendable {
   }
 
   /// Publishes the finished folder under the target's name.
-  func commit() throws {
+  package func commit() throws {
     do {
       try Self.synchronise(folder.path)
       try Self.check(target, replacing: replacing)
@@ -52,12 +52,12 @@ struct OutputFolder: Sendable {
   }
 
   /// Removes the temporary folder.
-  func remove() { folder.remove() }
+  package func remove() { folder.remove() }
 
   /// Checks whether a folder could be written, as far as can be known without writing.
   ///
   /// An empty folder may always be filled. One with other things than a folder of tiles has is never replaced.
-  static func check(_ target: String, replacing: Bool) throws {
+  package static func check(_ target: String, replacing: Bool) throws {
     let path = trimmed(target)
     guard !path.isEmpty, !path.utf8.contains(0) else {
       throw BundleError(.writeFailed, path: target, "is not the name of a folder", remedy: "name the folder to write")

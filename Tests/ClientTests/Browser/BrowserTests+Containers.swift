@@ -8,9 +8,9 @@ extension BrowserTests {
   /// Levels that step by 4 and by 3, from the coarsest to the finest, and between them.
   @Test(
     .enabled(if: hasLeaflet, .init(rawValue: leafletMessage)),
-    arguments: isLong ? [("wide", 0), ("near", 2)] : [("near", 2)])
-  func viewerShowsEveryLevelOfDegrees(_ id: String, first: Int) throws {
-    let bundles = try SampleBundles.degreeLevels()
+    arguments: isLong ? [("wide", 0, 288), ("near", 2, 288), ("thirds", 0, 384)] : [("near", 2, 288)])
+  func viewerShowsEveryLevelOfUnevenGrids(_ id: String, first: Int, edge: Int) throws {
+    let bundles = try SampleBundles.unevenGrids()
     let server = try RunningServer([bundles.folder.path])
     let reader = try MBTilesReader(path: bundles.path(id))
     let zooms = try reader.zooms
@@ -28,8 +28,8 @@ extension BrowserTests {
         let edges = try map.page.evaluate(
           "[...new Set([...document.querySelectorAll('#map img.leaflet-tile')].map((tile) => tile.naturalWidth))]",
           as: [Int].self)
-        #expect(edges == [288])
-        try Screenshots.take(map.page, "viewer-degrees-\(id)-\(zoom)\(part > 0 ? "-half" : "")")
+        #expect(edges == [edge])
+        try Screenshots.take(map.page, "viewer-uneven-\(id)-\(zoom)\(part > 0 ? "-half" : "")")
         map.expectClean()
       }
     }

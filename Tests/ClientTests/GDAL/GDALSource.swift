@@ -19,6 +19,7 @@ enum GDALWay: String, CaseIterable, Sendable {
   /// A description of our plain tile URLs for GDAL's WMS driver.
   case xyz
 
+  var isWMTS: Bool { rawValue.hasPrefix("wmts") }
   /// TMS readers take 204 for a missing tile, and 404 for a failure.
   var wants204: Bool { self == .tms || self == .tmsFile }
   /// GDAL takes three bands for granted where a TileMap says nothing of bands.

@@ -13,12 +13,15 @@ struct GDALTests {
   struct Tileset: Sendable, CustomTestStringConvertible {
     let id: String
     var edge = 256
+    /// On a grid whose levels do not step by 2.
+    var isUneven = false
     var testDescription: String { id }
   }
 
   static let tilesets = [
     Tileset(id: "jacksboro-fault"), Tileset(id: "degrees"), Tileset(id: "large-tiles", edge: 512),
-    Tileset(id: SampleBundles.oddID),
+    Tileset(id: SampleBundles.oddID), Tileset(id: "near", edge: 288, isUneven: true),
+    Tileset(id: "thirds", edge: 384, isUneven: true),
   ]
 
   /// Runs a program of GDAL's that keeps what it fetches in the test's own folder, since servers of other tests have
@@ -56,7 +59,7 @@ struct GDALTests {
   func gdalReadsThePixelsOfEveryKindOfBundleOverHTTP(_ tileset: Tileset) throws { try expectPixelsOfTheBundle(tileset) }
 
   private func expectPixelsOfTheBundle(_ tileset: Tileset) throws {
-    let bundles = try SampleBundles.small()
+    let bundles = tileset.isUneven ? try SampleBundles.unevenGrids() : try SampleBundles.small()
     let servers = [
       false: try RunningServer([bundles.folder.path]),
       true: try RunningServer([bundles.folder.path], ["--missing", "204"]),
@@ -81,7 +84,10 @@ struct GDALTests {
 
     // In queries GDAL writes a layer's name as it is, which no URL may hold; it asks by query only where no path is
     // named.
-    let ways = GDALWay.allCases.filter { $0 != .wmtsTilesByQuery || segment(tileset.id) == tileset.id }
+    // Only its WMTS driver knows levels that do not step by 2.
+    let ways = GDALWay.allCases.filter {
+      ($0 != .wmtsTilesByQuery || segment(tileset.id) == tileset.id) && (!tileset.isUneven || $0.isWMTS)
+    }
     for way in ways {
       let folder = try TemporaryFolder()
       let source = GDALSource(

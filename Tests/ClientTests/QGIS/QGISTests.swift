@@ -43,17 +43,17 @@ struct QGISTests {
 
   @Test func qgisDrawsGeoPackages() throws {
     let folder = try TemporaryFolder()
-    let (small, levels) = (try SampleBundles.small(), try SampleBundles.degreeLevels())
+    let (small, uneven) = (try SampleBundles.small(), try SampleBundles.unevenGrids())
     for path in [
-      small.path("jacksboro-fault"), small.path("degrees"), small.path("large-tiles"), levels.path("near"),
-      levels.path("wide"),
+      small.path("jacksboro-fault"), small.path("degrees"), small.path("large-tiles"), uneven.path("near"),
+      uneven.path("wide"), uneven.path("thirds"),
     ] {
       let bundle = try BundleFile.open(path)
       let name = path.split(separator: "/").last!.split(separator: ".")[0]
       try BundleConvert().write(bundle, to: folder.file("\(name).gpkg"))
     }
     guard let layers = try layers(folder.path) else { return }
-    #expect(layers.count == 5)
+    #expect(layers.count == 6)
     for layer in layers {
       #expect(layer.valid && layer.whole ?? 0 > 0.9 && layer.deep ?? 0 > 0.9, "\(layer)")
     }

@@ -19,7 +19,8 @@ import Testing
         serving 1 tileset from \(folder.path)
         viewer: \(root)
         tiles:  \(root)a%20map/{z}/{x}/{y}, described by \(root)a%20map.json
-        not served: broken: broken.mbtiles: is not a bundle: neither MBTiles nor PMTiles, or its head is damaged
+        not served: broken: broken.mbtiles: is not a bundle: neither MBTiles, PMTiles nor GeoPackage, \
+        or its head is damaged
 
         """)
     #expect(try server.get("/metrics").text.contains("\ntileserve_tilesets 1\n"))

@@ -11,6 +11,45 @@ import Testing
     Accounts(ledger: test.ledger, cost: .init(rounds: 16, blockSize: 1, parallelism: 1))
   }
 
+  /// Existing ledgers hold logins and hashes of passwords that Foundation normalised.
+  @Test func textIsNormalisedAsFoundationDoes() {
+    var random = SeededGenerator(seed: 20)
+    // Hangul, Latin, Greek and Cyrillic with marks, ligatures, full width, squared and circled characters; without
+    // what Foundation gets wrong, which textIsNormalisedByTheStandard has.
+    let ranges: [ClosedRange<UInt32>] = [
+      0x41...0x17F, 0x300...0x36F, 0x370...0x52F, 0x1E00...0x1FFF, 0x2070...0x218B, 0x2460...0x24FF, 0x3040...0x3098,
+      0x309B...0x3130, 0x3190...0x31FF, 0x3220...0x325F, 0x3280...0x33FF, 0xAC00...0xD7A3, 0xF900...0xFAD9,
+      0xFB00...0xFDFF, 0xFE70...0xFF9D, 0xFFE0...0xFFEE, 0x1D400...0x1D7FF,
+    ]
+    for round in 0..<3000 {
+      let text = String(
+        String.UnicodeScalarView(
+          (0..<Int.random(in: 1...12, using: &random)).compactMap { _ in
+            Unicode.Scalar(UInt32.random(in: ranges.randomElement(using: &random)!, using: &random))
+          }))
+      let expected = text.precomposedStringWithCompatibilityMapping
+      #expect(
+        Array(UnicodeForm.nfkc(text).unicodeScalars) == Array(expected.unicodeScalars),
+        "\(round): \(text.unicodeScalars)")
+    }
+  }
+
+  /// Jamo are joined, also half-width ones and those in circles, and marks are in the order of their classes (Unicode
+  /// Standard Annex 15). Foundation leaves some jamo apart, and U+309A behind marks of a higher class.
+  @Test(arguments: [
+    ("\u{1100}\u{116D}", "\u{AD50}"), ("\u{AD18}\u{11C1}", "\u{AD32}"), ("\u{FFA1}\u{FFC2}", "\u{AC00}"),
+    ("\u{326E}", "\u{AC00}"), ("\u{AF60}\u{303}\u{309A}", "\u{AF60}\u{309A}\u{303}"),
+  ])
+  func textIsNormalisedByTheStandard(_ text: String, _ expected: String) {
+    #expect(Array(UnicodeForm.nfkc(text).unicodeScalars) == Array(expected.unicodeScalars))
+  }
+
+  @Test(arguments: [" \t\r\nAda\u{2003}L\u{3000}", "\u{85}\u{A0}Ada\u{2028}", "Ada", "\u{200B}Ada", "", " \n"])
+  func whiteSpaceIsTrimmedAsFoundationDoes(_ text: String) {
+    let expected = text.trimmingCharacters(in: .whitespacesAndNewlines)
+    #expect(Array(text.trimmingWhitespace().unicodeScalars) == Array(expected.unicodeScalars))
+  }
+
   @Test func anAccountIsFoundByLoginAndID() async throws {
     let test = try TestLedger()
     let accounts = accounts(test)

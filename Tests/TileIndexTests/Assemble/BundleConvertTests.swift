@@ -106,4 +106,37 @@ import Testing
       }
     }
   }
+
+  /// Tiles are read ahead in batches: none is lost or put elsewhere, and an error of either side ends both.
+  @Test func tilesAreReadAheadInTheirOrder() throws {
+    struct Failure: Error, Equatable { let side: String }
+    func content(_ index: Int) -> [UInt8] {
+      [UInt8](repeating: UInt8(truncatingIfNeeded: index), count: index % 7 == 0 ? 0 : index % 40_000)
+    }
+    func copy(_ count: Int, readFailsAt: Int = .max, writeFailsAt: Int = .max) throws -> Int {
+      var next = 0
+      do {
+        try TileReadAhead.forEachTile(
+          { body in
+            for index in 0..<count {
+              if index == readFailsAt { throw Failure(side: "read") }
+              try content(index).withUnsafeBytes { try body(TileID(unchecked: 20, index, 0), $0) }
+            }
+          },
+          { tile, bytes in
+            if next == writeFailsAt { throw Failure(side: "write") }
+            guard tile.column == next, bytes.elementsEqual(content(next)) else { throw Failure(side: "\(tile)") }
+            next += 1
+          })
+      } catch let error as Failure {
+        #expect(error.side == (readFailsAt < writeFailsAt ? "read" : "write"))
+      }
+      return next
+    }
+    #expect(try copy(0) == 0)
+    #expect(try copy(1) == 1)
+    #expect(try copy(3000) == 3000)
+    #expect(try copy(3000, readFailsAt: 2000) == 2000)
+    #expect(try copy(3000, writeFailsAt: 5) == 5)
+  }
 }

@@ -1,8 +1,21 @@
 import ArgumentParser
 import CommandSupport
-import Foundation
 import MapStoreClient
 import MapStoreWire
+
+#if canImport(FoundationEssentials)
+  import FoundationEssentials
+#else
+  import Foundation
+#endif
+
+#if canImport(Darwin)
+  import Darwin
+#elseif canImport(Musl)
+  import Musl
+#else
+  import Glibc
+#endif
 
 /// The login, and where its password comes from: the environment, or standard input.
 struct CredentialFlags: ParsableArguments {

@@ -1,11 +1,24 @@
 import ArgumentParser
 import CommandSupport
-import Foundation
 import MapStoreClient
 import MapStoreWire
 import Support
 import Synchronization
 import TileIndex
+
+#if canImport(FoundationEssentials)
+  import FoundationEssentials
+#else
+  import Foundation
+#endif
+
+#if canImport(Darwin)
+  import Darwin
+#elseif canImport(Musl)
+  import Musl
+#else
+  import Glibc
+#endif
 
 /// The flags of every client command.
 struct ClientFlags: ParsableArguments {

@@ -1,8 +1,8 @@
 import CommandSupport
-import Foundation
 import MapStoreClient
 import MapStoreWire
 import RegionCatalog
+import Support
 import Synchronization
 import TileIndex
 
@@ -12,7 +12,7 @@ enum RegionTable {
     let rows = regions.map { [$0.id, status($0), $0.edition ?? "-", $0.bytes.map(size) ?? "-", remarks($0)] }
     let widths = (0..<4).map { column in rows.map { $0[column].count }.max() ?? 0 }
     return rows.map { row in
-      let cells = zip(row, widths).map { $0.padding(toLength: $1, withPad: " ", startingAt: 0) } + [row[4]]
+      let cells = zip(row.prefix(4), widths).map { $0 + String(repeating: " ", count: $1 - $0.count) } + [row[4]]
       return String(cells.joined(separator: "  ").reversed().drop { $0 == " " }.reversed())
     }
   }
@@ -44,7 +44,7 @@ enum RegionTable {
   }
 
   static func size(_ bytes: Int) -> String {
-    bytes < 1_000_000 ? "\((bytes + 999) / 1000) kB" : String(format: "%.1f MB", Double(bytes) / 1e6)
+    bytes < 1_000_000 ? "\((bytes + 999) / 1000) kB" : DecimalText.fixed(Double(bytes) / 1e6, 1) + " MB"
   }
 }
 

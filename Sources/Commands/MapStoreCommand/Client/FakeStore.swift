@@ -1,9 +1,22 @@
-import Foundation
 import MapStoreClient
 import MapStoreWire
 import PurchaseLedger
 import Support
 import TileIndex
+
+#if canImport(FoundationEssentials)
+  import FoundationEssentials
+#else
+  import Foundation
+#endif
+
+#if canImport(Darwin)
+  import Darwin
+#elseif canImport(Musl)
+  import Musl
+#else
+  import Glibc
+#endif
 
 /// A fake app store for tests and demonstrations. It signs as Apple does, with a certification authority that only
 /// servers configured with its root trust, and lists its sales in a file beside its keys.

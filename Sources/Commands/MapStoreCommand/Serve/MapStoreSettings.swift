@@ -1,9 +1,14 @@
 import CommandConfiguration
 import CommandSupport
-import Foundation
 import Logging
 import MapStoreServer
 import PurchaseLedger
+
+#if canImport(FoundationEssentials)
+  import FoundationEssentials
+#else
+  import Foundation
+#endif
 
 /// The settings of `mapstore serve`: flags, environment and configuration file, each option checked. Paths in the file
 /// are relative to it.

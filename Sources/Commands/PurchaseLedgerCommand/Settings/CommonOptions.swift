@@ -1,7 +1,6 @@
 import ArgumentParser
 import CommandConfiguration
 import CommandSupport
-import Foundation
 import PurchaseLedger
 import Support
 
@@ -86,8 +85,8 @@ final class CountPrinter: Sendable {
   private func json(_ done: Int, _ fraction: Double?, _ seconds: Double) -> String {
     JSONValue.fields([
       ("done", .init(done)), ("of", .string(noun)),
-      ("fraction", fraction.map { .number(String(format: "%.4f", $0)) } ?? .null),
-      ("seconds", .number(String(format: "%.3f", seconds))),
+      ("fraction", fraction.map { .number(DecimalText.fixed($0, 4)) } ?? .null),
+      ("seconds", .number(DecimalText.fixed(seconds, 3))),
     ]).text
   }
 

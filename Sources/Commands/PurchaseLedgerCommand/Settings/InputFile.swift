@@ -1,5 +1,19 @@
-import Foundation
 import PurchaseLedger
+import Support
+
+#if canImport(FoundationEssentials)
+  import FoundationEssentials
+#else
+  import Foundation
+#endif
+
+#if canImport(Darwin)
+  import Darwin
+#elseif canImport(Musl)
+  import Musl
+#else
+  import Glibc
+#endif
 
 /// Files that options name, and `-`.
 enum InputFile {
@@ -8,11 +22,17 @@ enum InputFile {
   /// - Throws: `LedgerError` with code `input`.
   static func read(_ path: String) throws(LedgerError) -> [UInt8] {
     do {
-      let handle = path == "-" ? FileHandle.standardInput : try FileHandle(forReadingFrom: URL(fileURLWithPath: path))
+      let descriptor = path == "-" ? STDIN_FILENO : open(path, O_RDONLY | O_CLOEXEC)
+      guard descriptor >= 0 else { throw FileSystem.SystemError(number: errno) }
+      defer { if path != "-" { close(descriptor) } }
       // A larger file is beyond any size cap and is refused for its length later: it need not be read to its end.
-      var bytes = Data()
-      while bytes.count <= bytesMax, let more = try handle.read(upToCount: 1 << 20), !more.isEmpty { bytes += more }
-      return UTF8Mark.removed(from: Array(bytes))
+      var bytes: [UInt8] = []
+      while bytes.count <= bytesMax {
+        let more = try FileSystem.read(descriptor, count: 1 << 20)
+        if more.isEmpty { break }
+        bytes += more
+      }
+      return UTF8Mark.removed(from: bytes)
     } catch {
       throw LedgerError(.input, at: path, "cannot be read; check the name and permissions")
     }

@@ -1,6 +1,5 @@
 import CommandConfiguration
 import CommandSupport
-import Foundation
 import PurchaseLedger
 
 /// The ledger, and the app whose evidence is accepted, from flags, environment and configuration file. Each option is

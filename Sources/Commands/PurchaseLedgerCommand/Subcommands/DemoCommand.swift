@@ -1,9 +1,14 @@
 import ArgumentParser
 import CommandConfiguration
 import CommandSupport
-import Foundation
 import PurchaseLedger
 import Support
+
+#if canImport(FoundationEssentials)
+  import FoundationEssentials
+#else
+  import Foundation
+#endif
 
 /// `purchase-ledger demo`
 struct DemoCommand: AsyncParsableCommand {
@@ -126,7 +131,7 @@ struct DemoCommand: AsyncParsableCommand {
   private func say(_ text: String, _ start: ContinuousClock.Instant) {
     guard !json else { return }
     let seconds = (ContinuousClock.now - start) / .seconds(1)
-    printText("\n== \(text) [\(String(format: "%.1f", seconds)) s]")
+    printText("\n== \(text) [\(DecimalText.fixed(seconds, 1)) s]")
   }
 }
 

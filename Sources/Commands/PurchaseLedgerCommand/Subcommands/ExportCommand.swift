@@ -1,6 +1,5 @@
 public import ArgumentParser
 import CommandSupport
-import Foundation
 public import PurchaseLedger
 import Support
 

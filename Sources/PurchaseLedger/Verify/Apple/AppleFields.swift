@@ -1,4 +1,3 @@
-import Foundation
 import Support
 
 /// Reads fields of Apple's JSON and enforces `FieldRules`. Errors name the field.

@@ -1,9 +1,14 @@
 import Crypto
 import CryptoExtras
-import Foundation
 import SwiftASN1
 import Synchronization
 @_spi(DisableValidityCheck) import X509
+
+#if canImport(FoundationEssentials)
+  import FoundationEssentials
+#else
+  import Foundation
+#endif
 
 /// Verifies that a certificate chain leads to a pinned root and is one that signs for the App Store, not just any chain
 /// under that root.

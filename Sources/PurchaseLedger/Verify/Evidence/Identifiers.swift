@@ -1,5 +1,10 @@
-public import Foundation
 import Support
+
+#if canImport(FoundationEssentials)
+  public import FoundationEssentials
+#else
+  public import Foundation
+#endif
 
 /// The app store that sold the product; part of every transaction's key.
 public enum Store: String, Sendable, Hashable, CaseIterable, Comparable, Codable {

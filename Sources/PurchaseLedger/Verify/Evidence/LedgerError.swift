@@ -1,4 +1,3 @@
-import Foundation
 import Support
 
 /// A failure of the ledger: what happened, where, and the remedy. Evidence that is not accepted is a

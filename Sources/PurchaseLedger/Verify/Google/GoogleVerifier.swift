@@ -1,7 +1,12 @@
 import Crypto
 import CryptoExtras
-import Foundation
 package import Support
+
+#if canImport(FoundationEssentials)
+  import FoundationEssentials
+#else
+  import Foundation
+#endif
 
 /// Verifies and decodes evidence of Google Play (docs/ledger.md, Identity).
 ///

@@ -1,6 +1,11 @@
 import Crypto
-import Foundation
 import Support
+
+#if canImport(FoundationEssentials)
+  import FoundationEssentials
+#else
+  import Foundation
+#endif
 
 /// What Google reports after a purchase: the list of voided purchases and real-time developer notifications.
 extension GoogleVerifier {

@@ -1,7 +1,5 @@
 import ArgumentParser
 import CommandSupport
-import Gazetteer
-import RegionCatalog
 import Support
 import TileCut
 import TileImage
@@ -146,7 +144,7 @@ struct CutCommand: ParsableCommand {
   var progress: ProgressStyle = .auto
   @Flag(help: "Say what would be cut, and about how many bytes and seconds from a sample of tiles, and stop.")
   var dryRun = false
-  @Flag(help: "JSON from --dry-run.")
+  @Flag(help: "Print JSON from --dry-run.")
   var json = false
 
   /// The bundle that is written.
@@ -163,6 +161,9 @@ struct CutCommand: ParsableCommand {
     if append != nil, matrix != nil || flat || tileSize != nil || scaleFactor != nil {
       throw ValidationError(
         "--append takes the grid of the bundle: leave --matrix, --tile-size, --scale-factor and --flat out")
+    }
+    if append != nil, format == nil, colors != nil || effort != nil {
+      throw ValidationError("--append keeps the bundle's format: name it with --format for --colors and --effort")
     }
     if json, !dryRun { throw ValidationError("--json is for --dry-run; --progress json reports a cut") }
     if append != nil, resume { throw ValidationError("--resume is for new bundles, not for --append") }
@@ -186,18 +187,6 @@ struct CutCommand: ParsableCommand {
     }
   }
 
-  /// Refuses options of other formats than the one that is named; a manifest may name it too.
-  private func checkFormat() throws {
-    if let quality, !(1...100).contains(quality) { throw ValidationError("--quality goes from 1 to 100") }
-    if let colors, !(2...256).contains(colors) { throw ValidationError("--colors goes from 2 to 256") }
-    if quality != nil, format == nil || format == .png {
-      throw ValidationError("--quality needs --format jpeg, webp or auto")
-    }
-    guard let format, format != .png, format != .auto else { return }
-    if effort != nil { throw ValidationError("--effort is for PNG tiles, and --format is \(format.rawValue)") }
-    if colors != nil { throw ValidationError("--colors is for PNG tiles, and --format is \(format.rawValue)") }
-  }
-
   func run() throws {
     let resources = CutResources(threads: threads, memoryBytes: memory.bytes)
     if let plan, let shard {
@@ -207,7 +196,9 @@ struct CutCommand: ParsableCommand {
     let signals = SignalWatch()
     defer { signals.stop() }
     let options = try makeOptions()
-    if !dryRun {
+    if dryRun {
+      if append == nil { try BundleFile.check(output: output, grid: options.matrixSet) }
+    } else {
       // Checked before a large source is unpacked, which takes minutes.
       try OutputFile.protect(sources + options.sources + gazetteer + [clip, srcList].compactMap { $0 }, from: output)
       let isDone = resume && CutCheckpoints.isPublishing(output)
@@ -255,13 +246,14 @@ struct CutCommand: ParsableCommand {
       printer.finish()
       // Some damage is found only when pixels are decoded.
       for warning in summary.warnings where !warnings.contains(warning) { printError("tilecut: warning: \(warning)") }
-      print(Self.line(summary, summary.path))
+      print(summary.line(output))
       if let traffic = cutter.traffic {
         print("fetched \(formatted(bytes: traffic.bytes)) in \(counted(traffic.requests, "request"))")
       }
     } catch {
       printer.finish()
-      if resume, let left = CutCheckpoints.leftover(of: output), !left.isInUse {
+      let isRefused = (error as? CutError)?.code == .invalidOption
+      if resume, !isRefused, let left = CutCheckpoints.leftover(of: output), !left.isInUse {
         printError("tilecut: \(left.tilesDone) of \(counted(left.tilesTotal, "tile")) are kept; --resume continues")
       }
       if let signal = signals.received { throw ExitCode(.signal(signal)) }
@@ -290,142 +282,5 @@ struct CutCommand: ParsableCommand {
     }
     CutCheckpoints.removeLeftover(of: output)
     printError("tilecut: the \(work) that a stopped cut of \(output) left were removed")
-  }
-
-  /// Flags take precedence over the manifest, and the manifest over defaults.
-  func makeOptions() throws -> CutOptions {
-    var options = CutOptions(sources: sources)
-    if let srcList { options.sources += try SourceList.paths(inFile: srcList) }
-    if let first = sources.first, isManifest(first) {
-      let manifest = try RegionManifest(path: sources[0])
-      guard manifest.regions.count == 1 else {
-        throw CutError(
-          .invalidOption, path: sources[0], "holds \(manifest.regions.count) regions",
-          remedy: "give a manifest with the one region to cut, or use tilecut build")
-      }
-      options.apply(manifest.regions[0], of: manifest)
-      try options.readPlaces(of: manifest.regions[0], in: manifest)
-    }
-    if let matrix { options.matrixSet = try matrix.matrixSet() }
-    if let zoom { options.zoom = zoom.selection }
-    options.bounds = bounds?.box ?? options.bounds
-    if let clip { options.clip = try ClipArea(file: clip) }
-    if let buffer {
-      guard options.clip != nil else {
-        throw CutError(
-          .invalidOption, path: sources[0], "is not clipped, so there is nothing to grow by --buffer",
-          remedy: "set \"clip\": true in the manifest, or give --clip")
-      }
-      options.clip?.bufferMetres = buffer
-    }
-    for text in cutline { try options.addCutlines(text) }
-    for text in crop { try options.addCrop(text) }
-    options.isFlat = flat
-    try setEncoding(of: &options)
-    options.tileSize = tileSize ?? options.tileSize
-    options.scaleFactor = scaleFactor ?? options.scaleFactor
-    options.resampling = resampling ?? options.resampling
-    options.isLinear = linear || options.isLinear
-    options.crs = try crs.map(CutOptions.crsDefinition(ofOption:)) ?? options.crs
-    options.nodata = nodata?.values ?? options.nodata
-    options.scale = scale?.range ?? options.scale
-    options.bands = bands?.bands ?? options.bands
-    options.alpha = alpha?.band ?? options.alpha
-    options.name = name ?? options.name
-    options.attribution = attribution ?? options.attribution
-    options.description = description ?? options.description
-    options.type = type
-    options.scheme = scheme ?? .xyz
-    options.version = version ?? options.version
-    for file in gazetteer { options.places += try GazetteerFile.places(inFile: file) }
-    return options
-  }
-
-  private func setEncoding(of options: inout CutOptions) throws {
-    switch format {
-    case .png: options.encoding = .png(PNGOptions())
-    case .jpeg: options.encoding = .jpeg(JPEGOptions(quality: quality ?? 85))
-    case .webp: options.encoding = .webp(WebPOptions(lossless: quality == nil, quality: quality ?? 85))
-    case .auto: options.encoding = .auto(JPEGOptions(quality: quality ?? 85), PNGOptions())
-    case nil: break
-    }
-    func change(_ png: PNGOptions) -> PNGOptions {
-      PNGOptions(effort: effort ?? png.effort, colours: colors ?? png.colours)
-    }
-    switch options.encoding {
-    case .png(let png): options.encoding = .png(change(png))
-    case .auto(let jpeg, let png): options.encoding = .auto(jpeg, change(png))
-    case .jpeg, .webp:
-      guard let option = effort != nil ? "--effort" : colors != nil ? "--colors" : nil else { return }
-      throw CutError(
-        .invalidOption, path: sources[0], "\(option) is for PNG tiles, and the manifest's format is another",
-        remedy: "leave \(option) out, or add --format png")
-    }
-  }
-
-  private func isManifest(_ source: String) -> Bool { source.lowercased().hasSuffix(".json") }
-
-  static func line(_ summary: CutSummary, _ path: String) -> String {
-    let zooms =
-      summary.zoomMin == summary.zoomMax ? "zoom \(summary.zoomMin)" : "zoom \(summary.zoomMin)-\(summary.zoomMax)"
-    let distinct = summary.distinctTileCount == summary.tileCount ? "" : " (\(summary.distinctTileCount) distinct)"
-    return
-      "\(path): \(counted(summary.tileCount, "tile"))\(distinct), \(zooms), "
-      + "\(formatted(bytes: summary.fileBytes)), "
-      + "\(formatted(seconds: summary.seconds))"
-  }
-}
-
-/// What `--dry-run` prints.
-private struct DryRunReport: Encodable {
-  struct Zoom: Encodable {
-    let zoom: Int
-    /// Tiles that may have a visible pixel.
-    let tilesMax: Int
-  }
-
-  let matrixSet: String
-  let zooms: [Zoom]
-  let workingZoom: Int
-  let tilesMax: Int
-  let estimate: CutEstimate?
-  let sources: [SourceDescription]
-  private let planText: String
-
-  private enum CodingKeys: CodingKey { case matrixSet, zooms, workingZoom, tilesMax, estimate, sources }
-
-  init(_ cutter: Cutter, estimate: CutEstimate?) {
-    let plan = cutter.plan
-    matrixSet = plan.matrixSet.identifier
-    zooms = plan.zooms.map { Zoom(zoom: $0, tilesMax: plan.tileCountMax(zoom: $0)) }
-    (workingZoom, tilesMax) = (plan.workingZoom, plan.tileCountMax)
-    (self.estimate, sources, planText) = (estimate, cutter.sourceDescriptions, plan.description)
-  }
-
-  var lines: [String] {
-    let about = estimate.map {
-      "  about \(counted($0.tiles, "tile")), \(formatted(bytes: $0.bytes)), \(formatted(seconds: $0.seconds))"
-        + " (from a sample of \($0.sampledTiles))"
-    }
-    return planText.split(separator: "\n").map(String.init) + [about].compactMap(\.self) + sources.map(\.description)
-  }
-}
-
-extension CutProgress {
-  var fraction: Double { tilesTotal > 0 ? Double(tilesDone) / Double(tilesTotal) : 1 }
-
-  var text: String {
-    let left = secondsLeft.map { ", \(formatted(seconds: $0)) left" } ?? ""
-    return "\(tilesDone) of \(tilesTotal) tiles, \(Int(tilesPerSecond)) tiles/s, "
-      + "\(formatted(bytes: bytesStored))\(left)"
-  }
-
-  var json: String {
-    func rounded(_ value: Double) -> String { DecimalText.fixed(value, 3) }
-    let left = secondsLeft.map(rounded) ?? "null"
-    return "{\"tilesDone\":\(tilesDone),\"tilesTotal\":\(tilesTotal),"
-      + "\"tilesStored\":\(tilesStored),\"bytesStored\":\(bytesStored),"
-      + "\"seconds\":\(rounded(seconds)),\"tilesPerSecond\":\(rounded(tilesPerSecond)),"
-      + "\"secondsLeft\":\(left)}"
   }
 }

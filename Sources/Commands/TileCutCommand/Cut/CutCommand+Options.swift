@@ -1,0 +1,94 @@
+import ArgumentParser
+import Gazetteer
+import RegionCatalog
+import TileCut
+import TileImage
+import TileIndex
+
+/// From flags and manifests to the options of a cut.
+extension CutCommand {
+  /// Flags take precedence over the manifest, and the manifest over defaults.
+  func makeOptions() throws -> CutOptions {
+    var options = CutOptions(sources: sources)
+    if let srcList { options.sources += try SourceList.paths(inFile: srcList) }
+    if let first = sources.first, isManifest(first) {
+      let manifest = try RegionManifest(path: sources[0])
+      guard manifest.regions.count == 1 else {
+        throw CutError(
+          .invalidOption, path: sources[0], "holds \(manifest.regions.count) regions",
+          remedy: "give a manifest with the one region to cut, or use tilecut build")
+      }
+      options.apply(manifest.regions[0], of: manifest)
+      try options.readPlaces(of: manifest.regions[0], in: manifest)
+    }
+    if let matrix { options.matrixSet = try matrix.matrixSet() }
+    if let zoom { options.zoom = zoom.selection }
+    options.bounds = bounds?.box ?? options.bounds
+    if let clip { options.clip = try ClipArea(file: clip) }
+    if let buffer {
+      guard options.clip != nil else {
+        throw CutError(
+          .invalidOption, path: sources[0], "is not clipped, so there is nothing to grow by --buffer",
+          remedy: "set \"clip\": true in the manifest, or give --clip")
+      }
+      options.clip?.bufferMetres = buffer
+    }
+    for text in cutline { try options.addCutlines(text) }
+    for text in crop { try options.addCrop(text) }
+    options.isFlat = flat
+    try setEncoding(of: &options)
+    options.tileSize = tileSize ?? options.tileSize
+    options.scaleFactor = scaleFactor ?? options.scaleFactor
+    options.resampling = resampling ?? options.resampling
+    options.isLinear = linear || options.isLinear
+    options.crs = try crs.map(CutOptions.crsDefinition(ofOption:)) ?? options.crs
+    options.nodata = nodata?.values ?? options.nodata
+    options.scale = scale?.range ?? options.scale
+    options.bands = bands?.bands ?? options.bands
+    options.alpha = alpha?.band ?? options.alpha
+    options.name = name ?? options.name
+    options.attribution = attribution ?? options.attribution
+    options.description = description ?? options.description
+    options.type = type
+    options.scheme = scheme ?? .xyz
+    options.version = version ?? options.version
+    for file in gazetteer { options.places += try GazetteerFile.places(inFile: file) }
+    return options
+  }
+
+  /// Refuses options of other formats than the one that is named; a manifest may name it too.
+  func checkFormat() throws {
+    if let quality, !(1...100).contains(quality) { throw ValidationError("--quality goes from 1 to 100") }
+    if let colors, !(2...256).contains(colors) { throw ValidationError("--colors goes from 2 to 256") }
+    if quality != nil, format == nil || format == .png {
+      throw ValidationError("--quality needs --format jpeg, webp or auto")
+    }
+    guard let format, format != .png, format != .auto else { return }
+    if effort != nil { throw ValidationError("--effort is for PNG tiles, and --format is \(format.rawValue)") }
+    if colors != nil { throw ValidationError("--colors is for PNG tiles, and --format is \(format.rawValue)") }
+  }
+
+  private func setEncoding(of options: inout CutOptions) throws {
+    switch format {
+    case .png: options.encoding = .png(PNGOptions())
+    case .jpeg: options.encoding = .jpeg(JPEGOptions(quality: quality ?? 85))
+    case .webp: options.encoding = .webp(WebPOptions(lossless: quality == nil, quality: quality ?? 85))
+    case .auto: options.encoding = .auto(JPEGOptions(quality: quality ?? 85), PNGOptions())
+    case nil: break
+    }
+    func change(_ png: PNGOptions) -> PNGOptions {
+      PNGOptions(effort: effort ?? png.effort, colours: colors ?? png.colours)
+    }
+    switch options.encoding {
+    case .png(let png): options.encoding = .png(change(png))
+    case .auto(let jpeg, let png): options.encoding = .auto(jpeg, change(png))
+    case .jpeg, .webp:
+      guard let option = effort != nil ? "--effort" : colors != nil ? "--colors" : nil else { return }
+      throw CutError(
+        .invalidOption, path: sources[0], "\(option) is for PNG tiles, and the manifest's format is another",
+        remedy: "leave \(option) out, or add --format png")
+    }
+  }
+
+  func isManifest(_ source: String) -> Bool { source.lowercased().hasSuffix(".json") }
+}

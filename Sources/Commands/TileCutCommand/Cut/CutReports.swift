@@ -1,0 +1,73 @@
+import CommandSupport
+import Support
+import TileCut
+import TileIndex
+
+/// What `--dry-run` prints.
+struct DryRunReport: Encodable {
+  struct Zoom: Encodable {
+    let zoom: Int
+    /// Tiles that may have a visible pixel.
+    let tilesMax: Int
+  }
+
+  let matrixSet: String
+  let zooms: [Zoom]
+  let workingZoom: Int
+  let tilesMax: Int
+  let estimate: CutEstimate?
+  let sources: [SourceDescription]
+  private let planText: String
+
+  private enum CodingKeys: CodingKey { case matrixSet, zooms, workingZoom, tilesMax, estimate, sources }
+
+  init(_ cutter: Cutter, estimate: CutEstimate?) {
+    let plan = cutter.plan
+    matrixSet = plan.matrixSet.identifier
+    zooms = plan.zooms.map { Zoom(zoom: $0, tilesMax: plan.tileCountMax(zoom: $0)) }
+    (workingZoom, tilesMax) = (plan.workingZoom, plan.tileCountMax)
+    (self.estimate, sources, planText) = (estimate, cutter.sourceDescriptions, plan.description)
+  }
+
+  var lines: [String] {
+    let about = estimate.map {
+      "  about \(counted($0.tiles, "tile")), \(formatted(bytes: $0.bytes)), \(formatted(seconds: $0.seconds))"
+        + " (from a sample of \($0.sampledTiles))"
+    }
+    return planText.split(separator: "\n").map(String.init) + [about].compactMap(\.self) + sources.map(\.description)
+  }
+}
+
+extension CutProgress {
+  var fraction: Double { tilesTotal > 0 ? Double(tilesDone) / Double(tilesTotal) : 1 }
+
+  var text: String {
+    let left = secondsLeft.map { ", \(formatted(seconds: $0)) left" } ?? ""
+    return "\(tilesDone) of \(tilesTotal) tiles, \(Int(tilesPerSecond)) tiles/s, "
+      + "\(formatted(bytes: bytesStored))\(left)"
+  }
+
+  var json: String {
+    func rounded(_ value: Double) -> String { DecimalText.fixed(value, 3) }
+    let left = secondsLeft.map(rounded) ?? "null"
+    return "{\"tilesDone\":\(tilesDone),\"tilesTotal\":\(tilesTotal),"
+      + "\"tilesStored\":\(tilesStored),\"bytesStored\":\(bytesStored),"
+      + "\"seconds\":\(rounded(seconds)),\"tilesPerSecond\":\(rounded(tilesPerSecond)),"
+      + "\"secondsLeft\":\(left)}"
+  }
+}
+
+extension CutSummary {
+  /// What a cut prints at its end.
+  ///
+  /// - Parameter path: the bundle, as the user named it.
+  func line(_ path: String) -> String {
+    let zooms =
+      zoomMin == zoomMax ? "zoom \(zoomMin)" : "zoom \(zoomMin)-\(zoomMax)"
+    let distinct = distinctTileCount == tileCount ? "" : " (\(distinctTileCount) distinct)"
+    return
+      "\(path): \(counted(tileCount, "tile"))\(distinct), \(zooms), "
+      + "\(formatted(bytes: fileBytes)), "
+      + "\(formatted(seconds: seconds))"
+  }
+}

@@ -1,0 +1,50 @@
+import ArgumentParser
+import CommandSupport
+import Support
+import TileCut
+import TileIndex
+
+/// `tilecut textures`
+struct TexturesCommand: ParsableCommand {
+  static let configuration = CommandConfiguration(
+    commandName: "textures", abstract: "Writes a bundle's tiles as textures for GPUs: ASTC in KTX 2.0 files.",
+    discussion: """
+      The folder has zoom/column/row.ktx2 and TileJSON. ASTC loses a little: the last line gives the distance of \
+      all pixels from the tiles', in decibel.
+      """)
+
+  @Argument(
+    help: ArgumentHelp("A bundle with raster tiles: MBTiles, PMTiles, GeoPackage, or a folder.", valueName: "bundle"))
+  var bundle: String
+  @Option(name: [.short, .long], help: "The folder to write.")
+  var output: String
+  @Option(
+    help: """
+      Pixels of a block of 16 bytes: \(TextureBlock.allCases.map(\.rawValue).joined(separator: ", ")). \
+      (default: 6x6)
+      """)
+  var block: TextureBlock?
+  @Option(
+    help: "Time against likeness: \(TextureEffort.allCases.map(\.rawValue).joined(separator: ", ")). (default: medium)")
+  var effort: TextureEffort?
+  @Option(help: ArgumentHelp("Threads (default: one for each core).", valueName: "n"))
+  var threads: Int?
+  @Flag(help: "Replace the output if it exists.")
+  var force = false
+
+  func validate() throws {
+    if let threads, !(1...1024).contains(threads) { throw ValidationError("--threads goes from 1 to 1024") }
+  }
+
+  func run() throws {
+    try OutputFile.protect([bundle], from: output)
+    try OutputFolder.check(output, replacing: force)
+    var export = TextureExport()
+    export.block = block ?? .six
+    export.effort = effort ?? .medium
+    export.threads = threads
+    let summary = try stoppable { [export] in try export.write(bundle, to: output, replacing: force) }
+    let likeness = summary.psnr.isFinite ? DecimalText.fixed(summary.psnr, 1) + " dB" : "without loss"
+    print("\(output): \(counted(summary.tiles, "texture")), \(formatted(bytes: summary.bytes)), \(likeness)")
+  }
+}

@@ -1,0 +1,167 @@
+import Support
+import TileImage
+import TileIndex
+
+#if canImport(Glibc)
+  import Glibc
+#elseif canImport(Musl)
+  import Musl
+#else
+  import Darwin
+#endif
+
+/// Writes the tiles of a bundle as textures that a GPU draws as they are: ASTC in KTX 2.0 files, `zoom/column/row.ktx2`
+/// in XYZ rows, with TileJSON beside them. An app that hands them to its GPU keeps four to sixteen times as many tiles
+/// in memory as of decoded ones. ASTC loses a little, so this is for apps, not for archives.
+///
+/// 1. Divide each zoom into pieces of a column of tiles.
+/// 2. Decode, encode and measure each tile on several threads (``ASTCCodec``, ``KTX2File``).
+/// 3. Write the files in the order of the pieces, and publish the folder at the end.
+public struct TextureExport: Sendable {
+  public var block: TextureBlock = .six
+  public var effort: TextureEffort = .medium
+  /// Nil means one for each core.
+  public var threads: Int?
+
+  public init() {}
+
+  /// - Throws: ``CutError`` `.badSource` for vector tiles, `.systemError` without the encoder;
+  ///   ``BundleError`` if the bundle cannot be read, a tile not be decoded, or the folder not be written.
+  public func write(_ path: String, to output: String, replacing: Bool = false) throws -> TextureSummary {
+    let bundle = try BundleFile.open(path)
+    guard let format = try bundle.tileFormat(), format != .pbf else {
+      throw CutError(
+        .badSource, path: path, "its tiles are no images, so that there is nothing to make textures of",
+        remedy: "name a bundle of PNG, JPEG or WebP tiles")
+    }
+    let folder = try OutputFolder(target: output, replacing: replacing)
+    defer { folder.remove() }
+    var summary = TextureSummary()
+    do {
+      let ranges = try bundle.zooms().compactMap { try bundle.range(zoom: $0) }
+      let threads = max(threads ?? Processors.count, 1)
+      let work = OrderedWork<TileRange, [Texture]>(Self.pieces(of: ranges), aheadMax: 2 * threads + 2) { textures in
+        for texture in textures {
+          try Self.write(texture.bytes, as: texture.tile, in: folder.path)
+          summary.add(texture)
+        }
+      }
+      try work.run(threads: threads) { [block, effort] in
+        let reader = try BundleFile.open(path)
+        let codec = try ASTCCodec(block: block, effort: effort)
+        return { piece in
+          var textures: [Texture] = []
+          try reader.forEachTile(in: piece) { textures.append(try Texture($0, $1, of: path, codec)) }
+          return textures
+        }
+      }
+      let document = try Self.document(bundle, zooms: ranges.map(\.zoom))
+      try document.withUnsafeBytes { try FileSystem.writeNew($0, to: "\(folder.path)/\(Self.documentName)") }
+      summary.bytes += document.count
+      try folder.commit()
+    } catch let error as FileSystem.SystemError {
+      throw OutputFile.failure(error, output)
+    }
+    return summary
+  }
+
+  /// As in a folder of tiles.
+  private static let documentName = "tiles.json"
+  private static let pieceRows = 32
+
+  private static func pieces(of ranges: [TileRange]) -> AnyIterator<TileRange> {
+    let pieces = ranges.lazy.flatMap { range in
+      range.columns.lazy.flatMap { column in
+        stride(from: range.rows.lowerBound, through: range.rows.upperBound, by: pieceRows).lazy.map { row in
+          TileRange(
+            zoom: range.zoom, columns: column...column, rows: row...min(row + pieceRows - 1, range.rows.upperBound))
+        }
+      }
+    }
+    return AnyIterator(pieces.makeIterator())
+  }
+
+  private static func write(_ bytes: [UInt8], as tile: TileID, in folder: String) throws {
+    let column = "\(folder)/\(tile.zoom)/\(tile.column)"
+    try FileSystem.makeFolders(column)
+    try bytes.withUnsafeBytes { try FileSystem.writeNew($0, to: "\(column)/\(tile.row).ktx2") }
+  }
+
+  /// TileJSON 3.0.0 with the members `format`, `tileSize` and, for other grids than Web Mercator, `tileMatrixSet`.
+  private static func document(_ bundle: any BundleReader, zooms: [Int]) throws -> [UInt8] {
+    let rows = bundle.metadata
+    var members: [JSONValue.Member] = [
+      .init("tilejson", .string("3.0.0")), .init("tiles", .array([.string("{z}/{x}/{y}.ktx2")])),
+      .init("scheme", .string("xyz")), .init("format", .string("ktx2")),
+      .init("minzoom", .number(zooms.min() ?? 0)), .init("maxzoom", .number(zooms.max() ?? 0)),
+      .init("tileSize", .number(rows.tileSize ?? bundle.matrixSet[0].tileWidth)),
+    ]
+    if bundle.matrixSet != .webMercatorQuad {
+      members.append(.init("tileMatrixSet", .string(bundle.matrixSet.uri)))
+    }
+    if let bounds = rows.bounds {
+      members.append(.init("bounds", .numbers(bounds.west, bounds.south, bounds.east, bounds.north)))
+    }
+    if let center = rows.center {
+      members.append(.init("center", .numbers(center.longitude, center.latitude, Double(center.zoom))))
+    }
+    for name in ["name", "description", "attribution"] {
+      if let value = rows[name] { members.append(.init(name, .string(value))) }
+    }
+    return JSONValue.object(members).bytes
+  }
+}
+
+/// What ``TextureExport`` wrote.
+public struct TextureSummary: Sendable {
+  public internal(set) var tiles = 0
+  /// Of all files.
+  public internal(set) var bytes = 0
+  /// How like the tiles the textures are: peak signal-to-noise ratio of the colours over black and of alpha, in
+  /// decibel.
+  public var psnr: Double {
+    squares > 0 ? 10 * log10(255 * 255 * Double(samples) / squares) : .infinity
+  }
+  private var squares = 0.0
+  private var samples = 0
+
+  fileprivate mutating func add(_ texture: Texture) {
+    tiles += 1
+    bytes += texture.bytes.count
+    squares += texture.squares
+    samples += texture.samples
+  }
+}
+
+/// A tile's KTX 2.0 file, and how far its pixels are from the tile's.
+private struct Texture {
+  let tile: TileID
+  let bytes: [UInt8]
+  let squares: Double
+  let samples: Int
+
+  /// - Parameter path: of the bundle, for errors.
+  init(_ tile: TileID, _ data: UnsafeRawBufferPointer, of path: String, _ codec: ASTCCodec) throws {
+    let pixels = try TileDrawing.decoding(tile, path) { try ImageDecoder.decode(data) }
+    let blocks = try codec.encode(pixels)
+    self.tile = tile
+    bytes = KTX2File(width: pixels.width, height: pixels.height, block: codec.block, blocks: blocks).bytes
+    squares = Self.squares(pixels, try codec.decode(blocks, width: pixels.width, height: pixels.height))
+    samples = pixels.byteCount
+  }
+
+  private static func squares(_ a: PixelBuffer, _ b: PixelBuffer) -> Double {
+    let (a8, b8) = (a.bytes.assumingMemoryBound(to: UInt8.self), b.bytes.assumingMemoryBound(to: UInt8.self))
+    var sum = 0.0
+    for pixel in stride(from: 0, to: a.byteCount, by: 4) {
+      let (alphaA, alphaB) = (Int(a8[pixel + 3]), Int(b8[pixel + 3]))
+      var squares = (alphaA - alphaB) * (alphaA - alphaB)
+      for band in pixel..<pixel + 3 {
+        let difference = (Int(a8[band]) * alphaA - Int(b8[band]) * alphaB) / 255
+        squares += difference * difference
+      }
+      sum += Double(squares)
+    }
+    return sum
+  }
+}

@@ -1,0 +1,107 @@
+import Support
+
+/// Reads tiles on a thread of its own while the caller writes them, so that copying a bundle takes as long as the
+/// slower of the two.
+///
+/// Tiles come in the order in which they are read. At most ``batchesMax`` batches of ``batchBytes`` and one tile each
+/// are in memory.
+final class TileReadAhead: @unchecked Sendable {
+  typealias Body = (TileID, UnsafeRawBufferPointer) throws -> Void
+
+  private static let batchBytes = 1 << 20
+  private static let batchesMax = 4
+
+  private struct Batch {
+    var bytes: [UInt8] = []
+    /// Tiles and where their bytes end.
+    var tiles: [(id: TileID, end: Int)] = []
+  }
+
+  private struct Stopped: Error {}
+
+  private let condition = ThreadCondition()
+  // All of these under the condition's lock.
+  private var batches: [Batch] = []
+  private var isRead = false
+  private var isStopped = false
+  private var failure: (any Error)?
+
+  /// Passes what `walk` reads to `body`. Only `walk` may use what it reads from until this returns.
+  ///
+  /// - Throws: what `walk` throws, after the tiles before it, or what `body` throws.
+  static func forEachTile(_ walk: @escaping (Body) throws -> Void, _ body: Body) throws {
+    let readAhead = TileReadAhead()
+    // This thread does not use it before the other has ended.
+    nonisolated(unsafe) let walk = walk
+    guard let thread = WorkerThread.start({ readAhead.read(walk) }) else { return try walk(body) }
+    defer {
+      readAhead.stop()
+      thread.join()
+    }
+    while let batch = try readAhead.next() {
+      try batch.bytes.withUnsafeBytes { bytes in
+        var start = 0
+        for (tile, end) in batch.tiles {
+          try body(tile, UnsafeRawBufferPointer(rebasing: bytes[start..<end]))
+          start = end
+        }
+      }
+    }
+  }
+
+  // MARK: - The reading thread
+
+  private func read(_ walk: (Body) throws -> Void) {
+    var batch = Batch()
+    var thrown: (any Error)?
+    do {
+      try walk { tile, bytes in
+        batch.bytes.append(contentsOf: bytes)
+        batch.tiles.append((tile, batch.bytes.count))
+        guard batch.bytes.count >= Self.batchBytes || batch.tiles.count >= Self.batchBytes >> 6 else { return }
+        try append(batch)
+        batch = Batch()
+        batch.bytes.reserveCapacity(Self.batchBytes + Self.batchBytes >> 4)
+      }
+    } catch {
+      thrown = error
+    }
+    condition.withLock {
+      if !batch.tiles.isEmpty { batches.append(batch) }
+      (failure, isRead) = (thrown, true)
+      condition.broadcast()
+    }
+  }
+
+  /// Waits for room.
+  private func append(_ batch: Batch) throws {
+    try condition.withLock {
+      while batches.count >= Self.batchesMax, !isStopped { condition.wait() }
+      if isStopped { throw Stopped() }
+      batches.append(batch)
+      condition.broadcast()
+    }
+  }
+
+  // MARK: - The writing thread
+
+  /// The next batch; nil after the last.
+  private func next() throws -> Batch? {
+    try condition.withLock {
+      while batches.isEmpty, !isRead { condition.wait() }
+      guard !batches.isEmpty else {
+        if let failure { throw failure }
+        return nil
+      }
+      defer { condition.broadcast() }
+      return batches.removeFirst()
+    }
+  }
+
+  private func stop() {
+    condition.withLock {
+      isStopped = true
+      condition.broadcast()
+    }
+  }
+}

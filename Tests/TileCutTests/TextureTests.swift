@@ -1,0 +1,131 @@
+import Foundation
+import TestSupport
+import Testing
+import TileImage
+import TileIndex
+
+@testable import TileCut
+
+/// ASTC textures in KTX 2.0 files.
+@Suite(.ownThread) struct TextureTests {
+  private let folder: TemporaryFolder
+  init() throws { folder = try TemporaryFolder() }
+
+  /// Waves over a disc with a soft edge, transparent outside.
+  private func picture(_ edge: Int) -> PixelBuffer {
+    let pixels = PixelBuffer(width: edge, height: edge)
+    for y in 0..<edge {
+      for x in 0..<edge {
+        let distance = hypot(Double(x - edge / 2), Double(y - edge / 2)) / Double(edge)
+        let alpha = min(max((0.45 - distance) * 40, 0), 1)
+        let wave = SIMD3(sin(Double(x) / 19), cos(Double(y) / 23), sin(Double(x + y) / 31)) * 90 + 128
+        if alpha * 255 >= 1 {
+          pixels[x, y] = SIMD4(UInt8(wave.x), UInt8(wave.y), UInt8(wave.z), UInt8(alpha * 255))
+        }
+      }
+    }
+    return pixels
+  }
+
+  private func bundle(_ format: TileEncoding = .png(PNGOptions()), edge: Int = 256, tileBytes: Int = .max) throws
+    -> String
+  {
+    let path = folder.file("map.mbtiles")
+    let writer = try BundleWriter(path: path, matrixSet: .webMercatorQuad, format: format.format, replacing: true)
+    let tile = Array(try TileEncoder(format).encode(picture(edge)).prefix(tileBytes))
+    for (zoom, column, row) in [(1, 0, 0), (1, 1, 1), (2, 3, 2)] {
+      try writer.put(TileID(zoom: zoom, column: column, row: row), tile)
+    }
+    var metadata = BundleMetadata(name: "map")
+    metadata.attribution = "Us"
+    _ = try writer.finish(metadata)
+    return path
+  }
+
+  /// The fields of the specification's sections 3.1 to 3.5, read anew.
+  @Test(arguments: TextureBlock.allCases, [256, 100])
+  func filesFollowTheSpecification(_ block: TextureBlock, _ edge: Int) throws {
+    let pixels = picture(edge)
+    let blocks = try ASTCCodec(block: block, effort: .fast).encode(pixels)
+    let file = KTX2File(width: edge, height: edge, block: block, blocks: blocks).bytes
+    func word(_ offset: Int) -> Int { (0..<4).reduce(0) { $0 | Int(file[offset + $1]) << (8 * $1) } }
+    #expect(Array(file[..<12]) == [0xab] + Array("KTX 20".utf8) + [0xbb, 0x0d, 0x0a, 0x1a, 0x0a])
+    // VK_FORMAT_ASTC_4x4_SRGB_BLOCK and its kin; typeSize, size, depth, layers, faces, levels, supercompression.
+    let format = [TextureBlock.four: 158, .five: 162, .six: 166, .eight: 172][block]
+    #expect(stride(from: 12, to: 48, by: 4).map(word) == [format!, 1, edge, edge, 0, 0, 1, 1, 0])
+    let (descriptor, values) = ((word(48), word(52)), (word(56), word(60)))
+    #expect((64..<80).allSatisfy { file[$0] == 0 }, "no supercompression global data")
+    let level = (offset: word(80), bytes: word(88), whole: word(96))
+    #expect(level.bytes == blocks.count && level.whole == blocks.count && level.offset % 16 == 0)
+    #expect(level.offset + level.bytes == file.count && Array(file[level.offset...]) == blocks)
+    let side = (edge + block.width - 1) / block.width
+    #expect(blocks.count == side * side * 16)
+    // The data format descriptor follows the level index, then the key/value data.
+    #expect(descriptor == (104, 44) && word(104) == 44 && word(108) == 0 && word(112) == 2 | 40 << 16)
+    #expect(word(116) == 162 | 1 << 8 | 2 << 16 && word(120) == (block.width - 1) * 0x101 && word(124) == 16)
+    #expect(word(132) == 127 << 16 && word(136) == 0 && word(140) == 0 && word(144) == 0xffff_ffff)
+    #expect(values.0 == 148 && values.0 + values.1 <= level.offset)
+    var offset = values.0
+    var found: [String] = []
+    while offset < values.0 + values.1 {
+      let count = word(offset)
+      found.append(String(decoding: file[offset + 4..<offset + 4 + count], as: UTF8.self))
+      offset += 4 + (count + 3) / 4 * 4
+    }
+    #expect(found == ["KTXorientation\0rd\0", "KTXwriter\0tilecut\0"] && offset == values.0 + values.1)
+  }
+
+  @Test func largerBlocksAreLessLikeTheTile() throws {
+    let path = try bundle()
+    var ratios: [Double] = []
+    var sizes: [Int] = []
+    for block in TextureBlock.allCases {
+      var export = TextureExport()
+      (export.block, export.effort) = (block, .fast)
+      let summary = try export.write(path, to: folder.file("\(block.rawValue)/"))
+      #expect(summary.tiles == 3)
+      ratios.append(summary.psnr)
+      sizes.append(summary.bytes)
+    }
+    #expect(ratios == ratios.sorted(by: >) && ratios[0] > 42 && ratios[2] > 36 && ratios[3] > 32, "\(ratios)")
+    #expect(sizes == sizes.sorted(by: >))
+  }
+
+  /// A GPU's filter mixes the colours of neighbours whatever their alpha; black there would make dark edges.
+  @Test func transparentPixelsBesideVisibleOnesHaveTheirColour() throws {
+    let pixels = PixelBuffer(width: 48, height: 48)
+    for y in 0..<48 { for x in 0..<23 { pixels[x, y] = SIMD4(250, 240, 230, 255) } }
+    let codec = try ASTCCodec(block: .six)
+    let drawn = try codec.decode(codec.encode(pixels), width: 48, height: 48)
+    for y in 0..<48 {
+      #expect(drawn[22, y].w == 255 && drawn[23, y].w < 8)
+      #expect(drawn[22, y].x > 240 && drawn[23, y].x > 200, "\(drawn[22, y]), \(drawn[23, y])")
+    }
+  }
+
+  @Test func foldersAreTheSameOnAnyNumberOfThreads() throws {
+    let path = try bundle(.webp(WebPOptions()), edge: 512)
+    var export = TextureExport()
+    for threads in [1, 3] {
+      export.threads = threads
+      _ = try export.write(path, to: folder.file("out\(threads)/"))
+    }
+    for name in ["tiles.json", "1/0/0.ktx2", "1/1/1.ktx2", "2/3/2.ktx2"] {
+      #expect(try folder.bytes("out1/\(name)") == folder.bytes("out3/\(name)"), "\(name)")
+    }
+    let document = try String(contentsOfFile: folder.file("out1/tiles.json"), encoding: .utf8)
+    for member in [#""format":"ktx2""#, #""minzoom":1"#, #""maxzoom":2"#, #""attribution":"Us""#, "{z}/{x}/{y}.ktx2"] {
+      #expect(document.contains(member), "\(document)")
+    }
+    #expect(throws: BundleError.self) { try export.write(path, to: folder.file("out1/")) }
+    _ = try export.write(path, to: folder.file("out1/"), replacing: true)
+  }
+
+  /// A damaged tile is named, and nothing is left behind.
+  @Test func damagedTilesAreNamed() throws {
+    let path = try bundle(tileBytes: 200)
+    let error = #expect(throws: BundleError.self) { try TextureExport().write(path, to: folder.file("out/")) }
+    #expect(error?.description.contains("1/0/0") == true, "\(String(describing: error))")
+    #expect(!folder.names.contains { $0.contains("out") }, "\(folder.names)")
+  }
+}
