@@ -51,11 +51,11 @@ import Testing
   @Test func damagedShardIsNamedByTheMerge() throws {
     let count = try plan(40)
     for shard in 0..<count { #expect(try cut(shard).status == 0) }
-    var bytes = [UInt8](try folder.bytes("plan.shards/1.tiles"))
+    var bytes = [UInt8](try folder.bytes("plan.shards/1.pmtiles"))
     bytes[bytes.count / 2] ^= 1
-    try folder.write("plan.shards/1.tiles", bytes: bytes)
+    try folder.write("plan.shards/1.pmtiles", bytes: bytes)
     let merge = try run(["merge", "--plan", "plan.json", "-o", "out.mbtiles"])
-    expectRefusal(merge, status: 65, naming: "plan.shards/1.tiles: is damaged")
+    expectRefusal(merge, status: 65, naming: "plan.shards/1.pmtiles: is damaged")
     #expect(folder.names == ["plan.json", "plan.shards"])
   }
 

@@ -38,7 +38,7 @@ struct MergeCommand: ParsableCommand {
 
   func run() throws {
     if let plan {
-      return try ShardMerge(plan: plan, output: output, replacing: force, scheme: scheme ?? .xyz).run()
+      return try PlanMerge(plan: plan, output: output, replacing: force, scheme: scheme ?? .xyz).run()
     }
     try OutputFile.protect(bundles, from: output)
     try BundleFile.check(output: output, replacing: force)

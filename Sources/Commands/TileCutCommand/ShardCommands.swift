@@ -99,6 +99,7 @@ struct ShardRun {
   let plan: String
   let shard: ShardArgument
   let offset: Int
+  let list: String?
   let resources: CutResources
   let progress: ProgressStyle
 
@@ -147,18 +148,30 @@ struct ShardRun {
   }
 
   private func number() throws -> Int {
-    if case .number(let number) = shard { return number + offset }
+    let index = try index() + offset
+    guard let list else { return index }
+    guard let text = try? FileSystem.bytes(of: list, countMax: 1 << 24),
+      let numbers = ShardFolder.numbers(String(decoding: text, as: UTF8.self))
+    else { throw ValidationError("\(list) cannot be read, or is no list of numbers such as 3,7-9") }
+    guard numbers.indices.contains(index) else {
+      throw ValidationError("\(list) has \(counted(numbers.count, "shard")), and none at position \(index)")
+    }
+    return numbers[index]
+  }
+
+  private func index() throws -> Int {
+    if case .number(let number) = shard { return number }
     for name in Self.variables {
       guard let text = FileSystem.environment(name) else { continue }
       guard let number = Int(text) else { throw ValidationError("\(name) is no number: \(text)") }
-      return number + offset
+      return number
     }
     throw ValidationError("--shard auto needs one of the variables \(Self.variables.joined(separator: ", "))")
   }
 }
 
 /// `tilecut merge --plan PLAN`
-struct ShardMerge {
+struct PlanMerge {
   let plan: String
   let output: String
   let replacing: Bool
@@ -169,7 +182,7 @@ struct ShardMerge {
     defer { signals.stop() }
     try OutputFile.protect([plan], from: output)
     try BundleFile.check(output: output, replacing: replacing)
-    // Before the folder changes.
+    // Before the folder changes, from which relative paths count.
     let (path, target) = (FileSystem.absolutePath(plan), FileSystem.absolutePath(output))
     let (shards, cutter) = try PlanCommand.open(path, CutResources())
     let cancellation = CutCancellation()

@@ -31,7 +31,8 @@ struct TileCutCommand: ParsableCommand {
       again; 129, 130 or 143 stopped by a signal.
       """,
     subcommands: [
-      CutCommand.self, PlanCommand.self, MissingCommand.self, BuildCommand.self, PacksCommand.self, MetadataCommand.self, InspectCommand.self,
+      CutCommand.self, PlanCommand.self, MissingCommand.self, BuildCommand.self, PacksCommand.self,
+      MetadataCommand.self, InspectCommand.self,
       VerifyCommand.self,
       PreviewCommand.self, ExtractCommand.self, MergeCommand.self, ConvertCommand.self, TexturesCommand.self,
       DiffCommand.self,

@@ -1,20 +1,41 @@
 import Support
+import TileIndex
 
 /// Says that a shard is done. Equal for every attempt, because shards are deterministic.
 public struct ShardReceipt: Hashable, Sendable, Codable {
+  public struct File: Hashable, Sendable, Codable {
+    public let bytes: Int
+    public let sha256: String
+
+    init(_ path: String) throws {
+      bytes = FileSystem.size(path)
+      sha256 = try FileHash.sha256(ofFile: path)
+    }
+  }
+
   /// The plan's digest.
   public let plan: String
   public let shard: Int
   /// Stored tiles, and their bytes.
   public let tiles: Int
   public let tileBytes: Int
-  /// The shard's file.
-  public let fileBytes: Int
-  public let sha256: String
+  /// Candidate tiles of the stored zooms that were processed, including empty ones.
+  public let tilesDone: Int
+  /// Left, top, right and bottom of the visible pixels of the working zoom; empty for none.
+  let extent: [Int]
+  /// The bundle with the tiles; nil for a shard without a visible pixel.
+  public let bundle: File?
+  /// The pixels of the root, as in `PixelBuffer`, of which the merge makes the levels above; nil where it needs none.
+  let rootPixels: File?
+
+  var visibleExtent: VisibleExtent? {
+    guard extent.count == 4 else { return nil }
+    return VisibleExtent(left: extent[0], top: extent[1], right: extent[2], bottom: extent[3])
+  }
 }
 
-/// The folder beside a plan with its finished shards: `NAME.shards` for `NAME.json`. `7.tiles` is the file of shard 7
-/// (``ShardFile``), `7.json` its receipt.
+/// The folder beside a plan with its finished shards: `NAME.shards` for `NAME.json`. Of shard 7, `7.pmtiles` (in other
+/// grids than Web Mercator `7.mbtiles`) has the tiles, `7.rgba` the pixels of its root, and `7.json` is its receipt.
 public struct ShardFolder: Sendable {
   public let path: String
   private let plan: ShardPlan
@@ -25,21 +46,33 @@ public struct ShardFolder: Sendable {
     self.plan = plan
   }
 
-  func file(_ shard: Int) -> String { "\(path)/\(shard).tiles" }
-  func receiptFile(_ shard: Int) -> String { "\(path)/\(shard).json" }
+  func bundle(_ shard: Int) -> String { "\(path)/\(bundleName(shard))" }
+  func rootPixels(_ shard: Int) -> String { "\(path)/\(shard).rgba" }
+  fileprivate func receiptFile(_ shard: Int) -> String { "\(path)/\(shard).json" }
+  fileprivate func bundleName(_ shard: Int) -> String { "\(shard).\(plan.container.rawValue)" }
 
-  /// The receipt of a shard; nil if it is not done, or done for another plan, or if its file is gone.
+  /// The receipt of a shard; nil if it is not done, or done for another plan, or if a file is gone.
   ///
-  /// - Complexity: the file is not read.
+  /// - Complexity: the bundle is not read.
   public func receipt(_ shard: Int) -> ShardReceipt? {
     guard let json = try? JSONFile.read(receiptFile(shard)), let receipt = try? json.decoded(as: ShardReceipt.self),
-      receipt.plan == plan.digest, receipt.shard == shard, FileStamp(file(shard))?.bytes == receipt.fileBytes
+      receipt.plan == plan.digest, receipt.shard == shard
     else { return nil }
+    if let file = receipt.bundle, FileStamp(bundle(shard))?.bytes != file.bytes { return nil }
+    if let file = receipt.rootPixels, FileStamp(rootPixels(shard))?.bytes != file.bytes { return nil }
     return receipt
   }
 
   /// The shards that are not done.
   public var missing: [Int] { plan.shards.indices.filter { receipt($0) == nil } }
+
+  /// Removes what killed attempts left, of one shard or of all.
+  func removeLeftovers(of shard: Int? = nil) {
+    let start = shard.map { ".\($0)." } ?? "."
+    for name in FileSystem.names(in: path) where name.hasPrefix(start) && name.hasSuffix(ShardAttempt.suffix) {
+      FileSystem.removeTree("\(path)/\(name)")
+    }
+  }
 
   /// Ascending numbers as schedulers take them: `3,7-9`.
   public static func text(_ numbers: [Int]) -> String {
@@ -51,6 +84,59 @@ public struct ShardFolder: Sendable {
         ranges.append(number...number)
       }
     }
-    return ranges.map { $0.count == 1 ? "\($0.lowerBound)" : "\($0.lowerBound)-\($0.upperBound)" }.joined(separator: ",")
+    return ranges.map { $0.count == 1 ? "\($0.lowerBound)" : "\($0.lowerBound)-\($0.upperBound)" }.joined(
+      separator: ",")
   }
+
+  /// The numbers of such a text, which may have several lines; nil if it is none.
+  public static func numbers(_ text: String) -> [Int]? {
+    var numbers: [Int] = []
+    for part in text.split(whereSeparator: { $0 == "," || $0.isWhitespace }) {
+      let ends = part.split(separator: "-", omittingEmptySubsequences: false).map { Int($0) }
+      guard (1...2).contains(ends.count), let low = ends[0], let high = ends[ends.count - 1], 0 <= low, low <= high,
+        high - low < 1 << 24
+      else { return nil }
+      numbers += low...high
+    }
+    return numbers
+  }
+}
+
+/// One attempt at a shard. It writes into a folder of its own, so that attempts on several machines do not meet, and
+/// what they finish are equal files.
+struct ShardAttempt {
+  static let suffix = ".partial"
+
+  private let folder: ShardFolder
+  private let shard: Int
+  private let path: String
+
+  init(_ folder: ShardFolder, _ shard: Int) throws {
+    (self.folder, self.shard) = (folder, shard)
+    try FileSystem.makeFolders(folder.path)
+    path = "\(folder.path)/.\(shard).\(String(UInt64.random(in: 0 ... .max), radix: 36))\(Self.suffix)"
+    try FileSystem.makeFolder(path)
+  }
+
+  var bundle: String { "\(path)/\(folder.bundleName(shard))" }
+  var rootPixels: String { "\(path)/pixels" }
+  private var receiptFile: String { "\(path)/receipt" }
+
+  /// Gives the files their names, the receipt last, and removes what other attempts left.
+  func publish(_ receipt: ShardReceipt) throws {
+    let text = Array((try JSONValue(encoding: receipt).indentedText + "\n").utf8)
+    try text.withUnsafeBytes { try FileSystem.writeNew($0, to: receiptFile) }
+    try FileSystem.synchronise(receiptFile)
+    if receipt.bundle != nil { try FileSystem.rename(bundle, replacing: folder.bundle(shard)) }
+    if receipt.rootPixels != nil {
+      try FileSystem.synchronise(rootPixels)
+      try FileSystem.rename(rootPixels, replacing: folder.rootPixels(shard))
+    }
+    try FileSystem.synchronise(folder.path)
+    try FileSystem.rename(receiptFile, replacing: folder.receiptFile(shard))
+    try FileSystem.synchronise(folder.path)
+    folder.removeLeftovers(of: shard)
+  }
+
+  func remove() { FileSystem.removeTree(path) }
 }

@@ -3,7 +3,8 @@ public import TileIndex
 
 /// A cut that is divided into shards, which any number of processes and machines cut: `tilecut plan`.
 ///
-/// A shard is a subtree of the pyramid. What lies above the shards' roots is left to the merge.
+/// A shard is a subtree of the pyramid, whose root may lie above the bundle's zooms. What of the bundle lies above the
+/// shards' roots is left to the merge.
 public struct ShardPlan: Sendable {
   public struct Shard: Hashable, Sendable {
     public let root: TileID
@@ -26,6 +27,8 @@ public struct ShardPlan: Sendable {
   private let gridName: String
   private let zooms: ClosedRange<Int>
   private let tileCount: Int
+  /// Of the shards' bundles: PMTiles, which needs no locks on a shared disk, where it knows the grid.
+  let container: BundleFile.Kind
 
   /// The zoom of the shards' roots.
   public var shardZoom: Int { shards[0].root.zoom }
@@ -38,11 +41,13 @@ public struct ShardPlan: Sendable {
     (self.arguments, self.folder) = (arguments, folder)
     identity = try cutter.identity(toolVersion: toolVersion)
     let plan = cutter.plan
-    (gridName, zooms, tileCount) = (plan.matrixSet.identifier, plan.zooms, plan.tileCountMax)
+    (gridName, zooms, tileCount) = (cutter.options.matrixSet.identifier, plan.zooms, plan.tileCountMax)
+    container = cutter.options.matrixSet == .webMercatorQuad ? .pmtiles : .mbtiles
     let deepest = cutter.subtrees.rootZoom
-    var zoom = plan.zooms.lowerBound
+    // Above the bundle's zooms too: a bundle of few zooms has as many subtrees as it has tiles.
+    var zoom = plan.matrixSet.zooms.lowerBound
     var weights = plan.weights(ofSubtreesAt: zoom)
-    while zoom < deepest, weights.values.max()! > tilesMax {
+    while zoom < deepest, weights.values.contains(where: { $0 > tilesMax }) {
       zoom += 1
       weights = plan.weights(ofSubtreesAt: zoom)
     }
@@ -76,7 +81,7 @@ public struct ShardPlan: Sendable {
       .init("folder", .string(folder)), .init("arguments", .array(arguments.map { .string($0) })),
       .init("grid", .string(gridName)),
       .init("zooms", .array([.number(zooms.lowerBound), .number(zooms.upperBound)])),
-      .init("tiles", .number(tileCount)),
+      .init("tiles", .number(tileCount)), .init("container", .string(container.rawValue)),
       .init(
         "shards",
         .array(
@@ -111,14 +116,15 @@ public struct ShardPlan: Sendable {
       let arguments = json["arguments"]?.array?.compactMap(\.string), let grid = json["grid"]?.string,
       let zooms = json.numbers("zooms"), zooms.count == 2, zooms[0] <= zooms[1],
       let shards = json["shards"]?.array?.compactMap(Shard.init), !shards.isEmpty,
-      case .number(let tiles)? = json["tiles"]
+      case .number(let tiles)? = json["tiles"],
+      let container = json["container"]?.string.flatMap(BundleFile.Kind.init(rawValue:))
     else { throw bad("is not a whole plan") }
     guard Self.digest(identity, shards) == digest else { throw bad("was changed after it was made") }
     guard identity.toolVersion == toolVersion else {
       throw bad("is of tilecut \(identity.toolVersion), and this is \(toolVersion)")
     }
     (self.identity, self.digest, self.folder, self.arguments) = (identity, digest, folder, arguments)
-    (self.shards, gridName, tileCount) = (shards, grid, Int(tiles) ?? 0)
+    (self.shards, self.container, gridName, tileCount) = (shards, container, grid, Int(tiles) ?? 0)
     self.zooms = Int(zooms[0])...Int(zooms[1])
   }
 }
@@ -140,7 +146,7 @@ extension CutPlan {
     var edge = 1
     for level in zoom...workingZoom {
       if level > zoom { edge *= matrixSet.ratio(below: level - 1) }
-      let tiles = coverages[level]!
+      guard let tiles = coverages[level] else { continue }
       for row in tiles.rows {
         for run in tiles.runs(inRow: row) {
           for column in (run.lowerBound / edge)...((run.upperBound - 1) / edge) {

@@ -81,6 +81,16 @@ extension PMTilesReader {
     }
   }
 
+  /// Passes the tiles of a zoom to a closure in the order of their ids, in which a clustered archive has them.
+  package func forEachTileByID(zoom: Int, _ body: (TileID, UnsafeRawBufferPointer) throws -> Void) throws {
+    try forEachRun(archive.root, Self.allIDs, wanted: Self.ids(zoom: zoom), depth: 1) { run in
+      for id in run {
+        let tile = try TileID(hilbertID: id)
+        _ = try withTile(tile) { try body(tile, $0) }
+      }
+    }
+  }
+
   /// Half a gigabyte of addresses.
   private static let tilesMax = 1 << 26
 

@@ -140,6 +140,10 @@ struct CutCommand: ParsableCommand {
   var shard: ShardArgument?
   @Option(help: ArgumentHelp("Added to the number of the shard.", valueName: "n"))
   var shardOffset: Int?
+  @Option(
+    help: ArgumentHelp(
+      "A file with shards such as 3,7-9; the number is a position in it, from 0.", valueName: "file"))
+  var shardList: String?
   @Option(help: "auto, bar, plain, json or none.")
   var progress: ProgressStyle = .auto
   @Flag(help: "Say what would be cut, and about how many bytes and seconds from a sample of tiles, and stop.")
@@ -156,7 +160,9 @@ struct CutCommand: ParsableCommand {
       else { throw ValidationError("--plan goes with --shard, and sources, options and output are the plan's") }
       return
     }
-    if shard != nil || shardOffset != nil { throw ValidationError("--shard and --shard-offset need --plan") }
+    if shard != nil || shardOffset != nil || shardList != nil {
+      throw ValidationError("--shard, --shard-offset and --shard-list need --plan")
+    }
     if outputOption == nil, append == nil { throw ValidationError("Missing expected argument '--output <output>'") }
     if append != nil, matrix != nil || flat || tileSize != nil || scaleFactor != nil {
       throw ValidationError(
@@ -190,8 +196,9 @@ struct CutCommand: ParsableCommand {
   func run() throws {
     let resources = CutResources(threads: threads, memoryBytes: memory.bytes)
     if let plan, let shard {
-      return try ShardRun(plan: plan, shard: shard, offset: shardOffset ?? 0, resources: resources, progress: progress)
-        .run()
+      return try ShardRun(
+        plan: plan, shard: shard, offset: shardOffset ?? 0, list: shardList, resources: resources, progress: progress
+      ).run()
     }
     let signals = SignalWatch()
     defer { signals.stop() }

@@ -1,0 +1,212 @@
+import Support
+import TileImage
+import TileIndex
+
+/// Merging the shards of a plan.
+///
+/// 1. Every shard has a receipt, and its files are what the receipt says (``FinishedShards``).
+/// 2. The levels above the shards' roots are made of the roots' pixels, as an undivided cut makes them.
+/// 3. The bundle's writer gets the tiles in the order of an undivided cut (``CutOrder``), so that the bundle has the
+///    same bytes. A PMTiles archive depends on its tiles alone: it gets them in the order of their ids, zoom by zoom and
+///    shard by shard, since a shard is one contiguous section of the Hilbert curve of each zoom. They are then copied
+///    once.
+extension Cutter {
+  /// Makes the bundle from all shards.
+  ///
+  /// - Parameter path: the plan's file.
+  /// - Throws: ``CutError`` `.badSource` if a shard is missing or damaged; ``BundleError``.
+  public func merge(
+    _ shards: ShardPlan, path: String, to output: String, replacing: Bool = false, scheme: TileScheme = .xyz,
+    cancellation: CutCancellation = CutCancellation(), onProgress: ((CutProgress) -> Void)? = nil
+  ) throws -> CutSummary {
+    try shards.check(self, path: path)
+    try BundleFile.check(output: output, grid: options.matrixSet)
+    let start = ContinuousClock.now
+    let finished = try FinishedShards(shards, path: path)
+    let sink = try BundleFile.create(
+      output, matrixSet: options.matrixSet, format: plan.encoding.format, replacing: replacing, scheme: scheme,
+      mixing: plan.encoding.mixing)
+    do {
+      // Kept until all tiles above the roots are there.
+      var early: [EncodedTile]?
+      let assembler = PyramidAssembler(plan: plan) { tile, bytes in
+        if early == nil { try sink.put(tile, bytes) } else { early?.append(EncodedTile(id: tile, bytes: bytes)) }
+      }
+      let step: () throws -> Void = {
+        if cancellation.isCancelled { throw CutError(.cancelled, "cancelled") }
+        onProgress?(
+          CutProgress(
+            tilesDone: sink.tileCount, tilesTotal: finished.tileCount, tilesStored: sink.tileCount,
+            bytesStored: assembler.bytesStored, seconds: (ContinuousClock.now - start) / .seconds(1)))
+      }
+      if try BundleFile.kind(ofOutput: output) == .pmtiles {
+        early = []
+        for shard in shards.shards.indices { try accept(shard, of: finished, assembler) }
+        let top = (early ?? []).sorted { $0.id.hilbertID < $1.id.hilbertID }
+        early = nil
+        for tile in top { try sink.put(tile.id, tile.bytes) }
+        try putByID(finished, assembler, step)
+      } else {
+        try putInOrder(finished, assembler, step)
+      }
+      let (summary, warnings) = try finish(sink, assembler)
+      finished.folder.removeLeftovers()
+      return CutSummary(
+        path: output, tileCount: summary.tiles, distinctTileCount: summary.distinctTiles, zoomMin: summary.minZoom,
+        zoomMax: summary.maxZoom, fileBytes: summary.bytes, seconds: (ContinuousClock.now - start) / .seconds(1),
+        warnings: warnings)
+    } catch {
+      sink.discard()
+      throw OutputFile.failure(error, output)
+    }
+  }
+
+  /// Makes what lies above a shard's root.
+  private func accept(_ shard: Int, of finished: FinishedShards, _ assembler: PyramidAssembler) throws {
+    let receipt = finished.receipts[shard]
+    try assembler.accept(
+      CutSubtree(
+        root: finished.shards.shards[shard].root, tiles: [],
+        rootPixels: try finished.rootPixels(shard, plan.matrixSet[plan.workingZoom]), tilesDone: receipt.tilesDone,
+        extent: receipt.visibleExtent))
+  }
+
+  private func putInOrder(
+    _ finished: FinishedShards, _ assembler: PyramidAssembler, _ step: () throws -> Void
+  ) throws {
+    let shards = finished.shards
+    let numbers = Dictionary(uniqueKeysWithValues: shards.shards.enumerated().map { ($1.root, $0) })
+    func shard(of subtree: TileID) throws -> Int {
+      if let number = numbers[plan.matrixSet.ancestor(of: subtree, zoom: shards.shardZoom)] { return number }
+      throw CutError(
+        .badSource, path: finished.path, "has no shard for tile \(subtree)", remedy: "make a new plan: tilecut plan")
+    }
+    var subtreesLeft = [Int](repeating: 0, count: shards.shards.count)
+    for subtree in subtrees { subtreesLeft[try shard(of: subtree)] += 1 }
+    var order = CutOrder(plan, topZoom: max(shards.shardZoom, plan.zooms.lowerBound))
+    for subtree in subtrees {
+      try step()
+      let number = try shard(of: subtree)
+      let bundle = try finished.bundle(number)
+      for tile in order.tiles(completedBy: subtree) {
+        if let bytes = try bundle?.tile(tile) { try assembler.store([EncodedTile(id: tile, bytes: bytes)]) }
+      }
+      subtreesLeft[number] -= 1
+      guard subtreesLeft[number] == 0 else { continue }
+      finished.close(number)
+      try accept(number, of: finished, assembler)
+    }
+  }
+
+  private func putByID(_ finished: FinishedShards, _ assembler: PyramidAssembler, _ step: () throws -> Void) throws {
+    let shards = finished.shards.shards
+    let order = shards.indices.sorted { shards[$0].root.hilbertID < shards[$1].root.hilbertID }
+    for zoom in plan.zooms where zoom >= finished.shards.shardZoom {
+      for shard in order {
+        try step()
+        defer { finished.close(shard) }
+        guard let archive = try finished.bundle(shard) as? PMTilesReader else { continue }
+        try archive.forEachTileByID(zoom: zoom) { try assembler.store([EncodedTile(id: $0, bytes: Array($1))]) }
+      }
+    }
+  }
+}
+
+/// The shards of a plan that are all done. Each is read once from its beginning to its end before it is used, and
+/// compared with its receipt.
+private final class FinishedShards {
+  let shards: ShardPlan
+  /// The plan's file.
+  let path: String
+  let folder: ShardFolder
+  let receipts: [ShardReceipt]
+  private var open: [Int: any BundleReader] = [:]
+  private var checked: Set<Int> = []
+
+  /// - Throws: ``CutError`` `.badSource` naming those that are not done.
+  init(_ shards: ShardPlan, path: String) throws {
+    (self.shards, self.path) = (shards, path)
+    let folder = ShardFolder(ofPlan: path, shards)
+    let found = shards.shards.indices.map { folder.receipt($0) }
+    let missing = found.indices.filter { found[$0] == nil }
+    guard missing.isEmpty else {
+      throw CutError(
+        .badSource, path: path, "the shards \(ShardFolder.text(missing)) are not done",
+        remedy: "cut them: tilecut cut --plan '\(path)' --shard N")
+    }
+    self.folder = folder
+    receipts = found.compactMap(\.self)
+  }
+
+  /// Tiles in the shards.
+  var tileCount: Int { receipts.reduce(0) { $0 + $1.tiles } }
+
+  /// The bundle of a shard, which stays open until ``close(_:)``; nil for a shard without a visible pixel.
+  func bundle(_ shard: Int) throws -> (any BundleReader)? {
+    if let bundle = open[shard] { return bundle }
+    guard let file = receipts[shard].bundle else { return nil }
+    if checked.insert(shard).inserted { try check(folder.bundle(shard), file, shard) }
+    let bundle = try BundleFile.open(folder.bundle(shard), matrixSet: nil)
+    open[shard] = bundle
+    return bundle
+  }
+
+  func close(_ shard: Int) { open[shard] = nil }
+
+  /// The pixels of a shard's root; nil where no level above needs them.
+  func rootPixels(_ shard: Int, _ matrix: TileMatrix) throws -> PixelBuffer? {
+    guard let file = receipts[shard].rootPixels else { return nil }
+    let path = folder.rootPixels(shard)
+    try check(path, file, shard)
+    let pixels = PixelBuffer(width: matrix.tileWidth, height: matrix.tileHeight)
+    let bytes = try FileSystem.bytes(of: path, countMax: pixels.byteCount)
+    guard bytes.count == pixels.byteCount else { throw damaged(path, shard) }
+    bytes.withUnsafeBytes { pixels.bytes.copyMemory(from: $0.baseAddress!, byteCount: $0.count) }
+    return pixels
+  }
+
+  private func check(_ path: String, _ file: ShardReceipt.File, _ shard: Int) throws {
+    guard try FileHash.sha256(ofFile: path) == file.sha256 else { throw damaged(path, shard) }
+  }
+
+  private func damaged(_ file: String, _ shard: Int) -> CutError {
+    CutError(
+      .badSource, path: file, "is damaged",
+      remedy: "remove it, and cut it again: tilecut cut --plan '\(path)' --shard \(shard)")
+  }
+}
+
+/// The order in which an undivided cut stores its tiles.
+private struct CutOrder {
+  private let plan: CutPlan
+  private let topZoom: Int
+  /// Of tiles above the subtrees, the children that are not there yet.
+  private var missing: [TileID: Int] = [:]
+
+  init(_ plan: CutPlan, topZoom: Int) { (self.plan, self.topZoom) = (plan, topZoom) }
+
+  /// The candidate tiles of the next subtree of the ``SubtreeSequence``, children before their parents, and those above
+  /// it that it completes, up to the top zoom.
+  mutating func tiles(completedBy subtree: TileID) -> [TileID] {
+    var tiles: [TileID] = []
+    add(subtree, to: &tiles)
+    var tile = subtree
+    while tile.zoom > topZoom, let parent = plan.matrixSet.parent(of: tile) {
+      let left = (missing.removeValue(forKey: parent) ?? plan.candidates(under: parent).count) - 1
+      guard left == 0 else {
+        missing[parent] = left
+        break
+      }
+      if parent.zoom <= plan.zooms.upperBound { tiles.append(parent) }
+      tile = parent
+    }
+    return tiles
+  }
+
+  private func add(_ tile: TileID, to tiles: inout [TileID]) {
+    if tile.zoom < plan.workingZoom {
+      for child in plan.candidates(under: tile) { add(child, to: &tiles) }
+    }
+    if tile.zoom <= plan.zooms.upperBound { tiles.append(tile) }
+  }
+}
