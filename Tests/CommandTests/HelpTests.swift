@@ -7,7 +7,7 @@ import Testing
   @Test(arguments: [
     ["--help"], ["help", "cut"], ["help", "inspect"], ["help", "verify"], ["help", "preview"], ["help", "extract"],
     ["help", "merge"], ["help", "convert"], ["help", "metadata"], ["help", "diff"], ["help", "apply"],
-    ["help", "places"], ["help", "build"],
+    ["help", "places"], ["help", "build"], ["help", "plan"], ["help", "missing"],
     ["help", "packs"], ["help", "textures"], ["help", "doctor"],
   ])
   func helpMatchesTheGoldenFile(_ arguments: [String]) throws {
@@ -24,7 +24,7 @@ import Testing
 
   static let commands = [
     "cut", "inspect", "verify", "preview", "extract", "merge", "convert", "metadata", "diff", "apply", "places",
-    "build", "packs", "textures", "doctor",
+    "build", "packs", "textures", "doctor", "plan", "missing",
   ]
 
   @Test func helpBeforeAndAfterASubcommandIsThatSubcommands() throws {

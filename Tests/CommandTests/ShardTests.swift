@@ -6,7 +6,7 @@ import Testing
 @Suite(.ownThread) struct ShardTests {
   let folder: TemporaryFolder
   static let raster = ProjectFiles.path("sample-regions/rocky-mountain-np/rocky-mountain-np-rgb.tif")
-  private static let options = ["--zoom", "0-12", "--format", "jpeg"]
+  private static let options = ["--zoom", "0-11", "--format", "jpeg"]
 
   init() throws { folder = try TemporaryFolder() }
 
@@ -15,72 +15,169 @@ import Testing
   }
 
   /// Makes a plan of small shards, and returns how many there are.
-  private func plan(_ tiles: Int = 20) throws -> Int {
-    let run = try run(["plan", Self.raster] + Self.options + ["-o", "plan.json", "--shard-tiles", "\(tiles)"])
+  private func plan(_ tiles: Int = 20, _ options: [String] = options) throws -> Int {
+    let run = try run(["plan", Self.raster] + options + ["-o", "plan.json", "--shard-tiles", "\(tiles)"])
     #expect(run.status == 0, "\(run)")
     let json = try #require(try JSONSerialization.jsonObject(with: folder.bytes("plan.json")) as? [String: Any])
     return try #require(json["shards"] as? [Any]).count
   }
 
-  private func cut(_ shard: Int) throws -> CommandRun { try run(["cut", "--plan", "plan.json", "--shard", "\(shard)"]) }
+  private func cut(_ shard: Int) throws -> CommandRun {
+    try run(["cut", "--plan", "plan.json", "--shard", "\(shard)"])
+  }
 
-  /// Shards in any order, some of them twice, give the bytes of one process.
-  @Test(arguments: ["out.mbtiles", "out.pmtiles"]) func mergedShardsAreTheUndividedCut(_ output: String) throws {
-    #expect(try run(["cut", Self.raster, "-o", "whole-\(output)"] + Self.options).status == 0)
-    let count = try plan()
-    #expect(count > 4)
+  private func merge(_ output: String) throws -> CommandRun { try run(["merge", "--plan", "plan.json", "-o", output]) }
+
+  struct Case: Sendable, CustomTestStringConvertible {
+    let output: String
+    var options = ShardTests.options
+    var shardTiles = 20
+    var testDescription: String { ([output, "\(shardTiles)"] + options).joined(separator: " ") }
+  }
+
+  private static let cases = [
+    Case(output: "out.mbtiles"), Case(output: "out.pmtiles"),
+    // Roots above the bundle's zooms.
+    Case(output: "out.pmtiles", options: ["--zoom", "11", "--format", "jpeg"], shardTiles: 9),
+    // Another grid.
+    Case(output: "out.mbtiles", options: ["--matrix", "degrees", "--format", "jpeg"], shardTiles: 2),
+  ]
+  private static let moreCases = [
+    Case(output: "out.gpkg"),
+    Case(output: "out.mbtiles", options: ["--zoom", "11", "--format", "jpeg"], shardTiles: 9),
+    // Shards of one subtree each, and one shard.
+    Case(output: "out.mbtiles", options: ["--zoom", "0-12"], shardTiles: 1),
+    Case(output: "out.pmtiles", shardTiles: 1_000_000), Case(output: "out.mbtiles", shardTiles: 1_000_000),
+    // Bundles of two formats, and tiles whose detail is that of the next zoom.
+    Case(output: "out.pmtiles", options: ["--zoom", "0-11", "--format", "auto", "--effort", "fast"]),
+    Case(output: "out.mbtiles", options: ["--zoom", "0-11", "--format", "jpeg", "--tile-size", "512"], shardTiles: 5),
+    Case(output: "out.mbtiles", options: ["--matrix", "WorldCRS84Quad", "--zoom", "0-11", "--format", "jpeg"]),
+  ]
+
+  @Test(arguments: cases) func mergedShardsAreTheUndividedCut(_ test: Case) throws { try expectSameBytes(test) }
+  @Test(.long, arguments: moreCases) func mergedShardsOfOtherCutsAreToo(_ test: Case) throws {
+    try expectSameBytes(test)
+  }
+
+  /// Shards in any order, one of them twice, give the bytes of one process.
+  private func expectSameBytes(_ test: Case) throws {
+    #expect(try run(["cut", Self.raster, "-o", "whole-\(test.output)"] + test.options).status == 0)
+    let count = try plan(test.shardTiles, test.options)
+    #expect(test.shardTiles > 1000 ? count == 1 : count > 1)
     for shard in (0..<count).reversed() { #expect(try cut(shard).status == 0) }
-    let again = try cut(1)
-    #expect(again.status == 0 && again.stdout.hasPrefix("shard 1 of \(count): "), "\(again)")
-    let merge = try run(["merge", "--plan", "plan.json", "-o", output])
+    let again = try cut(0)
+    #expect(again.status == 0 && again.stdout.hasPrefix("shard 0 of \(count): "), "\(again)")
+    let merge = try merge(test.output)
     #expect(merge.status == 0, "\(merge)")
-    #expect(try folder.bytes(output) == folder.bytes("whole-\(output)"))
+    #expect(try folder.bytes(test.output) == folder.bytes("whole-\(test.output)"))
+    let shards = try FileManager.default.contentsOfDirectory(atPath: folder.file("plan.shards"))
+    #expect(shards.filter { $0.hasPrefix(".") } == [])
   }
 
   @Test func missingShardsAreNamedAndNotMerged() throws {
     let count = try plan()
     #expect(try run(["missing", "plan.json"]).stdout == "0-\(count - 1)\n")
-    for shard in [0, 2, 3] { #expect(try cut(shard).status == 0) }
-    #expect(try run(["missing", "plan.json"]).stdout == "1,4-\(count - 1)\n")
-    expectRefusal(
-      try run(["merge", "--plan", "plan.json", "-o", "out.mbtiles"]), status: 65,
-      naming: "the shards 1,4-\(count - 1) are not done")
+    #expect(try cut(1).status == 0)
+    #expect(try run(["missing", "plan.json"]).stdout == "0,2-\(count - 1)\n")
+    expectRefusal(try merge("out.mbtiles"), status: 65, naming: "the shards 0,2-\(count - 1) are not done")
     #expect(!folder.names.contains("out.mbtiles"))
   }
 
-  @Test func damagedShardIsNamedByTheMerge() throws {
+  @Test(arguments: ["out.mbtiles", "out.pmtiles"]) func damagedShardIsNamedByTheMerge(_ output: String) throws {
     let count = try plan(40)
     for shard in 0..<count { #expect(try cut(shard).status == 0) }
-    var bytes = [UInt8](try folder.bytes("plan.shards/1.pmtiles"))
+    let shard = "plan.shards/1.pmtiles"
+    var bytes = [UInt8](try folder.bytes(shard))
     bytes[bytes.count / 2] ^= 1
-    try folder.write("plan.shards/1.pmtiles", bytes: bytes)
-    let merge = try run(["merge", "--plan", "plan.json", "-o", "out.mbtiles"])
-    expectRefusal(merge, status: 65, naming: "plan.shards/1.pmtiles: is damaged")
+    try folder.write(shard, bytes: bytes)
+    expectRefusal(try merge(output), status: 65, naming: "\(shard): is damaged")
     #expect(folder.names == ["plan.json", "plan.shards"])
+    // The remedy.
+    try FileManager.default.removeItem(atPath: folder.file(shard))
+    #expect(try run(["missing", "plan.json"]).stdout == "1\n")
+    #expect(try cut(1).status == 0)
+    #expect(try merge(output).status == 0)
   }
 
-  @Test(arguments: [
-    ("TILECUT_SHARD", "2"), ("SLURM_ARRAY_TASK_ID", "2"), ("JOB_COMPLETION_INDEX", "2"),
-    ("AWS_BATCH_JOB_ARRAY_INDEX", "2"),
-  ])
-  func numberComesFromTheScheduler(_ name: String, _ value: String) throws {
+  @Test(arguments: ["TILECUT_SHARD", "SLURM_ARRAY_TASK_ID", "JOB_COMPLETION_INDEX", "AWS_BATCH_JOB_ARRAY_INDEX"])
+  func numberComesFromTheScheduler(_ name: String) throws {
     _ = try plan()
     let words = ["cut", "--plan", "plan.json", "--shard", "auto"]
-    let run = try run(words, environment: [name: value])
-    #expect(run.status == 0 && run.stdout.hasPrefix("shard 2 of "), "\(run)")
-    let next = try self.run(words + ["--shard-offset", "1"], environment: [name: value])
+    let run = try run(words, environment: [name: "1"])
+    #expect(run.status == 0 && run.stdout.hasPrefix("shard 1 of "), "\(run)")
+    guard name == "TILECUT_SHARD" else { return }
+    let next = try self.run(words + ["--shard-offset", "2"], environment: [name: "1"])
     #expect(next.stdout.hasPrefix("shard 3 of "), "\(next)")
+    try folder.write("list", "0,2-3\n")
+    let listed = try self.run(words + ["--shard-list", "list"], environment: [name: "1"])
+    #expect(listed.stdout.hasPrefix("shard 2 of "), "\(listed)")
+    #expect(try self.run(words + ["--shard-list", "list"], environment: [name: "3"]).status == 64)
   }
 
   @Test func exitCodesTellSchedulersWhetherToTryAgain() throws {
-    let count = try plan(40)
-    #expect(try cut(count).status == 64)
+    let raster = try folder.write("map.tif", bytes: [UInt8](Data(contentsOf: URL(filePath: Self.raster))))
+    let plan = try run(["plan", "map.tif", "-o", "plan.json", "--shard-tiles", "40"] + Self.options)
+    #expect(plan.status == 0, "\(plan)")
+    #expect(try cut(1000).status == 64)
     #expect(try run(["cut", "--plan", "plan.json", "--shard", "auto"]).status == 64)
+    // A disk that is not there may come back.
+    try FileManager.default.moveItem(atPath: raster, toPath: raster + ".away")
+    #expect(try cut(0).status == 75)
+    try folder.write("map.tif", bytes: [UInt8](Data(contentsOf: URL(filePath: raster + ".away"))) + [0])
+    expectRefusal(try cut(0), status: 65, naming: "the plan does not fit any more: the source map.tif has changed")
     let text = String(decoding: try folder.bytes("plan.json"), as: UTF8.self)
-    try folder.write("plan.json", text.replacing("\"root\": \"0/", with: "\"root\": \"1/"))
-    try folder.write("other.json", text.replacing(Self.raster, with: folder.file("missing.tif")))
-    #expect(try run(["cut", "--plan", "other.json", "--shard", "0"]).status == 75)
-    try folder.write("changed.json", text.replacing("levels(0...12)", with: "levels(0...11)"))
-    #expect(try run(["cut", "--plan", "changed.json", "--shard", "0"]).status == 65)
+    try folder.write("plan.json", text.replacing("levels(0...11)", with: "levels(0...10)"))
+    expectRefusal(try cut(0), status: 65, naming: "was changed after it was made")
+    #expect(folder.names == ["map.tif", "map.tif.away", "plan.json"])
+  }
+
+  /// Two attempts at one shard at the same time both end well; killed ones leave nothing that counts.
+  @Test func attemptsMayMeetAndMayBeKilled() throws {
+    var random = SeededGenerator(seed: 5)
+    let count = try plan(40)
+    func start() throws -> ChildProcess {
+      try Command(built: "tilecut").start(["cut", "--plan", "plan.json", "--shard", "0"], in: folder.path)
+    }
+    let seconds = try cut(1).seconds
+    for _ in 0..<(TestEffort.isFull ? 100 : 4) {
+      let process = try start()
+      usleep(UInt32(Double.random(in: 0...seconds, using: &random) * 1e6))
+      process.send(SIGKILL)
+      _ = process.wait()
+    }
+    let pair = [try start(), try start()]
+    for process in pair {
+      let run = process.wait()
+      #expect(run.status == 0, "\(run)")
+    }
+    for shard in 0..<count { #expect(try cut(shard).status == 0) }
+    #expect(try run(["cut", Self.raster, "-o", "whole.mbtiles"] + Self.options).status == 0)
+    #expect(try merge("out.mbtiles").status == 0)
+    #expect(try folder.bytes("out.mbtiles") == folder.bytes("whole.mbtiles"))
+  }
+
+  private static let validator = """
+    import json, sys, jsonschema
+    schema = json.load(open(sys.argv[1]))
+    jsonschema.Draft202012Validator(schema).validate(json.load(open(sys.argv[2])))
+    """
+  static let hasValidator =
+    (try? Command(installed: "python3")?.run(["-c", "import jsonschema.validators"]))?.status == 0
+
+  @Test(
+    .enabled(if: hasValidator, "python3 has no jsonschema (apt-get install python3-jsonschema)"),
+    arguments: [options, ["--matrix", "degrees", "--format", "jpeg"]])
+  func plansAreAsTheSchemaSays(_ options: [String]) throws {
+    _ = try plan(20, options)
+    let first = try folder.bytes("plan.json")
+    let python = try #require(Command(installed: "python3"))
+    let run = try python.run([
+      "-c", Self.validator, ProjectFiles.path("docs/plan.schema.json"), folder.file("plan.json"),
+    ])
+    #expect(run.status == 0, "\(run)")
+    // Equal inputs, equal plans.
+    try FileManager.default.removeItem(atPath: folder.file("plan.json"))
+    _ = try plan(20, options)
+    #expect(try folder.bytes("plan.json") == first)
   }
 }

@@ -1,6 +1,6 @@
 import Support
 import TileImage
-import TileIndex
+public import TileIndex
 
 /// Merging the shards of a plan.
 ///

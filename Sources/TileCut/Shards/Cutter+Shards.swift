@@ -1,6 +1,6 @@
 import Support
 import TileImage
-public import TileIndex
+import TileIndex
 
 /// Cutting the shards of a plan.
 ///

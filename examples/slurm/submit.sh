@@ -1,0 +1,32 @@
+#!/bin/bash
+# Cuts the shards of a plan that are not done, and merges them:
+#
+#   submit.sh PLAN OUTPUT [options of sbatch for the shards, such as --partition=long or --cpus-per-task=4]
+#
+# The plan lies on a disk that all nodes share, and tilecut is in their PATH. Prints the number of the merging job, which
+# does not start if a shard fails: look with `tilecut missing PLAN`, and submit again.
+set -euo pipefail
+plan=$(realpath "${1:?usage: submit.sh PLAN OUTPUT [options of sbatch]}")
+output=$(realpath -m "${2:?usage: submit.sh PLAN OUTPUT [options of sbatch]}")
+shift 2
+case "${output##*/}" in *.*) ;; *) output=$output/ ;; esac
+here=$(cd "$(dirname "$0")" && pwd)
+log=${plan%.json}.log
+mkdir -p "$log"
+# The highest number of an array that Slurm takes is one less.
+most=$(scontrol show config | awk '$1 == "MaxArraySize" { print $3 }')
+jobs=""
+# A line for each array: what is added to its numbers, and the numbers.
+while read -r offset numbers; do
+  job=$(PLAN=$plan SHARD_OFFSET=$offset sbatch --parsable --export=ALL --array="$numbers" \
+    --output="$log/cut-%A_%a.log" "$@" "$here/cut.sbatch")
+  jobs=$jobs:$job
+done < <(tilecut missing "$plan" | tr , '\n' | awk -F- -v most="$most" '
+  NF { for (n = $1; n <= $NF; n = last + 1) {
+      k = int(n / most)
+      last = $NF < (k + 1) * most ? $NF : (k + 1) * most - 1
+      list[k] = list[k] (list[k] == "" ? "" : ",") n - k * most (last > n ? "-" last - k * most : "")
+    } }
+  END { for (k in list) print k * most, list[k] }')
+PLAN=$plan OUTPUT=$output sbatch --parsable --export=ALL ${jobs:+--dependency=afterok$jobs} --kill-on-invalid-dep=yes \
+  --output="$log/merge-%j.log" "$here/merge.sbatch"
