@@ -121,6 +121,8 @@ import Testing
     #expect(try cut(1000).status == 64)
     #expect(try run(["cut", "--plan", "plan.json", "--shard", "auto"]).status == 64)
     // A disk that is not there may come back.
+    #expect(try run(["cut", "--plan", "elsewhere.json", "--shard", "0"]).status == 75)
+    #expect(try run(["missing", "elsewhere.json"]).status == 66)
     try FileManager.default.moveItem(atPath: raster, toPath: raster + ".away")
     #expect(try cut(0).status == 75)
     try folder.write("map.tif", bytes: [UInt8](Data(contentsOf: URL(filePath: raster + ".away"))) + [0])

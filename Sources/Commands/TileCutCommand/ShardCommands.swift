@@ -19,7 +19,7 @@ struct PlanCommand: ParsableCommand {
   var output: String
   @Option(help: ArgumentHelp("The most tiles of a shard.", valueName: "n"))
   var shardTiles = ShardPlan.tilesMaxDefault
-  @Flag(help: "Replace the plan if it exists.")
+  @Flag(help: "Replace the output if it exists.")
   var force = false
 
   /// Options of `cut` that say how or where to, which each shard and the merge are told.

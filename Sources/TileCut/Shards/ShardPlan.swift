@@ -103,7 +103,7 @@ public struct ShardPlan: Sendable {
     let json: JSONValue
     do {
       json = try JSONFile.read(path)
-    } catch let error as FileSystem.SystemError {
+    } catch let error as JSONFile.Unreadable {
       throw CutError(.unreadableSource, path: path, "cannot be read: \(error)", remedy: "make it with: tilecut plan")
     } catch {
       throw CutError(.badSource, path: path, "is no plan: \(error)", remedy: "make it with: tilecut plan")
