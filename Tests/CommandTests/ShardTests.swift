@@ -174,7 +174,7 @@ import Testing
     let first = try folder.bytes("plan.json")
     let python = try #require(Command(installed: "python3"))
     let run = try python.run([
-      "-c", Self.validator, ProjectFiles.path("docs/plan.schema.json"), folder.file("plan.json"),
+      "-c", Self.validator, ProjectFiles.path("docs/reference/plan.schema.json"), folder.file("plan.json"),
     ])
     #expect(run.status == 0, "\(run)")
     // Equal inputs, equal plans.

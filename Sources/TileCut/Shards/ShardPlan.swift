@@ -71,7 +71,7 @@ public struct ShardPlan: Sendable {
       .badSource, path: path, "the plan does not fit any more: \(difference)", remedy: "make a new plan: tilecut plan")
   }
 
-  // MARK: - The file (docs/plan.schema.json)
+  // MARK: - The file (docs/reference/plan.schema.json)
 
   private static let formatName = "tilecut plan"
 
