@@ -12,6 +12,7 @@ extension BundleFile {
     let fileExtension = name[name.index(after: dot)...].lowercased()
     if fileExtension == "pmtiles" { return .pmtiles }
     if fileExtension == "gpkg" { return .geopackage }
+    if fileExtension == ShardedTileset.fileExtension { return .tileset }
     guard !otherFormats.contains(fileExtension) else {
       throw BundleError(
         .writeFailed, path: path, "\".\(fileExtension)\" is not a container that is written here",
@@ -71,6 +72,10 @@ extension BundleFile {
     case .folder:
       return try TileFolderWriter(
         path: path, matrixSet: matrixSet, format: format, replacing: replacing, scheme: scheme, mixing: mixing)
+    case .tileset:
+      throw BundleError(
+        .writeFailed, path: path, "a tileset of shards is made of the shards of a plan",
+        remedy: "use tilecut merge --plan, or name it .mbtiles, .pmtiles or .gpkg")
     }
   }
 }

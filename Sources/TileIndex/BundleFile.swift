@@ -9,6 +9,8 @@ public enum BundleFile {
     case geopackage
     /// `zoom/column/row.extension`
     case folder
+    /// Many bundles, named by one file (``ShardedReader``).
+    case tileset
   }
 
   /// The format of a file or folder, from its first bytes or its entries; nil if it is not a bundle, empty, missing or
@@ -53,6 +55,7 @@ public enum BundleFile {
       case .pmtiles: return try PMTilesReader(path: path)
       case .mbtiles: return try MBTilesReader(path: path, matrixSet: matrixSet.flatMap { Self.ifOwn($0) })
       case .geopackage: return try GeoPackageReader(path: path)
+      case .tileset: return try ShardedReader(path: path)
       case .folder, .none: throw notABundle(path, head)
       }
     }
@@ -67,7 +70,7 @@ public enum BundleFile {
     if head.starts(with: BundleMagic.sqlite) { return BundleMagic.isGeoPackage(head) ? .geopackage : .mbtiles }
     // Also for unsupported versions and truncated files: the reader reports which.
     if head.starts(with: BundleMagic.pmtiles) || isOldPMTiles(head) { return .pmtiles }
-    return nil
+    return head.starts(with: ShardedTileset.magic) ? .tileset : nil
   }
 
   private static func isOldPMTiles(_ head: [UInt8]) -> Bool {
@@ -136,6 +139,7 @@ extension BundleReader {
     case let reader as PMTilesReader: reader.places
     case let reader as GeoPackageReader: try reader.storedPlaces()
     case let reader as TileFolderReader: try reader.places()
+    case let reader as ShardedReader: reader.places
     default: []
     }
   }

@@ -74,6 +74,20 @@ import Testing
     #expect(shards.filter { $0.hasPrefix(".") } == [])
   }
 
+  /// Without a copy of the tiles; what is converted from it is the undivided cut.
+  @Test func tilesetOfShardsIsOneBundle() throws {
+    #expect(try run(["cut", Self.raster, "-o", "whole.pmtiles"] + Self.options).status == 0)
+    for shard in 0..<(try plan()) { #expect(try cut(shard).status == 0) }
+    let merge = try merge("out.tileset")
+    #expect(merge.status == 0 && merge.stdout.hasPrefix("out.tileset: 48 tiles, zoom 0-11, "), "\(merge)")
+    #expect(try run(["verify", "out.tileset"]).status == 0)
+    #expect(try run(["inspect", "out.tileset"]).stdout.contains("48"))
+    #expect(try run(["convert", "out.tileset", "out.pmtiles"]).status == 0)
+    #expect(try folder.bytes("out.pmtiles") == folder.bytes("whole.pmtiles"))
+    expectRefusal(
+      try run(["cut", Self.raster, "-o", "other.tileset"] + Self.options), status: 74, naming: "merge --plan")
+  }
+
   @Test func missingShardsAreNamedAndNotMerged() throws {
     let count = try plan()
     #expect(try run(["missing", "plan.json"]).stdout == "0-\(count - 1)\n")

@@ -18,7 +18,11 @@ struct MergeCommand: ParsableCommand {
   @Option(help: ArgumentHelp("Make the bundle of a plan whose shards are all done.", valueName: "plan"))
   var plan: String?
   @Option(
-    name: [.short, .long], help: "The bundle to write: .mbtiles, .pmtiles, .gpkg, or a folder with a slash at its end.")
+    name: [.short, .long],
+    help: """
+      The bundle to write: .mbtiles, .pmtiles, .gpkg, or a folder with a slash at its end; of a plan also .tileset, \
+      which names the shards' bundles.
+      """)
   var output: String
   @Option(help: "first, last, error or overlay.")
   var onConflict: ConflictArgument = .error

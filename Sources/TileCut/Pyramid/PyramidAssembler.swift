@@ -17,7 +17,7 @@ final class PyramidAssembler {
   private(set) var tilesDone: Int
   private(set) var bytesStored: Int
   /// Of the stored tiles, where the bundle may have several.
-  private(set) var formats: Set<TileFormat>
+  var formats: Set<TileFormat>
   private(set) var extent: VisibleExtent?
 
   /// - Parameters:

@@ -9,7 +9,7 @@ public import TileIndex
 /// 3. The bundle's writer gets the tiles in the order of an undivided cut (``CutOrder``), so that the bundle has the
 ///    same bytes. A PMTiles archive depends on its tiles alone: it gets them in the order of their ids, zoom by zoom and
 ///    shard by shard, since a shard is one contiguous section of the Hilbert curve of each zoom. They are then copied
-///    once.
+///    once. A tileset of the shards copies none.
 extension Cutter {
   /// Makes the bundle from all shards.
   ///
@@ -23,9 +23,17 @@ extension Cutter {
     try BundleFile.check(output: output, grid: options.matrixSet)
     let start = ContinuousClock.now
     let finished = try FinishedShards(shards, path: path)
-    let sink = try BundleFile.create(
-      output, matrixSet: options.matrixSet, format: plan.encoding.format, replacing: replacing, scheme: scheme,
-      mixing: plan.encoding.mixing)
+    let kind = try BundleFile.kind(ofOutput: output)
+    let sink: any TileSink
+    if kind == .tileset {
+      sink = try ShardedWriter(
+        path: output, top: finished.folder.top, shardZoom: shards.shardZoom, matrixSet: options.matrixSet,
+        format: plan.encoding.format, replacing: replacing, mixing: plan.encoding.mixing)
+    } else {
+      sink = try BundleFile.create(
+        output, matrixSet: options.matrixSet, format: plan.encoding.format, replacing: replacing, scheme: scheme,
+        mixing: plan.encoding.mixing)
+    }
     do {
       // Kept until all tiles above the roots are there.
       var early: [EncodedTile]?
@@ -39,15 +47,26 @@ extension Cutter {
             tilesDone: sink.tileCount, tilesTotal: finished.tileCount, tilesStored: sink.tileCount,
             bytesStored: assembler.bytesStored, seconds: (ContinuousClock.now - start) / .seconds(1)))
       }
-      if try BundleFile.kind(ofOutput: output) == .pmtiles {
+      switch kind {
+      case .pmtiles:
         early = []
         for shard in shards.shards.indices { try accept(shard, of: finished, assembler) }
         let top = (early ?? []).sorted { $0.id.hilbertID < $1.id.hilbertID }
         early = nil
         for tile in top { try sink.put(tile.id, tile.bytes) }
         try putByID(finished, assembler, step)
-      } else {
-        try putInOrder(finished, assembler, step)
+      case .tileset:
+        for shard in shards.shards.indices {
+          try step()
+          try accept(shard, of: finished, assembler)
+          defer { finished.close(shard) }
+          guard let bundle = try finished.bundle(shard, checking: false) else { continue }
+          let formats = bundle.metadata.mixedFormats
+          assembler.formats.formUnion(formats.isEmpty ? Set([bundle.metadata.format].compactMap(\.self)) : formats)
+          try (sink as? ShardedWriter)?.add(
+            bundle, root: shards.shards[shard].root, tiles: finished.receipts[shard].tiles)
+        }
+      default: try putInOrder(finished, assembler, step)
       }
       let (summary, warnings) = try finish(sink, assembler)
       finished.folder.removeLeftovers()
@@ -142,10 +161,12 @@ private final class FinishedShards {
   var tileCount: Int { receipts.reduce(0) { $0 + $1.tiles } }
 
   /// The bundle of a shard, which stays open until ``close(_:)``; nil for a shard without a visible pixel.
-  func bundle(_ shard: Int) throws -> (any BundleReader)? {
+  ///
+  /// - Parameter checking: whether the file is compared with the receipt, but for its size.
+  func bundle(_ shard: Int, checking: Bool = true) throws -> (any BundleReader)? {
     if let bundle = open[shard] { return bundle }
     guard let file = receipts[shard].bundle else { return nil }
-    if checked.insert(shard).inserted { try check(folder.bundle(shard), file, shard) }
+    if checking, checked.insert(shard).inserted { try check(folder.bundle(shard), file, shard) }
     let bundle = try BundleFile.open(folder.bundle(shard), matrixSet: nil)
     open[shard] = bundle
     return bundle

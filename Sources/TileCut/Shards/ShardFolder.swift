@@ -48,6 +48,8 @@ public struct ShardFolder: Sendable {
 
   func bundle(_ shard: Int) -> String { "\(path)/\(bundleName(shard))" }
   func rootPixels(_ shard: Int) -> String { "\(path)/\(shard).rgba" }
+  /// What a tileset of the shards has above their roots.
+  var top: String { "\(path)/top.\(plan.container.rawValue)" }
   fileprivate func receiptFile(_ shard: Int) -> String { "\(path)/\(shard).json" }
   fileprivate func bundleName(_ shard: Int) -> String { "\(shard).\(plan.container.rawValue)" }
 

@@ -131,11 +131,10 @@ public struct ShardPlan: Sendable {
 
 extension ShardPlan.Shard {
   fileprivate init?(_ json: JSONValue) {
-    guard let numbers = json["root"]?.string?.split(separator: "/").map({ Int($0) }), numbers.count == 3,
-      let zoom = numbers[0], let column = numbers[1], let row = numbers[2], 0...TileID.zoomMax ~= zoom,
-      case .number(let tiles)? = json["tiles"], let tiles = Int(tiles)
+    guard let root = json["root"]?.string.flatMap(TileID.init(path:)), case .number(let tiles)? = json["tiles"],
+      let tiles = Int(tiles)
     else { return nil }
-    self.init(root: TileID(unchecked: zoom, column, row), tiles: tiles)
+    self.init(root: root, tiles: tiles)
   }
 }
 

@@ -82,6 +82,7 @@ public struct BundleInspection: Hashable, Sendable, Codable {
       try self.init(walking: reader, .geopackage)
       pageBytes = try reader.pragma("page_size")
       tables = [reader.table] + reader.tables.filter { $0 != reader.table }
+    case let reader as ShardedReader: try self.init(walking: reader, .tileset)
     default:
       try self.init(walking: bundle, .folder)
       scheme = (bundle as? TileFolderReader).map { $0.isTMS ? "tms" : "xyz" }
@@ -124,7 +125,9 @@ public struct BundleInspection: Hashable, Sendable, Codable {
     }
     path = reader.path
     self.container = container
-    fileBytes = container == .folder ? found.bytes : FileSystem.size(reader.path)
+    fileBytes =
+      container == .folder
+      ? found.bytes : FileSystem.size(reader.path) + ((reader as? ShardedReader)?.bundleBytes ?? 0)
     tileMatrixSet = reader.matrixSet.identifier
     crs = reader.matrixSet.crs
     metadata = reader.metadata.entries

@@ -19,6 +19,7 @@ public struct BundleVerifier {
     case .pmtiles: PMTilesCheck.rules
     case .geopackage: GeoPackageCheck.rules
     case .folder: TileFolderCheck.rules
+    case .tileset: ShardedCheck.rules
     }
   }
 
@@ -50,6 +51,8 @@ public struct BundleVerifier {
         check = GeoPackageCheck(reader, decode: decode)
       case .folder:
         check = TileFolderCheck(try TileFolderReader(path: path, matrixSet: matrixSet), decode: decode)
+      case .tileset:
+        check = ShardedCheck(try ShardedReader(path: path), decode: decode)
       case nil:
         _ = try BundleFile.open(path)
         throw BundleError(.malformed, path: path, "is not a bundle", remedy: "name a bundle")

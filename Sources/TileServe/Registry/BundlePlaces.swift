@@ -130,7 +130,7 @@ struct BundlePlaces: Sendable {
 
   private static func hasBundleExtension(_ name: String) -> Bool {
     let name = name.lowercased()
-    return [".mbtiles", ".pmtiles", ".gpkg", UpstreamSettings.suffix].contains {
+    return [".mbtiles", ".pmtiles", ".gpkg", ".tileset", UpstreamSettings.suffix].contains {
       name.hasSuffix($0) && name.utf8.count > $0.utf8.count
     }
   }
