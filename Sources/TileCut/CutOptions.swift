@@ -116,6 +116,10 @@ public struct CutOptions: Sendable {
         .invalidOption, "the bands \(bands.map(String.init).joined(separator: ",")) are not one or three",
         remedy: "give one band, or three for red, green and blue; the first band is 1")
     }
+    if isFlat, sourceSettings.values.contains(where: { $0.relief != nil }) {
+      throw CutError(
+        .invalidOption, "a flat image has no relief", remedy: "leave --flat out, or the layer of type \"relief\"")
+    }
     if isFlat, clip != nil || sourceSettings.values.contains(where: { $0.cutline != nil || $0.crs != nil }) {
       throw CutError(
         .invalidOption, "a flat image has no place on Earth", remedy: "leave --clip and --cutline out, or --flat")

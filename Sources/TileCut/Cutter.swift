@@ -64,19 +64,20 @@ public struct Cutter: Sendable {
     remote: RemoteCache? = nil, automaticScale: SampleScale? = nil
   ) throws {
     (self.remote, self.files) = (remote, files)
-    let sources = JoinedRaster.joining(sources)
+    let matrixSet = try options.matrixSet.withPixels(times: options.pixelFactor)
+    let target = try CoordinateReferenceSystem(definition: matrixSet.crs)
+    let cell = Self.deepestCell(options.zoom, matrixSet)
+    let sources = JoinedRaster.joining(
+      try ReliefRaster.refining(sources, cell: cell, target: target, matrixSet: matrixSet))
     self.options = options
     self.resources = resources
     self.sources = sources
     self.automaticScale = automaticScale.map { ($0.low, $0.high) }
-    let matrixSet = try options.matrixSet.withPixels(times: options.pixelFactor)
-    let target = try CoordinateReferenceSystem(definition: matrixSet.crs)
     let footprints = try sources.map {
       try SourceFootprint(source: $0, target: target, matrixSet: matrixSet)
     }
     let overviews = try SourceOverviews(
-      sources, footprints: footprints, cell: Self.deepestCell(options.zoom, matrixSet),
-      resampling: options.resampling)
+      sources, footprints: footprints, cell: cell, resampling: options.resampling)
     drawn = overviews.sources
     plan = try CutPlan(
       footprints: footprints, detail: overviews.resolution, matrixSet: matrixSet, zoom: options.zoom,
@@ -259,20 +260,36 @@ public struct Cutter: Sendable {
     switch options.scale {
     case .values(let low, let high): open.scale = try SampleScale(low: low, high: high)
     case .auto:
-      automaticScale = try Self.automaticScale(files, open)
+      let pictures = files.indices.filter { options.sourceSettings[$0]?.relief == nil }
+      automaticScale = try Self.automaticScale(pictures.map { files[$0] }, open)
       open.scale = automaticScale
       open.keeps8Bit = true
     case nil: break
     }
-    let sources = try options.sources.indices.map { index in
+    var sources: [any RasterSource] = []
+    var models: [any RasterSource] = []
+    for index in options.sources.indices {
       let settings = options.sourceSettings[index] ?? SourceSettings()
       var own = open
+      // What is said of all sources is meant for pictures.
+      if settings.relief != nil {
+        own = open.forHeights
+        (own.nodata, own.crs) = (nil, nil)
+      }
       if let crs = settings.crs { own.crs = try CoordinateReferenceSystem(definition: crs) }
-      own.nodata = settings.nodata ?? open.nodata
+      own.nodata = settings.nodata ?? own.nodata
       var source = try RasterFile.open(files[index], options: own)
       if let crop = settings.crop { source = try CroppedRaster(source, crop, isFlat: options.isFlat) }
       if let cutline = settings.cutline { source = try CutlineRaster(source, cutline) }
-      return source
+      guard let relief = settings.relief else {
+        sources.append(source)
+        continue
+      }
+      models.append(source)
+      if options.sourceSettings[index + 1]?.relief != relief {
+        sources += try ReliefRaster.layer(models, relief)
+        models = []
+      }
     }
     return (files, sources, automaticScale)
   }

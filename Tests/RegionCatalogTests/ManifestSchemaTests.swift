@@ -23,6 +23,8 @@ import TileIndex
     #expect(properties("$defs", "region").union(RegionSettings.keys) == Set(RegionManifest.regionKeys))
     #expect(properties("$defs", "preview") == Set(RegionSettings.previewKeys))
     #expect(properties("$defs", "grid") == Set(RegionSettings.gridKeys))
+    #expect(properties("$defs", "rasterLayer") == Set(MapLayers.rasterKeys))
+    #expect(properties("$defs", "reliefLayer") == Set(MapLayers.reliefKeys))
   }
 
   @Test func schemaHasTheEnumerationsOfTheParser() {
@@ -52,12 +54,18 @@ import TileIndex
   @Test(.enabled(if: hasValidator, "python3 has no jsonschema (apt-get install python3-jsonschema)"))
   func schemaAndParserAcceptTheSameDocuments() throws {
     let region = #""id": "a", "title": "A", "category": "c", "sources": ["x"]"#
+    let layered = #""id": "a", "title": "A", "category": "c", "layers":"#
     let documents = [
       (true, #"{"regions": [{\#(region)}]}"#), (true, #"{"version": 1, "regions": [{\#(region), "zooms": [1, 2]}]}"#),
       (true, #"{"categories": {"c": {"zooms": 3}}, "regions": [{\#(region), "bounds": [170, 1, -170, 2]}]}"#),
       (true, #"{"regions": [{\#(region), "grid": {"id": "G", "tileEdges": [8, 2], "tileSizes": [288]}}]}"#),
       (true, #"{"regions": [{\#(region), "scale": "auto", "bands": [4, 3, 2], "alpha": "none"}]}"#),
       (true, #"{"regions": [{\#(region), "scale": [4400, 0], "bands": [2], "alpha": 5, "resampling": "mode"}]}"#),
+      (true, #"{"regions": [{\#(layered) [{"type": "relief", "dem": ["x"], "tint": [[0, "red"]]}]}]}"#),
+      (true, #"{"regions": [{\#(layered) [{"type": "raster", "sources": [{"file": "x"}]}]}]}"#),
+      (false, #"{"regions": [{\#(layered) []}]}"#), (false, #"{"regions": [{\#(layered) [{"type": "relief"}]}]}"#),
+      (false, #"{"regions": [{\#(layered) [{"type": "relief", "dem": ["x"], "shading": "cel"}]}]}"#),
+      (false, #"{"regions": [{\#(layered) [{"type": "relief", "dem": ["x"], "strength": 2}]}]}"#),
       (false, #"{"regions": [{\#(region), "scale": [1, 1]}]}"#),
       (false, #"{"regions": [{\#(region), "scale": "all"}]}"#),
       (false, #"{"regions": [{\#(region), "bands": [1, 2]}]}"#),

@@ -126,6 +126,36 @@ struct ManifestObject {
     return number
   }
 
+  /// A number within limits.
+  func number(_ key: String, in limits: ClosedRange<Double>) -> Double? {
+    let remedy =
+      "write a number from \(JSONValue.number(limits.lowerBound).text) to \(JSONValue.number(limits.upperBound).text)"
+    guard let number = number(key, remedy: remedy) else { return nil }
+    guard limits.contains(number) else {
+      fault(key, "is out of range", remedy: remedy)
+      return nil
+    }
+    return number
+  }
+
+  /// True or false.
+  func flag(_ key: String, remedy: String) -> Bool? {
+    guard let value = members[key] else { return nil }
+    if case .bool(let flag) = value { return flag }
+    fault(key, "is \(value.kind), not true or false", remedy: remedy)
+    return nil
+  }
+
+  /// One of some words.
+  func word(_ key: String, among words: [String]) -> String? {
+    guard let word = text(key, remedy: "write \(words.joined(separator: ", "))") else { return nil }
+    guard !words.contains(word) else { return word }
+    fault(
+      key, "is not one of \(words.joined(separator: ", ")): \"\(word)\"",
+      remedy: Spelling.nearest(to: word, among: words).map { "did you mean \"\($0)\"?" } ?? "choose one of them")
+    return nil
+  }
+
   /// `[west, south, east, north]` in degrees.
   func box(_ key: String) -> BoundingBox? {
     let remedy = "give it as [west, south, east, north] in degrees"

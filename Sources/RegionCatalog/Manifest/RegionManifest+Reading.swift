@@ -109,8 +109,8 @@ extension RegionManifest {
       }
     }
     settings.take(object, faults)
-    if settings.sources.isEmpty, !object.has("sources") {
-      object.fault("sources", "is missing", remedy: "name at least one raster")
+    if settings.sources.isEmpty, !object.has("sources"), !object.has("layers") {
+      object.fault("sources", "is missing", remedy: "name at least one raster, or list layers")
     }
     let levels = settings.matrixSet.zooms
     if let zooms = settings.zooms, !levels.contains(zooms.upperBound) {

@@ -191,6 +191,8 @@ public struct SourceSettings: Hashable, Sendable {
   public var crs: String?
   /// Overrides the source's own nodata value, and that of all sources.
   public var nodata: [Double]?
+  /// For a digital elevation model: how its heights are drawn. Neighbouring sources with one relief are one layer.
+  public var relief: ReliefLayer?
 
   public init() {}
 }

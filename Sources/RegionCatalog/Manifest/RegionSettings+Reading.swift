@@ -4,7 +4,8 @@ import TileIndex
 extension RegionSettings {
   /// The keys of `defaults` and categories, also valid in regions.
   package static let keys = [
-    "sources", "zooms", "grid", "tileSize", "scaleFactor", "format", "quality", "effort", "colors", "resampling",
+    "sources", "layers", "zooms", "grid", "tileSize", "scaleFactor", "format", "quality", "effort", "colors",
+    "resampling",
     "linear", "nodata", "scale", "bands", "alpha",
     "crs", "attribution", "edition", "priceTier", "preview", "gazetteers", "packBytes", "clip", "buffer",
   ]
@@ -14,8 +15,14 @@ extension RegionSettings {
   /// Overrides settings with the members of an object.
   mutating func take(_ object: ManifestObject, _ faults: ManifestFaults) {
     if let list = SourceSettings.list(object, "sources", faults) { (sources, sourceSettings) = list }
-    if let value = Self.flag(object, "clip", remedy: "write true to clip to the boundary") { clip = value }
-    if let value = Self.flag(object, "linear", remedy: "write true to average in linear light") { linear = value }
+    if let layers = MapLayers(object, "layers", faults) {
+      (sources, sourceSettings) = (layers.files, layers.settings)
+      if object.has("sources") {
+        object.fault("layers", "and sources both say what is drawn", remedy: "make sources a layer of type \"raster\"")
+      }
+    }
+    if let value = object.flag("clip", remedy: "write true to clip to the boundary") { clip = value }
+    if let value = object.flag("linear", remedy: "write true to average in linear light") { linear = value }
     if let metres = object.number("buffer", remedy: Self.bufferRemedy) {
       if Self.bufferLimits.contains(metres) {
         buffer = metres
@@ -35,7 +42,7 @@ extension RegionSettings {
     if let factor = object.whole("scaleFactor", in: 1...2) { scaleFactor = factor }
     if let count = object.whole("colors", in: 2...256) { colors = count }
     if object.has("zooms") { zooms = Self.zooms(object) ?? zooms }
-    if let word = Self.word(object, "format", among: Format.allCases.map(\.rawValue)) {
+    if let word = object.word("format", among: Format.allCases.map(\.rawValue)) {
       format = Format(rawValue: word) ?? format
       // An inherited quality belongs to the inherited format.
       if !object.has("quality") { quality = nil }
@@ -43,8 +50,8 @@ extension RegionSettings {
       if !object.has("colors") { colors = nil }
     }
     if let number = object.whole("quality", in: 1...100) { quality = number }
-    if let word = Self.word(object, "effort", among: Self.efforts) { effort = word }
-    if let word = Self.word(object, "resampling", among: Self.resamplings) { resampling = word }
+    if let word = object.word("effort", among: Self.efforts) { effort = word }
+    if let word = object.word("resampling", among: Self.resamplings) { resampling = word }
     if let values = object.numbers("nodata", remedy: "write [0], or a number for each band") { nodata = values }
     if let range = Self.scale(object) { scale = range }
     if let list = Self.bands(object) { bands = list }
@@ -73,27 +80,11 @@ extension RegionSettings {
 
   package static let tileSizes = [256, 512]
 
-  private static func flag(_ object: ManifestObject, _ key: String, remedy: String) -> Bool? {
-    guard let value = object.value(key) else { return nil }
-    if case .bool(let flag) = value { return flag }
-    object.fault(key, "is \(value.kind), not true or false", remedy: remedy)
-    return nil
-  }
-
   private static let bufferRemedy = "write a number of metres"
   private static let bufferLimits = 0.0...1_000_000
 
   /// The minimum is about the size of an empty bundle.
   package static let packBytesLimits = 256_000...1_000_000_000_000
-
-  private static func word(_ object: ManifestObject, _ key: String, among words: [String]) -> String? {
-    guard let word = object.text(key, remedy: "write \(words.joined(separator: ", "))") else { return nil }
-    guard !words.contains(word) else { return word }
-    object.fault(
-      key, "is not one of \(words.joined(separator: ", ")): \"\(word)\"",
-      remedy: Spelling.nearest(to: word, among: words).map { "did you mean \"\($0)\"?" } ?? "choose one of them")
-    return nil
-  }
 
   /// `[min, max]`, or one number.
   private static func zooms(_ object: ManifestObject) -> ClosedRange<Int>? {

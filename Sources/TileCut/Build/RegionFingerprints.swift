@@ -55,6 +55,7 @@ struct RegionFingerprints {
       try add("source \(index) cutline", source.cutline)
       try add("source \(index) crs", source.crs)
       try add("source \(index) nodata", source.nodata)
+      try add("source \(index) relief", source.relief)
     }
     try add("attribution", settings.attribution)
     try add("edition", settings.edition)

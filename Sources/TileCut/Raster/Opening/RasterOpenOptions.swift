@@ -19,6 +19,8 @@ package struct RasterOpenOptions: Sendable {
   /// The bands to show, from 1: one as grey, or three as red, green and blue. No band is alpha then unless ``alpha``
   /// names one. Nil means what the file says.
   package var bands: [Int]?
+  /// True for an elevation model, whose pixels become ``HeightCode``; set by ``forHeights``.
+  var readsHeights = false
   /// Overrides the file's statement about its alpha band.
   package var alpha: AlphaBand?
   /// How many VRT files lead to this one.

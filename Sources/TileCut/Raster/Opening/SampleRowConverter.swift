@@ -33,6 +33,7 @@ struct SampleRowConverter {
   private let is16Bit: Bool
   private let scale: SampleScale
   private let nodata: [Double]?
+  private let readsHeights: Bool
   /// The converted size of one unit of the file's samples, since decoders stretch them to the full range of 8 or
   /// 16 bits.
   private let unit: Double
@@ -52,6 +53,7 @@ struct SampleRowConverter {
       return nil
     }
     self.channels = try channels.chosen(options, path: path)
+    readsHeights = options.readsHeights
     self.is16Bit = is16Bit
     let high = Double((1 << (is16Bit ? 16 : 8)) - 1)
     let highest = Double((1 << depth) - 1)
@@ -113,9 +115,14 @@ struct SampleRowConverter {
       for (place, channel) in colours.enumerated() {
         let value = sample(i, channel) / unit
         if let nodata, abs(value - nodata[place]) > 1e-6 { isNodata = false }
+        if readsHeights {
+          words[i] = isNodata ? 0 : HeightCode.word(value)
+          continue
+        }
         let scaled = UInt32(max(0, min(255, scale.level(value) + 0.5)))
         word |= scaled << UInt32(8 * place)
       }
+      if readsHeights { continue }
       if colours.count == 1 { word *= 0x0001_0101 }
       let alpha = channels.alpha.map { UInt32(max(0, (sample(i, $0) * 255 / opaque).rounded())) } ?? 255
       words[i] = isNodata || alpha == 0 ? 0 : word | min(alpha, 255) << 24

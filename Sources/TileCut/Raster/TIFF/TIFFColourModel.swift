@@ -37,11 +37,13 @@ struct TIFFColourModel: Sendable {
   let nodata: [NodataValue]?
   /// The mapping of samples to 0...255, or nil if 8-bit samples are used unchanged.
   let scale: SampleScale?
+  /// The band's values become ``HeightCode``.
+  let holdsHeights: Bool
 
   /// The model of a mask.
   init(maskOf layout: TIFFLayout) {
     (colour, colourBands, alphaBand, isAssociated, isInverted) = (.grey, [0], nil, false, false)
-    (nodata, scale, isAlphaUncertain) = (nil, nil, false)
+    (nodata, scale, isAlphaUncertain, holdsHeights) = (nil, nil, false, false)
   }
 
   var colourBandCount: Int { colourBands.count }
@@ -53,6 +55,7 @@ struct TIFFColourModel: Sendable {
   init(
     _ layout: TIFFLayout, handle: TIFFHandle, path: String, options: RasterOpenOptions, warn: (String) -> Void
   ) throws {
+    holdsHeights = options.readsHeights
     let roles = TIFFBandRoles(layout, metadata: handle.text(tag: 42112))
     let alpha = try BandSelection.alpha(options, bandCount: layout.samples, path: path) ?? roles.alpha
     let bands = try BandSelection.colours(options, bandCount: layout.samples, path: path)
@@ -65,7 +68,7 @@ struct TIFFColourModel: Sendable {
     let choice = "; choose others with --bands"
 
     switch layout.photometric {
-    case .palette where bands == nil || bands == [0]:
+    case .palette where (bands == nil || bands == [0]) && !options.readsHeights:
       colour = .palette(try Self.palette(handle, bits: layout.bits, path: path))
       colourBands = [0]
       if plainBands > 1, bands == nil { warn("\(isLeftOut("the first")) is used, through the palette\(choice)") }

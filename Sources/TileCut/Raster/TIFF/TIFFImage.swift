@@ -78,6 +78,8 @@ struct TIFFImage: Sendable {
       switch (pixels.model.colour, pixels.form) {
       case (.libtiffRGBA, _), (_, .indexed): true
       case (.palette, _): isPlain || (layout.bits == 16 && BandRow.canScale(layout))
+      // Samples of fewer than 8 bits are stretched.
+      case _ where pixels.model.holdsHeights: BandRow.canScale(layout)
       default: isPlain && (pixels.model.scale == nil || layout.bits == 8) || BandRow.canScale(layout)
       }
     guard isKnown else {

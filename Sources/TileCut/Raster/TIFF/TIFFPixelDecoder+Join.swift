@@ -47,6 +47,10 @@ extension TIFFPixelDecoder {
     _ bands: [BandRow], count: Int, into target: UnsafeMutableRawPointer, work: UnsafeMutableRawPointer
   ) -> Bool {
     let words = target.assumingMemoryBound(to: UInt32.self)
+    if model.holdsHeights {
+      bands[0].heights(count: count, layout: layout, nodata: model.nodata?[0], into: words)
+      return Self.anyVisible(words, count: count)
+    }
     if case .palette(let colours) = model.colour {
       lookUp(bands[0], colours: colours, count: count, into: words)
       if model.alphaBand != nil { applyAlpha(alphaRow(bands, count: count, work: work), count: count, to: words) }

@@ -43,7 +43,7 @@ struct TIFFPixelDecoder: Sendable {
 
   private static func form(layout: TIFFLayout, model: TIFFColourModel) -> PixelForm {
     if case .libtiffRGBA = model.colour { return .rgba }
-    if model.alphaBand != nil { return .rgba }
+    if model.alphaBand != nil || model.holdsHeights { return .rgba }
     switch model.colour {
     case .rgb:
       return model.nodata == nil && model.scale == nil && layout.bits <= 8 ? .rgb : .rgba

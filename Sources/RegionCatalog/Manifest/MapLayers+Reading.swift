@@ -1,0 +1,134 @@
+import Support
+import TileIndex
+
+/// The layers of a map as a manifest lists them, in drawing order.
+struct MapLayers {
+  /// The rasters and elevation models of all layers, in drawing order.
+  var files: [String] = []
+  /// What is said of single files, by their index in ``files``.
+  var settings: [Int: SourceSettings] = [:]
+
+  static let types = ["raster", "relief"]
+  static let rasterKeys = ["type", "sources"]
+  static let reliefKeys = [
+    "type", "dem", "shading", "azimuth", "altitude", "exaggeration", "strength", "tint", "tintBy", "overlay",
+  ]
+
+  /// - Returns: nil if there is no list.
+  init?(_ object: ManifestObject, _ key: String, _ faults: ManifestFaults) {
+    guard let value = object.value(key) else { return nil }
+    guard let items = value.array, !items.isEmpty else {
+      object.fault(
+        key, value.array == nil ? "is \(value.kind), not an array" : "is empty",
+        remedy: "list the layers in drawing order: [{\"type\": \"raster\", \"sources\": [\"map.tif\"]}]")
+      return nil
+    }
+    for (index, item) in items.enumerated() { take(item, at: "\(object.place(key))[\(index)]", faults) }
+  }
+
+  private mutating func take(_ value: JSONValue, at place: String, _ faults: ManifestFaults) {
+    let choice = "write \(Self.types.map { "\"\($0)\"" }.joined(separator: " or "))"
+    switch value["type"]?.string {
+    case "raster":
+      guard let layer = ManifestObject(value, at: place, keys: Self.rasterKeys, faults) else { return }
+      guard layer.has("sources") else {
+        layer.fault("sources", "is missing", remedy: "name at least one raster")
+        return
+      }
+      add(SourceSettings.list(layer, "sources", faults))
+    case "relief":
+      guard let layer = ManifestObject(value, at: place, keys: Self.reliefKeys, faults) else { return }
+      let style = ReliefLayer(layer, faults)
+      guard layer.has("dem") else {
+        layer.fault("dem", "is missing", remedy: "name the rasters with the heights")
+        return
+      }
+      add(SourceSettings.list(layer, "dem", faults)) { $0.relief = style }
+    case let word?:
+      faults.add(
+        "\(place).type", "is no type of layer: \"\(word)\"",
+        remedy: Spelling.nearest(to: word, among: Self.types).map { "did you mean \"\($0)\"?" } ?? choice)
+    case nil:
+      faults.add(value.members == nil ? place : "\(place).type", "says no type of layer", remedy: choice)
+    }
+  }
+
+  private mutating func add(
+    _ list: (files: [String], settings: [Int: SourceSettings])?, _ change: (inout SourceSettings) -> Void = { _ in }
+  ) {
+    guard let list else { return }
+    for (index, file) in list.files.enumerated() {
+      var own = list.settings[index] ?? SourceSettings()
+      change(&own)
+      if own != SourceSettings() { settings[files.count] = own }
+      files.append(file)
+    }
+  }
+}
+
+extension ReliefLayer {
+  fileprivate init(_ object: ManifestObject, _ faults: ManifestFaults) {
+    self.init()
+    if let word = object.word("shading", among: Shading.allCases.map(\.rawValue)) {
+      shading = Shading(rawValue: word) ?? shading
+    }
+    azimuth = object.number("azimuth", in: 0...360) ?? azimuth
+    altitude = object.number("altitude", in: 1...90) ?? altitude
+    exaggeration = object.number("exaggeration", in: 0.001...1000) ?? exaggeration
+    strength = object.number("strength", in: 0...1) ?? strength
+    isOverlay = object.flag("overlay", remedy: "write true for shadows and lights alone") ?? isOverlay
+    tint = ColourRamp(object, "tint", faults)
+    if let word = object.word("tintBy", among: TintValue.allCases.map(\.rawValue)) {
+      tintBy = TintValue(rawValue: word) ?? tintBy
+      if !object.has("tint") { object.fault("tintBy", "means nothing without tint", remedy: "leave it out") }
+    }
+    if isOverlay, object.has("tint") {
+      object.fault("overlay", "draws no colours", remedy: "leave tint out, or overlay")
+    }
+    if shading == .none, !object.has("tint") {
+      object.fault("shading", "leaves nothing to draw without tint", remedy: "give it a tint, or another shading")
+    }
+    for key in ["azimuth", "altitude"] where object.has(key) {
+      if shading == .hillshade || key == "altitude" && shading == .multidirectional { continue }
+      object.fault(key, "means nothing for the shading \"\(shading.rawValue)\"", remedy: "leave it out")
+    }
+  }
+}
+
+extension ColourRamp {
+  /// A list of values and colours in the manifest, or the name of a file in the format of `gdaldem color-relief`.
+  fileprivate init?(_ object: ManifestObject, _ key: String, _ faults: ManifestFaults) {
+    guard let value = object.value(key) else { return nil }
+    let remedy = "write [[0, \"#2d6b3c\"], [2500, \"#ffffff\"]], or name a file of gdaldem color-relief"
+    if let file = value.string {
+      let path = RegionManifest(path: faults.path, regions: []).resolved(file)
+      do {
+        try self.init(gdalText: String(decoding: JSONFile.bytes(path), as: UTF8.self))
+      } catch let fault as Fault {
+        faults.add("line \(fault.line)", fault.message, remedy: "see gdaldem color-relief", path: path)
+        return nil
+      } catch {
+        object.fault(
+          key, "names \(path), which cannot be read: \(error)",
+          remedy: "check the path; it is relative to the manifest")
+        return nil
+      }
+      return
+    }
+    guard let items = value.array, !items.isEmpty else {
+      object.fault(key, "is \(value.array == nil ? value.kind : "empty")", remedy: remedy)
+      return nil
+    }
+    var stops: [Stop] = []
+    for (index, item) in items.enumerated() {
+      guard let pair = item.array, pair.count == 2, let number = pair[0].finite, let text = pair[1].string,
+        let colour = MapColour(text)
+      else {
+        faults.add("\(object.place(key))[\(index)]", "is not a value and a colour", remedy: remedy)
+        return nil
+      }
+      stops.append(Stop(value: number, rgba: colour.word))
+    }
+    self.init(stops)
+  }
+}

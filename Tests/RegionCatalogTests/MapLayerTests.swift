@@ -1,0 +1,91 @@
+import TestSupport
+import Testing
+
+@testable import RegionCatalog
+
+/// Layers of manifests: what they become, and what is wrong with them.
+@Suite(.ownThread)
+struct MapLayerTests {
+  let folder: TemporaryFolder
+  init() throws { folder = try TemporaryFolder() }
+
+  private func manifest(_ settings: String, defaults: String = "{}") throws -> String {
+    try folder.write(
+      "regions.json",
+      #"{"defaults": \#(defaults), "regions": [{"id": "a", "title": "A", "category": "c", \#(settings)}]}"#)
+  }
+
+  @Test func layersBecomeSourcesInDrawingOrder() throws {
+    try folder.write("ramp.txt", "0 0 100 0\n1000 255 255 255\n")
+    let path = try manifest(
+      #"""
+      "layers": [
+        {"type": "relief", "dem": ["west.tif", {"file": "east.tif", "nodata": [0]}], "tint": "ramp.txt"},
+        {"type": "raster", "sources": ["cover.tif"]},
+        {"type": "relief", "dem": ["dem.tif"], "shading": "multidirectional", "altitude": 60, "overlay": true,
+          "strength": 0.5, "exaggeration": 1.5}
+      ]
+      """#)
+    let settings = try RegionManifest(path: path).regions[0].settings
+    #expect(settings.sources == ["west.tif", "east.tif", "cover.tif", "dem.tif"])
+    let tinted = try #require(settings.sourceSettings[0]?.relief)
+    #expect(tinted.tint?.stops.map(\.rgba) == [0xff00_6400, 0xffff_ffff] && tinted.shading == .hillshade)
+    #expect(settings.sourceSettings[1]?.relief == tinted && settings.sourceSettings[1]?.nodata == [0])
+    #expect(settings.sourceSettings[2] == nil)
+    let overlay = try #require(settings.sourceSettings[3]?.relief)
+    #expect(overlay.shading == .multidirectional && overlay.isOverlay && overlay.altitude == 60)
+    #expect(overlay.strength == 0.5 && overlay.exaggeration == 1.5 && overlay.tint == nil)
+  }
+
+  @Test func sourcesOfARegionReplaceTheLayersOfTheDefaults() throws {
+    let path = try manifest(
+      #""sources": ["own.tif"]"#, defaults: #"{"layers": [{"type": "relief", "dem": ["dem.tif"]}]}"#)
+    let settings = try RegionManifest(path: path).regions[0].settings
+    #expect(settings.sources == ["own.tif"] && settings.sourceSettings.isEmpty)
+  }
+
+  static let faults = [
+    (#""layers": []"#, "layers is empty"),
+    (#""layers": 5"#, "layers is a number, not an array"),
+    (#""layers": ["x"]"#, "layers[0] says no type of layer"),
+    (#""layers": [{"dem": ["x"]}]"#, "layers[0].type says no type of layer"),
+    (#""layers": [{"type": "releif", "dem": ["x"]}]"#, #"did you mean "relief"?"#),
+    (#""layers": [{"type": "relief"}]"#, "layers[0].dem is missing"),
+    (#""layers": [{"type": "raster"}]"#, "layers[0].sources is missing"),
+    (#""layers": [{"type": "raster", "sources": ["x"], "dem": ["y"]}]"#, "layers[0].dem is no key"),
+    (#""sources": ["x"], "layers": [{"type": "raster", "sources": ["x"]}]"#, "both say what is drawn"),
+    (#""layers": [{"type": "relief", "dem": ["x"], "shading": "phong"}]"#, "layers[0].shading is not one of"),
+    (#""layers": [{"type": "relief", "dem": ["x"], "azimuth": 400}]"#, "layers[0].azimuth is out of range"),
+    (#""layers": [{"type": "relief", "dem": ["x"], "altitude": 0}]"#, "layers[0].altitude is out of range"),
+    (#""layers": [{"type": "relief", "dem": ["x"], "shading": "none"}]"#, "leaves nothing to draw"),
+    (#""layers": [{"type": "relief", "dem": ["x"], "shading": "slope", "azimuth": 1}]"#, "azimuth means nothing"),
+    (#""layers": [{"type": "relief", "dem": ["x"], "tintBy": "slope"}]"#, "tintBy means nothing without tint"),
+    (#""layers": [{"type": "relief", "dem": ["x"], "tint": [[0, "red"]], "overlay": true}]"#, "draws no colours"),
+    (#""layers": [{"type": "relief", "dem": ["x"], "tint": [[0, "reddish"]]}]"#, "tint[0] is not a value and a colour"),
+    (#""layers": [{"type": "relief", "dem": ["x"], "tint": "missing.txt"}]"#, "which cannot be read"),
+    (#""layers": [{"type": "relief", "dem": ["x"], "tint": "bad.txt"}]"#, "bad.txt: line 2 has no colour"),
+    (#""layers": [{"type": "relief", "dem": ["x"], "tint": "share.txt"}]"#, "a share of the values"),
+  ]
+
+  @Test(arguments: faults)
+  func faultsNameTheirPlace(_ settings: String, message: String) throws {
+    try folder.write("bad.txt", "0 1 2 3\n10 1 2 300\n")
+    try folder.write("share.txt", "50% 1 2 3\n")
+    let path = try manifest(settings)
+    let error = #expect(throws: ManifestError.self) { try RegionManifest(path: path) }
+    #expect(error?.description.contains(message) == true, "\(error?.description ?? "")")
+  }
+
+  static let colours: [(String, MapColour?)] = [
+    ("#abc", MapColour(red: 0xaa, green: 0xbb, blue: 0xcc)),
+    ("#11223380", MapColour(red: 17, green: 34, blue: 51, alpha: 128)),
+    ("rgb(255, 128, 0)", MapColour(red: 255, green: 128, blue: 0)),
+    ("rgba(100%,0,0,0.5)", MapColour(red: 255, green: 0, blue: 0, alpha: 128)),
+    ("hsl(120, 100%, 25%)", MapColour(red: 0, green: 128, blue: 0)), ("Navy", MapColour(red: 0, green: 0, blue: 128)),
+    ("transparent", MapColour(red: 0, green: 0, blue: 0, alpha: 0)), ("#12", nil), ("rgb(1,2)", nil), ("blau", nil),
+    ("lab(1,2,3)", nil),
+  ]
+
+  @Test(arguments: colours)
+  func coloursAreThoseOfCSS(_ text: String, colour: MapColour?) { #expect(MapColour(text) == colour) }
+}
