@@ -15,6 +15,7 @@
 # make bench-cache  measures what a hit of the tile cache costs, and replays a day in virtual time, hour by hour
 # make bench-ledger  measures the purchase ledger beside OpenSSL (LEDGER_BENCH_COUNT transactions, a million unless given)
 # make bench-store  measures mapstore: downloads beside nginx, libraries, purchases
+# make test-scale  cuts the world relief in 16 shards on a Slurm cluster of two nodes on this host, which it installs: clean, with a killed node, with shards that fail
 # make soak    loads tileserve for an hour (SOAK_SECONDS) and checks that its memory stays within the budget; soak-short takes two minutes
 # make tsan    runs the tests of cache, prefetch, replay, memory pressure and upstreams under the thread sanitizer, in a build of their own
 # make docs    builds the DocC documentation of the libraries that an app embeds, into .build/docs
@@ -23,7 +24,7 @@
 export OPTIMISED_KERNELS := 1
 SHELL := /bin/bash
 .SHELLFLAGS := -eu -o pipefail -c
-.PHONY: all install uninstall dist test-dist build-times demo test test-long test-clients test-full tests-built bless build lint format packages web-libraries bench bench-check bench-serve bench-cache bench-ledger bench-store tsan docs fuzz soak soak-short clean
+.PHONY: all install uninstall dist test-dist build-times demo test test-long test-clients test-full test-scale tests-built bless build lint format packages web-libraries bench bench-check bench-serve bench-cache bench-ledger bench-store tsan docs fuzz soak soak-short clean
 
 all: build
 
@@ -88,6 +89,12 @@ test-full: tests-built
 test-clients: tests-built
 	@scripts/install-packages.sh --clients
 	@LONG_TESTS=full $(RUN_TESTS) --filter '^ClientTests\.' 2>&1 | scripts/quiet-tests.sh
+
+# A job array on a real scheduler (examples/slurm).
+test-scale:
+	@scripts/install-packages.sh --scale
+	@scripts/build.sh tilecut
+	@scripts/test-scale.sh
 
 bless: packages
 	@$(BUILD_TESTS) 2>&1 | scripts/quiet-build.sh

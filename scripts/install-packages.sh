@@ -27,6 +27,8 @@ case "${1:-}" in
   --dist) packages="$packages dpkg-dev debootstrap curl make python3 binutils" ;;
   # The load generator.
   --soak) packages="$packages wrk curl python3" ;;
+  # A scheduler for job arrays.
+  --scale) packages="$packages slurm-wlm munge python3 python3-pip" ;;
   # And the servers that tileserve is measured against, each of which may be missing. apache2-bin is Apache without its service.
   --bench)
     packages="$packages wrk curl python3"

@@ -16,15 +16,21 @@ work=$(mktemp -d "${SCALE_SCRATCH:-/tmp}/tilecut-scale-XXXXXX")
 export SLURM_CONF=$work/slurm.conf
 # Every process of the cluster has this in its environment, so that those of a node can be found.
 export SCALE_WORK=$work
-processes() { grep -lsz "^$1\$" /proc/[0-9]*/environ | cut -d/ -f3 | grep -vx "$$" | while read -r id; do
-  grep -qsz "^SCALE_WORK=$work\$" "/proc/$id/environ" && echo "$id"; done; true; }
-kill_node() { processes "SCALE_NODE=$1" | xargs -r kill -9 2>/dev/null; processes "SLURMD_NODENAME=$1" | xargs -r kill -9 2>/dev/null || true; }
+processes() {
+  local id
+  for id in $(grep -lsz "^$1\$" /proc/[0-9]*/environ | cut -d/ -f3); do
+    if grep -qsz "^SCALE_WORK=$work\$" "/proc/$id/environ"; then echo "$id"; fi
+  done
+}
+kill_node() { { processes "SCALE_NODE=$1"; processes "SLURMD_NODENAME=$1"; } | xargs -r kill -9 2>/dev/null || true; }
 stop() {
-  trap - EXIT
+  trap - EXIT INT TERM
+  set +e
   for part in n1 n2 controller munge; do kill_node $part; done
   rm -rf "$work"
 }
 trap stop EXIT
+trap 'exit 130' INT TERM
 fail() {
   echo "scale: FAILED: $1" >&2
   tail -n 5 "$work"/*/plan.log/*.log "$work"/*.log >&2 || true
@@ -39,8 +45,9 @@ mkdir "$work/munge" "$work/state" "$work/n1" "$work/n2" "$work/bin"
 chmod 700 "$work/munge"
 head -c 1024 /dev/urandom >"$work/munge.key"
 chmod 600 "$work/munge.key"
-SCALE_NODE=munge munged --force --key-file "$work/munge.key" --socket "$work/munge.socket" --pid-file "$work/munge/pid" \
-  --log-file "$work/munge/log" --seed-file "$work/munge/seed" 2>"$work/munge/errors" || { cat "$work/munge/errors"; fail "munged"; }
+SCALE_NODE=munge munged --foreground --force --key-file "$work/munge.key" --socket "$work/munge.socket" \
+  --pid-file "$work/munge/pid" --log-file "$work/munge/log" --seed-file "$work/munge/seed" 2>"$work/munge.log" &
+disown
 port=$((20000 + $$ % 20000))
 cat >"$SLURM_CONF" <<C
 ClusterName=scale
@@ -77,8 +84,13 @@ C
 plugin=disabled
 [[ $(slurmd -V) != *" 22."* ]] || plugin=cgroup/v1
 echo "CgroupPlugin=$plugin" >"$work/cgroup.conf"
-start_node() { SCALE_NODE=$1 slurmd -N "$1" 2>>"$work/$1.log" || fail "slurmd $1"; }
-SCALE_NODE=controller slurmctld 2>>"$work/slurmctld.log" || fail "slurmctld"
+start_node() {
+  SCALE_NODE=$1 slurmd -D -N "$1" >>"$work/$1.log" 2>&1 &
+  disown
+}
+for _ in $(seq 100); do if [ -S "$work/munge.socket" ]; then break; fi; sleep 0.1; done
+SCALE_NODE=controller slurmctld -D >>"$work/slurmctld.log" 2>&1 &
+disown
 start_node n1
 start_node n2
 idle() { for _ in $(seq 300); do [ "$(sinfo -h -N -t idle -o %N | sort -u | wc -l)" = 2 ] && return; sleep 0.1; done; fail "the nodes do not come up"; }
@@ -148,7 +160,7 @@ job=$(submit node-killed)
 until [ "$(done_shards node-killed)" -ge 4 ]; do sleep 0.05; done
 kill_node n2
 expect_same node-killed "$(wait_for "$job")"
-grep -q "Requeuing\|Requeue" "$work/slurmctld.log" || fail "node-killed: nothing was put back into the queue"
+grep -qi "requeue job" "$work/slurmctld.log" || fail "node-killed: nothing was put back into the queue"
 start_node n2
 idle
 

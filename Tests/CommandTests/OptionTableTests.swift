@@ -49,7 +49,7 @@ import TileIndex
 
   /// Those that say of a region what no single cut has, and those with tests of their own: `sources` and `clip` in
   /// ManifestTests and the tests of clipping, `gazetteers` in those of places.
-  static let others: Set = ["sources", "priceTier", "preview", "packBytes", "gazetteers", "clip", "buffer"]
+  static let others: Set = ["sources", "priceTier", "preview", "packBytes", "gazetteers", "clip", "buffer", "layers"]
 
   @Test func everySettingIsInTheTable() {
     #expect(Set(Self.rows.flatMap(\.keys)).union(Self.others) == Set(RegionSettings.keys))

@@ -1,0 +1,29 @@
+#!/bin/bash
+# Cuts a plan's shards as array jobs of AWS Batch, and merges them. Needs the AWS command line, a queue, and the job
+# definition beside this script, with your image and your file system:
+#
+#   aws batch register-job-definition --cli-input-json file://job-definition.json
+#   submit.sh QUEUE PLAN OUTPUT SHARDS
+#
+# PLAN and OUTPUT are paths in the container; SHARDS is their number, which `tilecut plan` prints. An array has at most
+# 10,000 jobs, and at least 2.
+set -euo pipefail
+usage="usage: submit.sh QUEUE PLAN OUTPUT SHARDS"
+queue=${1:?$usage} plan=${2:?$usage} output=${3:?$usage} shards=${4:?$usage}
+most=10000
+depends=()
+for ((first = 0; first < shards; first += most)); do
+  size=$((shards - first < most ? shards - first : most))
+  command='["tilecut","cut","--plan","'$plan'","--shard","auto","--shard-offset","'$first'","--threads","1","--progress","none"]'
+  array=(--array-properties "size=$size")
+  if [ "$size" = 1 ]; then
+    # One job is no array, and has no index.
+    array=()
+    command=${command/auto/0}
+  fi
+  job=$(aws batch submit-job --job-name "tilecut-$first" --job-queue "$queue" --job-definition tilecut \
+    ${array[@]+"${array[@]}"} --container-overrides "{\"command\": $command}" --query jobId --output text)
+  depends+=("jobId=$job")
+done
+aws batch submit-job --job-name tilecut-merge --job-queue "$queue" --job-definition tilecut --depends-on "${depends[@]}" \
+  --container-overrides '{"command": ["tilecut","merge","--plan","'"$plan"'","-o","'"$output"'"]}' --query jobId --output text
