@@ -301,7 +301,8 @@ let package = Package(
     .testTarget(
       name: "DocumentationTests",
       dependencies: [
-        "OfflineMap", "TileIndex", "TilePrefetch", "TileServe", "PurchaseLedger", "MapStoreClient", "MapStoreWire",
+        "OfflineMap", "Gazetteer", "RegionCatalog", "TileIndex", "TilePrefetch", "TileServe", "PurchaseLedger",
+        "MapStoreClient", "MapStoreWire",
         "MapStoreServer", "TestSupport", .product(name: "Crypto", package: "swift-crypto"),
         .product(name: "Logging", package: "swift-log"),
       ],

@@ -43,7 +43,7 @@ public final class MapSession<Picture: Sendable>: Sendable {
   /// - Parameters:
   ///   - bundle: of WebMercatorQuad.
   ///   - budget: the most bytes that tiles take, loads in progress included. Twice what a screen shows is the least for
-  ///     prefetching, four times leaves hardly a blank: docs/prefetch.md.
+  ///     prefetching, four times leaves hardly a blank: docs/explanation/prefetch.md.
   ///   - encodedBytes: the part of the budget for tiles as they are stored. It pays where reading is slower than
   ///     decoding, which it is not on a local disk.
   ///   - decode: returns a tile decoded from its bytes, and the bytes that keeping it takes. Several threads call it at

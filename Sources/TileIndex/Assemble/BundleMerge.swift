@@ -80,7 +80,7 @@ public struct BundleMerge: Sendable {
         guard isSame else {
           throw BundleError(
             .mismatch, path: bundle.path, "tile \(tile) differs from that of \(other.path)",
-            remedy: "say which to take with --on-conflict")
+            remedy: "say which to take on conflict: the first, the last, or both combined")
         }
         return
       }
