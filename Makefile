@@ -17,7 +17,7 @@
 # make bench-store  measures mapstore: downloads beside nginx, libraries, purchases
 # make test-scale  cuts the world relief in 16 shards on a Slurm cluster of two nodes on this host, which it installs: clean, with a killed node, with shards that fail
 # make soak    loads tileserve for an hour (SOAK_SECONDS) and checks that its memory stays within the budget; soak-short takes two minutes
-# make tsan    runs the tests of cache, prefetch, replay, memory pressure and upstreams under the thread sanitizer, in a build of their own
+# make tsan    runs the tests of cache, prefetch, map sessions, replay, memory pressure and upstreams under the thread sanitizer, in a build of their own
 # make docs    builds the DocC documentation of the libraries that an app embeds, into .build/docs
 # make fuzz    runs libFuzzer on the readers of evidence and rasters, FUZZ_SECONDS each (120); what it found is kept in .build/fuzz-corpus
 # Debug builds compile the loops over pixels with optimisation (Package.swift).
@@ -102,7 +102,7 @@ bless: packages
 	@git --no-pager diff --stat -- Tests/CommandTests/Goldens
 
 docs: packages
-	@scripts/docs.sh TileIndex TilePrefetch MapStoreClient PurchaseLedger TileServe
+	@scripts/docs.sh TileIndex OfflineMap TilePrefetch MapStoreClient PurchaseLedger TileServe
 
 lint:
 	@swift format lint --strict --recursive Sources Tests Benchmarks Fuzz Package.swift
@@ -134,6 +134,7 @@ soak-short:
 bench-cache:
 	@scripts/build.sh CacheBench
 	@.build/release/CacheBench
+	@.build/release/CacheBench bundle
 	@.build/release/CacheBench day
 
 bench-ledger:
@@ -152,7 +153,7 @@ tsan:
 	@echo "building the tests with the thread sanitizer; the first time takes half an hour"
 	@$(BUILD_TESTS) $(TSAN) 2>&1 | scripts/quiet-build.sh
 	@TSAN_OPTIONS="halt_on_error=1 suppressions=$$PWD/scripts/tsan-suppressions.txt" $(RUN_TESTS) $(TSAN) \
-	  --filter "^(TilePrefetchTests|MemoryPressureTests)\.|^PrefetchReplayTests\.BundleReplay|^SupportTests\.LRUTable|^TileServeTests\.(ClientView|PrefetchServing|Upstream|RemoteArchive)" \
+	  --filter "^(TilePrefetchTests|MemoryPressureTests|OfflineMapTests)\.|^PrefetchReplayTests\.BundleReplay|^SupportTests\.LRUTable|^TileServeTests\.(ClientView|PrefetchServing|Upstream|RemoteArchive)" \
 	  2>&1 | scripts/quiet-tests.sh
 
 fuzz: packages

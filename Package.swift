@@ -26,6 +26,7 @@ let package = Package(
     .library(name: "TileIndex", targets: ["TileIndex"]),
     .library(name: "RegionCatalog", targets: ["RegionCatalog"]),
     .library(name: "Gazetteer", targets: ["Gazetteer"]),
+    .library(name: "OfflineMap", targets: ["OfflineMap"]),
     .library(name: "TileImage", targets: ["TileImage"]),
     .library(name: "TileCut", targets: ["TileCut"]),
     .library(name: "TilePrefetch", targets: ["TilePrefetch"]),
@@ -135,6 +136,10 @@ let package = Package(
       swiftSettings: strict),
     // Separate from TileServe, so that an app can embed the cache without a server and without codecs.
     .target(name: "TilePrefetch", dependencies: ["TileIndex", "MemoryPressure"], swiftSettings: strict),
+    // A map in an app: a bundle that any task may read, and the tiles of a map view within a budget of memory.
+    .target(
+      name: "OfflineMap", dependencies: ["Support", "TileIndex", "Gazetteer", "TilePrefetch", "MemoryPressure"],
+      swiftSettings: strict),
     .target(
       name: "PrefetchReplay", dependencies: ["Support", "TileIndex", "TileImage", "TilePrefetch"], swiftSettings: strict
     ),
@@ -279,7 +284,8 @@ let package = Package(
       dependencies: ["Support", "PurchaseLedger", "MapStoreWire", .product(name: "Crypto", package: "swift-crypto")],
       path: "Benchmarks/StoreBench", swiftSettings: strict),
     .executableTarget(
-      name: "CacheBench", dependencies: ["PrefetchReplay", "TilePrefetch", "TileIndex"], path: "Benchmarks/CacheBench",
+      name: "CacheBench", dependencies: ["OfflineMap", "PrefetchReplay", "TilePrefetch", "TileIndex"],
+      path: "Benchmarks/CacheBench",
       swiftSettings: strict),
     .executableTarget(
       name: "TileBench", dependencies: ["TileIndex", "TileImage", "TileCut"], path: "Benchmarks/TileBench",
@@ -295,8 +301,9 @@ let package = Package(
     .testTarget(
       name: "DocumentationTests",
       dependencies: [
-        "TileIndex", "TilePrefetch", "TileServe", "PurchaseLedger", "MapStoreClient", "MapStoreWire", "MapStoreServer",
-        "TestSupport", .product(name: "Crypto", package: "swift-crypto"),
+        "OfflineMap", "Gazetteer", "RegionCatalog", "TileIndex", "TilePrefetch", "TileServe", "PurchaseLedger",
+        "MapStoreClient", "MapStoreWire",
+        "MapStoreServer", "TestSupport", .product(name: "Crypto", package: "swift-crypto"),
         .product(name: "Logging", package: "swift-log"),
       ],
       swiftSettings: strict),
@@ -318,6 +325,13 @@ let package = Package(
     .testTarget(
       name: "TilePrefetchTests",
       dependencies: ["TilePrefetch", "TileImage", "TileIndex", "MemoryPressure", "TestSupport"],
+      swiftSettings: strict),
+    .testTarget(
+      name: "OfflineMapTests",
+      dependencies: [
+        "CSQLite", "Support", "OfflineMap", "Gazetteer", "MemoryPressure", "PrefetchReplay", "TileImage", "TileIndex",
+        "TilePrefetch", "TestSupport",
+      ],
       swiftSettings: strict),
     .testTarget(
       name: "PrefetchReplayTests",

@@ -6,13 +6,15 @@ import TilePrefetch
 /// Benchmarks of the tile cache.
 ///
 ///     CacheBench                             the cost of a hit
+///     CacheBench bundle [FILE]               a tile of a bundle, from one task and from several
 ///     CacheBench day [GESTURES]              a day of a generated user, in virtual time
 ///     CacheBench memory BUDGET OPERATIONS    random operations on real buffers, and the peak of the process's memory
 @main
 enum CacheBench {
-  static func main() {
+  static func main() async {
     switch CommandLine.arguments.dropFirst().first {
     case nil: HitTrial.run()
+    case "bundle": await BundleTrial.run(CommandLine.arguments.dropFirst(2).first)
     case "day": DayTrial.run(gestures: CommandLine.arguments.dropFirst(2).first.flatMap { Int($0) } ?? 23_000)
     default: MemoryTrial.run(Array(CommandLine.arguments.dropFirst()))
     }

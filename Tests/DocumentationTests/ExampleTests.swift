@@ -4,6 +4,7 @@ import Logging
 import MapStoreClient
 import MapStoreServer
 import MapStoreWire
+import OfflineMap
 import PurchaseLedger
 import TestSupport
 import Testing
@@ -31,6 +32,14 @@ import TilePrefetch
     let found = try writeAndRead(
       [(world, images.0), (alps, images.1)], at: folder.file("sample.mbtiles"), longitude: 8, latitude: 46.5)
     #expect(found == images.1)
+  }
+
+  @Test func offlineMap() async throws {
+    let folder = try TemporaryFolder()
+    let path = try folder.writeBundle(
+      "sample.mbtiles", zooms: 0...3, places: [Place(name: "Chur", longitude: 9.53, latitude: 46.85)])
+    let shown = try await showMap(path, longitude: 8, latitude: 46.5, search: "chu")
+    #expect(shown.0.count == 6 && shown.0.allSatisfy { $0.zoom == 3 } && shown.1.map(\.name) == ["Chur"])
   }
 
   @Test func tilePrefetch() throws {

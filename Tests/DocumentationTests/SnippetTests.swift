@@ -4,7 +4,7 @@ import Testing
 
 /// The code of each DocC article is that of the example which is compiled here.
 @Suite struct SnippetTests {
-  static let libraries = ["TileIndex", "TilePrefetch", "MapStoreClient", "PurchaseLedger", "TileServe"]
+  static let libraries = ["TileIndex", "OfflineMap", "TilePrefetch", "MapStoreClient", "PurchaseLedger", "TileServe"]
 
   @Test(arguments: libraries) func articleHasTheCompiledExample(_ library: String) throws {
     let source = try text("Tests/DocumentationTests/\(library)Example.swift")

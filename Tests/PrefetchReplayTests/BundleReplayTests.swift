@@ -21,7 +21,7 @@ import TileIndex
       path = try folder.writeBundle("world.mbtiles", zooms: 0...6, edge: 64, without: Set(missing))
     }
 
-    func sessions() throws -> [MapSession] {
+    func sessions() throws -> [RecordedSession] {
       try [2, 3].map { try SessionGenerator.session(seed: $0, gestureCount: 12, bundle: path) }
     }
   }

@@ -44,7 +44,7 @@ import Testing
     .enabled(if: TestData.isPresent, Comment(rawValue: TestData.skipMessage)))
   func hitRatesMatchTheReferenceSimulator() throws {
     let (lru, distance, belady) = (0.184, 0.210, 0.265)
-    let session = try MapSession.read([TestData.url("traces/open/fc2016_u03.jsonl").path])
+    let session = try RecordedSession.read([TestData.url("traces/open/fc2016_u03.jsonl").path])
     let total = Self.settings.replayEviction(session).total
     let requests = Double(total.requests)
     let simulator = total.simulator
@@ -58,7 +58,7 @@ import Testing
   @Test(
     .enabled(if: TestData.isPresent, Comment(rawValue: TestData.skipMessage)))
   func evictionCoversMuchOfTheDistanceToBelady() throws {
-    let sessions = try MapSession.read([TestData.url("traces/open").path]).filter { session in
+    let sessions = try RecordedSession.read([TestData.url("traces/open").path]).filter { session in
       session.source == "fc2016" && (TestEffort.isFull || ["u03", "u11"].contains { session.name.hasSuffix($0) })
     }
     let total = Self.settings.replayEviction(sessions).total

@@ -8,7 +8,7 @@ import Testing
   /// - Returns: the scores without prefetch, and metered.
   @discardableResult
   private func expectBound(
-    _ sessions: [MapSession], tiles: Int, _ source: ReplaySource, isHarsh: Bool = false
+    _ sessions: [RecordedSession], tiles: Int, _ source: ReplaySource, isHarsh: Bool = false
   ) -> (lru: ReplayScore, metered: ReplayScore) {
     var settings = ReplaySettings()
     settings.budget = tiles * settings.tier.tileCost
@@ -56,7 +56,7 @@ import Testing
   }
 
   @Test(.enabled(if: TestData.isPresent, Comment(rawValue: TestData.skipMessage))) func recordedSessions() throws {
-    let all = try MapSession.read([TestData.url("traces/open").path])
+    let all = try RecordedSession.read([TestData.url("traces/open").path])
     let people = all.filter { TestEffort.isFull ? $0.source.hasPrefix("fc") : $0.name == "fc2016_u03" }
     expectBound(people, tiles: 1024, .network)
     guard TestEffort.isFull else { return }

@@ -9,8 +9,8 @@ import Testing
 /// `LONG_TESTS=full` replays all rows; otherwise the fast ones.
 @Suite(.ownThread, .enabled(if: TestData.isPresent, Comment(rawValue: TestData.skipMessage))) struct RealSessionTests {
 
-  private func sessions(_ users: [String]? = nil) throws -> [MapSession] {
-    try MapSession.read([TestData.url("traces/open").path]).filter { session in
+  private func sessions(_ users: [String]? = nil) throws -> [RecordedSession] {
+    try RecordedSession.read([TestData.url("traces/open").path]).filter { session in
       session.source == "fc2016" && users.map { $0.contains { session.name.hasSuffix($0) } } ?? true
     }
   }

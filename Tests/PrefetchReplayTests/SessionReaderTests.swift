@@ -3,7 +3,7 @@ import TestSupport
 import Testing
 
 @Suite(.ownThread) struct SessionReaderTests {
-  private func read(_ lines: String...) throws -> MapSession {
+  private func read(_ lines: String...) throws -> RecordedSession {
     try SessionReader.read(Array(lines.joined(separator: "\n").utf8), name: "s", file: "s.jsonl")
   }
 

@@ -48,10 +48,14 @@ struct MergeCommand: ParsableCommand {
     try BundleFile.check(output: output, replacing: force)
     var merge = BundleMerge(conflict: onConflict.rule, name: name)
     merge.scheme = scheme ?? .xyz
-    let summary = try stoppable { [merge] in
-      try merge.write(bundles.map { try BundleFile.open($0) }, to: output, replacing: force)
+    do {
+      let summary = try stoppable { [merge] in
+        try merge.write(bundles.map { try BundleFile.open($0) }, to: output, replacing: force)
+      }
+      print(ExtractCommand.line(summary, output))
+    } catch let error as BundleError where error.remedy == BundleMerge.conflictRemedy {
+      throw BundleError(error.code, path: error.path, error.message, remedy: "say which to take with --on-conflict")
     }
-    print(ExtractCommand.line(summary, output))
   }
 }
 

@@ -47,7 +47,13 @@ struct TileCutCommand: ParsableCommand {
       // of the tileset.
       if CommandLine.arguments.dropFirst() == ["--version"] { throw CleanExit.message(ToolVersion.text) }
       var command = try parseAsRoot()
-      try command.run()
+      do {
+        try command.run()
+      } catch let error as BundleError where error.code == .exists && error.remedy?.contains("--") != true {
+        // Libraries know no options.
+        throw BundleError(
+          .exists, path: error.path, error.message, remedy: "choose another name, or replace it with --force")
+      }
     }
   }
 

@@ -102,7 +102,7 @@ struct ReplayCommand: ParsableCommand {
       let census = try PaletteCensus(bundle)
       return printText(json ? census.json : census.text)
     }
-    let sessions = try MapSession.read(traces) + (synthetic?.sessions(bundle: bundle) ?? [])
+    let sessions = try RecordedSession.read(traces) + (synthetic?.sessions(bundle: bundle) ?? [])
     var settings = ReplaySettings()
     settings.device = device
     settings.budget = budget.bytes
@@ -155,7 +155,7 @@ struct SyntheticArgument: ExpressibleByArgument {
   }
 
   /// - Parameter bundle: the area of the sessions; anywhere when nil.
-  func sessions(bundle: String?) throws -> [MapSession] {
+  func sessions(bundle: String?) throws -> [RecordedSession] {
     try (0..<count).map { number in
       let seed = seed &+ UInt64(number)
       return try bundle.map { try SessionGenerator.session(seed: seed, bundle: $0) }

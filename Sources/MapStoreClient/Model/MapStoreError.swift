@@ -1,4 +1,11 @@
+public import RegionCatalog
 import Support
+
+#if canImport(FoundationEssentials)
+  public import FoundationEssentials
+#else
+  public import Foundation
+#endif
 
 /// An error of the client: what failed, where, and what to do about it.
 public struct MapStoreError: Error, Sendable, CustomStringConvertible {
@@ -70,4 +77,19 @@ public struct RemovalSuggestion: Hashable, Sendable, Codable {
   public let bytes: Int
   /// Milliseconds since 1970.
   public let usedAt: Int64
+}
+
+extension MapStoreError: LocalizedError {
+  /// What failed, and where.
+  public var errorDescription: String? { Sentence.of(file: subject, message) }
+  /// What to do about it.
+  public var recoverySuggestion: String? { remedy.map(Sentence.of) }
+}
+
+// RegionCatalog has no Foundation on Linux.
+extension TrackError: LocalizedError {
+  /// What is wrong, with the name of the file.
+  public var errorDescription: String? { Sentence.of(file: path, message) }
+  /// What to do about it.
+  public var recoverySuggestion: String? { Sentence.of(remedy) }
 }

@@ -86,7 +86,7 @@ public final class MapStoreServer: Sendable {
       do { try await running.value } catch {
         throw StoreError(
           .cannotListen, at: "\(options.host):\(options.port)", "cannot be listened on: \(Self.reason(error))",
-          remedy: "choose another --port or --host, or end what listens there")
+          remedy: "choose another port or host, or end what listens there")
       }
       throw StoreError(
         .cannotListen, at: "\(options.host):\(options.port)", "ended at once", remedy: "start it again")

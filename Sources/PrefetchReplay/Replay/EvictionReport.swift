@@ -61,7 +61,7 @@ public struct EvictionReport: Hashable, Sendable {
 
 extension ReplaySettings {
   /// Replays sessions without prefetch and without load times. The budget is the room for tiles off the screen.
-  public func replayEviction(_ sessions: [MapSession]) -> EvictionReport {
+  public func replayEviction(_ sessions: [RecordedSession]) -> EvictionReport {
     EvictionReport(
       sessions: sessions.map { session in
         let trial = EvictionTrial(

@@ -21,7 +21,7 @@ public struct ReplayReport: Hashable, Sendable {
 
 extension ReplaySettings {
   /// Replays sessions with virtual tiles, in virtual time.
-  public func replay(_ sessions: [MapSession], policy: ReplayPolicy) -> ReplayReport {
+  public func replay(_ sessions: [RecordedSession], policy: ReplayPolicy) -> ReplayReport {
     ReplayReport(
       sessions: sessions.map { session in
         .init(session: session.name, score: replay(session, policy: policy, every: .infinity) { _ in })
@@ -34,7 +34,7 @@ extension ReplaySettings {
   ///   - interval: in seconds of the session.
   ///   - report: gets the score since the beginning.
   package func replay(
-    _ session: MapSession, policy: ReplayPolicy, every interval: Double, _ report: (ReplayScore) -> Void
+    _ session: RecordedSession, policy: ReplayPolicy, every interval: Double, _ report: (ReplayScore) -> Void
   ) -> ReplayScore {
     let frames = SessionFrames(session, on: device, isHarsh: isHarsh)
     var replay = VirtualReplay(
@@ -51,7 +51,7 @@ extension ReplaySettings {
   ///   speed.
   /// - Throws: ``ReplayError/Code/unreadableBundle``.
   public func replay(
-    _ sessions: [MapSession], policy: ReplayPolicy, bundle path: String, speed: Double? = nil
+    _ sessions: [RecordedSession], policy: ReplayPolicy, bundle path: String, speed: Double? = nil
   ) throws -> ReplayReport {
     let open = { try BundleTiles(path, tier: tier, source: source) }
     let bundle = try open()

@@ -105,14 +105,10 @@ struct BundleCoverage: Sendable {
         .unreadableBundle,
         "\(reader.path): has the grid \(reader.matrixSet); sessions are replayed on bundles of WebMercatorQuad")
     }
-    let all = try reader.zooms()
-    guard let first = all.first, let last = all.last, let range = try reader.range(zoom: last) else {
+    guard let covered = try PrefetchPredictor.Options(covering: reader) else {
       throw ReplayError(.unreadableBundle, "\(reader.path): the bundle has no tiles to replay sessions on")
     }
-    zooms = first...last
-    let count = Double(1 << last)
-    x = Double(range.columns.lowerBound) / count...Double(range.columns.upperBound + 1) / count
-    y = Double(range.rows.lowerBound) / count...Double(range.rows.upperBound + 1) / count
+    (zooms, x, y) = (covered.zooms, covered.x, covered.y)
   }
 
   /// The session moved so that it starts in the middle of the bundle's finest tiles, and its finest zoom is theirs.
@@ -137,7 +133,7 @@ extension SessionGenerator {
   /// A generated session on a bundle: from the zoom at which it fills half of a phone's width to its finest zoom.
   ///
   /// - Throws: ``ReplayError``: `missingInput`, `unreadableBundle`.
-  public static func session(seed: UInt64, gestureCount: Int = 40, bundle path: String) throws -> MapSession {
+  public static func session(seed: UInt64, gestureCount: Int = 40, bundle path: String) throws -> RecordedSession {
     let coverage = try BundleTiles(path, tier: .rgba, source: .local).coverage
     var session = session(seed: seed, gestureCount: gestureCount, in: coverage.area)
     session.isPlaced = true

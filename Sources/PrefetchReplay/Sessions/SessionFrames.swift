@@ -25,7 +25,7 @@ package struct SessionFrames: Sendable {
   /// otherwise ten times a second while the map moves.
   package internal(set) var isEvent: [Bool] = []
 
-  package init(_ session: MapSession, on device: ReplayDevice, isHarsh: Bool) {
+  package init(_ session: RecordedSession, on device: ReplayDevice, isHarsh: Bool) {
     name = session.name
     var renderer = SessionRenderer(session, device, isHarsh: isHarsh)
     for gesture in session.gestures { renderer.render(gesture) }

@@ -34,7 +34,7 @@ public struct SessionGenerator {
 
   private let area: Area
   private var random: SplitMix
-  private var session: MapSession
+  private var session: RecordedSession
   private var time = 0.0
   private var x = 0.0
   private var y = 0.0
@@ -42,11 +42,11 @@ public struct SessionGenerator {
 
   /// - Parameters:
   ///   - gestureCount: the number of gestures; about 3 s each.
-  public static func session(seed: UInt64, gestureCount: Int = 40) -> MapSession {
+  public static func session(seed: UInt64, gestureCount: Int = 40) -> RecordedSession {
     session(seed: seed, gestureCount: gestureCount, in: .world)
   }
 
-  static func session(seed: UInt64, gestureCount: Int, in area: Area) -> MapSession {
+  static func session(seed: UInt64, gestureCount: Int, in area: Area) -> RecordedSession {
     var generator = SessionGenerator(seed: seed, area)
     for _ in 0..<gestureCount { generator.addGesture() }
     return generator.session
@@ -55,7 +55,7 @@ public struct SessionGenerator {
   private init(seed: UInt64, _ area: Area) {
     self.area = area
     random = SplitMix(state: seed)
-    session = MapSession(name: "synthetic-\(seed)", source: "synthetic", gestures: [])
+    session = RecordedSession(name: "synthetic-\(seed)", source: "synthetic", gestures: [])
     (x, y) = (random.next(in: area.startX), random.next(in: area.startY))
     zoom = wholeZoom(area.startZooms)
     session.gestures.append(MapGesture(kind: .start(.world(x: x, y: y), zoom: zoom), time: 0, duration: 0))

@@ -5,8 +5,8 @@ import TileIndex
 package enum SessionReader {
   /// - Parameter name: the session's name.
   /// - Throws: ``ReplayError/Code/malformedSession``, naming the line.
-  package static func read(_ bytes: [UInt8], name: String, file: String) throws -> MapSession {
-    var session = MapSession(name: name, source: "", gestures: [])
+  package static func read(_ bytes: [UInt8], name: String, file: String) throws -> RecordedSession {
+    var session = RecordedSession(name: name, source: "", gestures: [])
     var hasMeta = false
     for (index, line) in bytes.split(separator: 0x0a, omittingEmptySubsequences: false).enumerated() {
       if line.allSatisfy({ $0 == 0x20 || $0 == 0x0d || $0 == 0x09 }) { continue }
@@ -104,12 +104,12 @@ private struct GestureFields {
   }
 }
 
-extension MapSession {
+extension RecordedSession {
   /// Reads session files, and all `.jsonl` files of folders in the order of their names.
   ///
   /// - Throws: ``ReplayError``: `missingInput`, `malformedSession`.
-  public static func read(_ paths: [String]) throws -> [MapSession] {
-    var sessions: [MapSession] = []
+  public static func read(_ paths: [String]) throws -> [RecordedSession] {
+    var sessions: [RecordedSession] = []
     for path in paths {
       guard let status = try? FileSystem.status(path) else {
         throw ReplayError(.missingInput, "\(path): there is no such file or folder")
@@ -128,7 +128,7 @@ extension MapSession {
     return sessions
   }
 
-  private static func read(file path: String) throws -> MapSession {
+  private static func read(file path: String) throws -> RecordedSession {
     guard let bytes = try? FileSystem.bytes(of: path, countMax: .max) else {
       throw ReplayError(.missingInput, "\(path): the file cannot be read; check its permissions")
     }

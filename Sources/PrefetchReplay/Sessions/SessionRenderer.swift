@@ -27,7 +27,7 @@ struct SessionRenderer {
 
   /// - Parameter isHarsh: drags have a constant velocity and take half the time; zooms and jumps happen at once and are
   ///   not announced.
-  init(_ session: MapSession, _ device: ReplayDevice, isHarsh: Bool) {
+  init(_ session: RecordedSession, _ device: ReplayDevice, isHarsh: Bool) {
     self.device = device
     self.isHarsh = isHarsh
     placeScale = device.shortSide / Viewport.tilePixels * exp2(session.source == "fc2016" ? -9 : -8)

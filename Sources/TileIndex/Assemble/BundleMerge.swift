@@ -28,6 +28,8 @@ public struct BundleMerge: Sendable {
     self.name = name
   }
 
+  package static let conflictRemedy = "say which to take on conflict: the first, the last, or both combined"
+
   /// Writes the bundles' tiles as one bundle.
   ///
   /// Bundles are read one after the other, each in the order of ``BundleReader/forEachTile(_:)``: equal inputs give
@@ -80,7 +82,7 @@ public struct BundleMerge: Sendable {
         guard isSame else {
           throw BundleError(
             .mismatch, path: bundle.path, "tile \(tile) differs from that of \(other.path)",
-            remedy: "say which to take with --on-conflict")
+            remedy: Self.conflictRemedy)
         }
         return
       }

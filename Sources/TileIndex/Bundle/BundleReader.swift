@@ -59,7 +59,7 @@ extension BundleReader {
   }
 
   /// The last part of the path without its extension: a title for bundles that have none.
-  var fileStem: String {
+  package var fileStem: String {
     let name = path.split(separator: "/").last ?? ""
     guard let dot = name.lastIndex(of: "."), dot != name.startIndex else { return name.isEmpty ? "map" : String(name) }
     return String(name[..<dot])

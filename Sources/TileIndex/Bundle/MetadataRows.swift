@@ -62,7 +62,7 @@ struct MetadataRows {
       rows.append((name, value))
     }
     guard !metadata.name.isEmpty else {
-      throw BundleError(.invalidContent, path: path, "the bundle has no name", remedy: "give one with --name")
+      throw BundleError(.invalidContent, path: path, "the bundle has no name", remedy: "give it one")
     }
     if let bad = rows.first(where: { $0.name.utf8.contains(0) || $0.value.utf8.contains(0) }) {
       throw BundleError(.invalidContent, path: path, "the \(bad.name) in the metadata holds a NUL character")

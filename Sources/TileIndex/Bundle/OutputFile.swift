@@ -138,6 +138,6 @@ package struct OutputFile: Sendable {
   }
 
   static func existing(_ target: String) -> BundleError {
-    BundleError(.exists, path: target, "already exists", remedy: "choose another name, or replace it with --force")
+    BundleError(.exists, path: target, "already exists", remedy: "choose another name, or allow it to be replaced")
   }
 }

@@ -31,6 +31,23 @@ extension BoundingBox {
   }
 }
 
+extension BoundingBox: Codable {
+  /// Decodes `[west, south, east, north]`, as in GeoJSON (RFC 7946, section 5) and TileJSON.
+  public init(from decoder: any Decoder) throws {
+    var numbers = try decoder.unkeyedContainer()
+    func next() throws -> Double { try numbers.decode(Double.self) }
+    self.init(west: try next(), south: try next(), east: try next(), north: try next())
+    guard numbers.isAtEnd else {
+      throw DecodingError.dataCorruptedError(in: numbers, debugDescription: "a box has four numbers")
+    }
+  }
+
+  public func encode(to encoder: any Encoder) throws {
+    var numbers = encoder.unkeyedContainer()
+    for number in [west, south, east, north] { try numbers.encode(number) }
+  }
+}
+
 extension BoundingBox {
   /// All longitudes and latitudes, in degrees.
   public static let world = BoundingBox(west: -180, south: -90, east: 180, north: 90)

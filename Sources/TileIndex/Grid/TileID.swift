@@ -33,6 +33,31 @@ extension TileID: CustomStringConvertible {
   public var description: String { "\(zoom)/\(column)/\(row)" }
 }
 
+extension TileID: Codable {
+  private enum CodingKeys: CodingKey {
+    case zoom, column, row
+  }
+
+  /// Decodes `{"zoom": 5, "column": 7, "row": 12}`. Numbers that no tile matrix set has are an error; whether a
+  /// bundle's set has the tile is for its reader to say.
+  public init(from decoder: any Decoder) throws {
+    let values = try decoder.container(keyedBy: CodingKeys.self)
+    let (zoom, column, row) = (
+      try values.decode(Int.self, forKey: .zoom), try values.decode(Int.self, forKey: .column),
+      try values.decode(Int.self, forKey: .row)
+    )
+    guard (0...Self.zoomMax).contains(zoom), (0..<Self.sideMax).contains(column), (0..<Self.sideMax).contains(row)
+    else {
+      throw DecodingError.dataCorrupted(
+        .init(codingPath: decoder.codingPath, debugDescription: "there is no tile \(zoom)/\(column)/\(row)"))
+    }
+    self.init(unchecked: zoom, column, row)
+  }
+
+  /// The most columns or rows that a tile matrix may have.
+  static var sideMax: Int { 1 << 31 }
+}
+
 /// Parent and children in sets that step by 2; for other sets see ``TileMatrixSet/parent(of:)`` and
 /// ``TileMatrixSet/children(of:)``.
 extension TileID {

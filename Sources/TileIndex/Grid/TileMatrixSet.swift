@@ -42,7 +42,7 @@ public struct TileMatrixSet: Hashable, Sendable {
         "level \(zoom): a size is not above 0")
       // Coordinates stay exact as doubles, and pixel numbers fit an Int.
       try check(
-        matrix.matrixWidth <= 1 << 31 && matrix.matrixHeight <= 1 << 31 && matrix.tileWidth <= 1 << 16
+        matrix.matrixWidth <= TileID.sideMax && matrix.matrixHeight <= TileID.sideMax && matrix.tileWidth <= 1 << 16
           && matrix.tileHeight <= 1 << 16, "level \(zoom): a size is too large")
       guard zoom > 0 else { continue }
       let above = matrices[zoom - 1]

@@ -37,14 +37,19 @@ public final class TieredTiles<Picture: Sendable>: Sendable {
   ///   - encodedBytes: the budget of the encoded tier, which evicts the least recently used tile; 0 for none.
   ///   - decode: returns a tile decoded from its bytes and the cost of keeping it in bytes. Called by several threads
   ///     at once.
+  ///   - absentLifetime: how long a tile that the source lacks is not asked for again.
+  ///   - now: a monotonic clock for both tiers; the system's unless given.
   ///   - source: returns a tile's bytes; nil where there is none. It may block. Several threads call it at once, but
   ///     once for a tile that several of them want.
   public init(
-    decodedBytes: Int, encodedBytes: Int, decode: @escaping @Sendable ([UInt8]) throws -> (Picture, byteCount: Int),
+    decodedBytes: Int, encodedBytes: Int, absentLifetime: Duration = .seconds(60),
+    now: (@Sendable () -> Duration)? = nil,
+    decode: @escaping @Sendable ([UInt8]) throws -> (Picture, byteCount: Int),
     source: @escaping @Sendable (TileID) throws -> [UInt8]?
   ) {
-    decoded = TileCache(byteCountMax: decodedBytes)
-    encoded = TileCache(byteCountMax: encodedBytes, eviction: LRUEviction())
+    decoded = TileCache(byteCountMax: decodedBytes, absentLifetime: absentLifetime, now: now)
+    encoded = TileCache(
+      byteCountMax: encodedBytes, eviction: LRUEviction(), absentLifetime: absentLifetime, now: now)
     self.decode = decode
     self.source = source
   }

@@ -126,6 +126,9 @@ public final class MapLoader<Value: Sendable>: Sendable {
     cache.value(for: tile) ?? state.withLock { $0.held[tile]?.value }
   }
 
+  /// The cost of the tiles on the screen that are held because they found no room in the cache.
+  package var heldBytes: Int { state.withLock { $0.held.values.reduce(0) { $0 + $1.byteCount } } }
+
   /// How long a loader that found nothing to do may sleep while the map does not move. Then a tile on the screen that
   /// failed, or that the source did not have, is due to be tried again. Nil when there is none.
   public var retryDelay: Duration? {

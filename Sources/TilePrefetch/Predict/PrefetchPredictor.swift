@@ -46,6 +46,19 @@ public struct PrefetchPredictor: PrefetchPlanner {
       (self.x, self.y) = (x, y)
       self.chanceMin = chanceMin
     }
+
+    /// The zooms and the part of the world that a bundle of WebMercatorQuad has; nil when it has no tiles.
+    ///
+    /// - Throws: `BundleError`.
+    public init?(covering bundle: any BundleReader) throws {
+      let zooms = try bundle.zooms()
+      guard let first = zooms.first, let last = zooms.last, let range = try bundle.range(zoom: last) else { return nil }
+      let count = exp2(Double(last))
+      self.init(
+        zooms: first...last,
+        x: Double(range.columns.lowerBound) / count...Double(range.columns.upperBound + 1) / count,
+        y: Double(range.rows.lowerBound) / count...Double(range.rows.upperBound + 1) / count)
+    }
   }
 
   public var options: Options

@@ -22,6 +22,8 @@ public struct Viewport: Hashable, Sendable {
   /// The size of the screen, in pixels of a tile shown at its own size.
   public var width: Double
   public var height: Double
+  /// How many of these pixels a point of the app's coordinates has, in each direction. Only ``frame(of:)`` uses it.
+  public var scale = 1.0
 
   /// The side of a tile in pixels.
   public static let tilePixels = 256.0
@@ -73,6 +75,83 @@ public struct Viewport: Hashable, Sendable {
     moved.y += (other.y - y) * share
     moved.zoom += (other.zoom - zoom) * share
     return moved
+  }
+}
+
+extension Viewport {
+  /// The viewport of a map view.
+  ///
+  /// - Parameters:
+  ///   - longitude: of the centre, in degrees.
+  ///   - latitude: of the centre, in degrees; clamped to ±85.0511.
+  ///   - zoom: of the map view: at zoom 0 the world is 256 points wide, at each further zoom twice as wide. A map view
+  ///     whose world has 512 points, as MapLibre's, adds 1.
+  ///   - size: of the view, in points.
+  ///   - scale: the pixels of the screen for each point; tiles are then chosen so that none of them is enlarged by more
+  ///     than half.
+  public init(
+    longitude: Double, latitude: Double, zoom: Double, size: (width: Double, height: Double), scale: Double = 1
+  ) {
+    self.init(
+      x: (1 + WebMercator.x(longitude: longitude) / WebMercator.halfWorld) / 2,
+      y: (1 - WebMercator.y(latitude: latitude) / WebMercator.halfWorld) / 2,
+      zoom: zoom + log2(scale), width: size.width * scale, height: size.height * scale)
+    self.scale = scale
+  }
+
+  /// Where the view shows a tile, in points from its top left corner.
+  public func frame(of tile: TileID) -> ScreenFrame {
+    let world = Self.tilePixels * exp2(zoom) / scale
+    let side = exp2(-Double(tile.zoom))
+    return ScreenFrame(
+      x: (Double(tile.column) * side - x) * world + width / scale / 2,
+      y: (Double(tile.row) * side - y) * world + height / scale / 2, side: side * world)
+  }
+
+  /// The same part of the map in tiles of a zoom that is not the nearest.
+  package func inTiles(zoom tileZoom: Int) -> Viewport {
+    guard tileZoom != self.tileZoom else { return self }
+    var other = self
+    other.zoom = Double(tileZoom)
+    other.width *= exp2(other.zoom - zoom)
+    other.height *= exp2(other.zoom - zoom)
+    return other
+  }
+
+  /// The same part of the map in tiles of a number of pixels.
+  package func inTiles(ofPixels pixels: Int) -> Viewport {
+    let factor = Double(pixels) / Self.tilePixels
+    var other = self
+    other.zoom -= log2(factor)
+    other.width /= factor
+    other.height /= factor
+    return other
+  }
+
+  /// The part of the viewport within a part of the world; a pixel in its middle where there is none.
+  package func within(x: ClosedRange<Double>, y: ClosedRange<Double>) -> Viewport {
+    let unit = exp2(-zoom) / Self.tilePixels
+    func part(_ middle: Double, _ size: Double, _ range: ClosedRange<Double>) -> (middle: Double, size: Double) {
+      let half = size * unit / 2
+      let (first, last) = (max(middle - half, range.lowerBound), min(middle + half, range.upperBound))
+      return first < last ? ((first + last) / 2, (last - first) / unit) : (middle, 1)
+    }
+    var other = self
+    (other.x, other.width) = part(self.x, width, x)
+    (other.y, other.height) = part(self.y, height, y)
+    return other
+  }
+}
+
+/// A square on the screen, in points from the top left corner of a view.
+public struct ScreenFrame: Hashable, Sendable {
+  public var x: Double
+  public var y: Double
+  /// The length of its edges.
+  public var side: Double
+
+  public init(x: Double, y: Double, side: Double) {
+    (self.x, self.y, self.side) = (x, y, side)
   }
 }
 

@@ -1,3 +1,11 @@
+import Support
+
+#if canImport(FoundationEssentials)
+  public import FoundationEssentials
+#else
+  public import Foundation
+#endif
+
 /// A failure of the server. The message starts in lower case and names the bundle, file or option.
 public struct ServeError: Error, Hashable, Sendable, CustomStringConvertible {
   /// The kinds of failure.
@@ -29,4 +37,11 @@ public struct ServeError: Error, Hashable, Sendable, CustomStringConvertible {
   }
 
   public var description: String { message }
+}
+
+extension ServeError: LocalizedError {
+  /// What is wrong.
+  public var errorDescription: String? { Sentence.of(Sentence.parts(of: message).what) }
+  /// What to do about it, where the message says it.
+  public var recoverySuggestion: String? { Sentence.parts(of: message).remedy.map(Sentence.of) }
 }

@@ -127,7 +127,7 @@ import TileIndex
     try Data("precious".utf8).write(to: URL(fileURLWithPath: folder.file("out.mbtiles")))
     let error = #expect(throws: BundleError.self) { try writer() }
     #expect(error?.code == .exists)
-    #expect(error?.remedy?.contains("--force") == true)
+    #expect(error?.remedy?.contains("replaced") == true)
     #expect(folder.names == ["out.mbtiles"])
   }
 

@@ -1,5 +1,11 @@
 import Support
 
+#if canImport(FoundationEssentials)
+  public import FoundationEssentials
+#else
+  public import Foundation
+#endif
+
 /// A failure of the ledger: what happened, where, and the remedy. Evidence that is not accepted is a
 /// `VerificationError` instead.
 public struct LedgerError: Error, Sendable, CustomStringConvertible {
@@ -59,4 +65,11 @@ public struct LedgerClock: Sendable {
   public static let system = Self(now: WallClock.now)
 
   public static func fixed(_ milliseconds: Int64) -> Self { Self(now: { milliseconds }) }
+}
+
+extension LedgerError: LocalizedError {
+  /// What is wrong, and where.
+  public var errorDescription: String? { Sentence.of(file: location, Sentence.parts(of: message).what) }
+  /// What to do about it, where the message says it.
+  public var recoverySuggestion: String? { Sentence.parts(of: message).remedy.map(Sentence.of) }
 }

@@ -1,3 +1,11 @@
+import Support
+
+#if canImport(FoundationEssentials)
+  public import FoundationEssentials
+#else
+  public import Foundation
+#endif
+
 /// Why evidence is not accepted: a code for programs and a text for people.
 public struct VerificationError: Error, Sendable, Hashable, Codable, CustomStringConvertible {
   public struct Code: RawRepresentable, Sendable, Hashable, Codable {
@@ -112,4 +120,11 @@ extension String {
           }
         }))
   }
+}
+
+extension VerificationError: LocalizedError {
+  /// Why the evidence is not accepted.
+  public var errorDescription: String? { Sentence.of(Sentence.parts(of: reason).what) }
+  /// What to do about it, where the reason says it.
+  public var recoverySuggestion: String? { Sentence.parts(of: reason).remedy.map(Sentence.of) }
 }

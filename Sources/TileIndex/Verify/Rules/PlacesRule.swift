@@ -30,7 +30,7 @@ struct PlacesRule: BundleRule {
       _ = try search.step()
     } catch let error as SQLiteError {
       findings.warning(
-        "its places cannot be searched: \(error)", remedy: "make the bundle again with tilecut cut --gazetteer")
+        "its places cannot be searched: \(error)", remedy: "write its places again")
     }
   }
 }

@@ -116,7 +116,7 @@ final class TileService: Sendable {
       return writer.failure(400, "a request must have one Host field")
     }
     guard addresses.isAllowed(facts, isTrusted: context.connection.isTrusted) else {
-      return writer.failure(421, "this server does not answer for this host; see --allowed-hosts")
+      return writer.failure(421, "this server does not answer for this host; add it to the hosts that are allowed")
     }
     if facts.method == .other {
       return writer.failure(405, Self.allowedMethods, fields: Self.allow)

@@ -1,6 +1,6 @@
 /// A recorded or generated use of a map, independent of the screen: a start and gestures in the order of time.
 /// docs/explanation/prefetch.md describes the files.
-public struct MapSession: Hashable, Sendable {
+public struct RecordedSession: Hashable, Sendable {
   /// The file's name without extension.
   public var name: String
   /// The origin of the session: `fc2016`, `gps`, `syn` ...

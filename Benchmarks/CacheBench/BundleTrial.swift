@@ -1,0 +1,70 @@
+import Foundation
+import OfflineMap
+
+/// Measures reading tiles of a bundle from tasks: an actor around one reader, and `MapBundle`, which has a pool of them.
+enum BundleTrial {
+  static func run(_ path: String?) async {
+    do {
+      let path = try path ?? sample()
+      let bundle = try MapBundle(path: path)
+      let tiles = Array(try await bundle.tiles(in: .world).prefix(1024))
+      let actor = try ReaderActor(path)
+      print("microseconds a tile, best of 5; \(tiles.count) tiles of \(path)")
+      print("tasks      actor  MapBundle")
+      for tasks in [1, 2, 8] {
+        let times = (
+          try await best(tasks, tiles) { try await actor.tile($0) },
+          try await best(tasks, tiles) { try await bundle.tile($0) }
+        )
+        print(String(format: "%5d %10.2f %10.2f", tasks, times.0, times.1))
+      }
+    } catch {
+      print("\(error)")
+    }
+  }
+
+  private static func best(
+    _ tasks: Int, _ tiles: [TileID], _ read: @escaping @Sendable (TileID) async throws -> [UInt8]?
+  ) async throws -> Double {
+    let count = 20_000
+    var best = Double.infinity
+    for _ in 0..<5 {
+      let start = ContinuousClock.now
+      try await withThrowingTaskGroup(of: Int.self) { group in
+        for task in 0..<tasks {
+          group.addTask {
+            var bytes = 0
+            for index in 0..<(count / tasks) {
+              bytes += try await read(tiles[(index * 13 + task * 97) % tiles.count])?.count ?? 0
+            }
+            return bytes
+          }
+        }
+        for try await bytes in group { precondition(bytes > 0) }
+      }
+      best = min(best, (ContinuousClock.now - start) / .microseconds(1) / Double(count))
+    }
+    return best
+  }
+
+  /// A bundle of 1,365 tiles of 20 kB.
+  private static func sample() throws -> String {
+    let path = FileManager.default.temporaryDirectory.appendingPathComponent("cache-bench.mbtiles").path
+    let writer = try BundleWriter(path: path, matrixSet: .webMercatorQuad, format: .png, replacing: true)
+    var bytes: [UInt8] = [0x89, 0x50, 0x4e, 0x47, 0x0d, 0x0a, 0x1a, 0x0a] + [UInt8](repeating: 7, count: 20_000)
+    for zoom in 0...5 {
+      for tile in TileMatrixSet.webMercatorQuad.wholeRange(zoom: zoom) {
+        bytes.replaceSubrange(8..<16, with: withUnsafeBytes(of: tile.hilbertID) { Array($0) })
+        try writer.put(tile, bytes)
+      }
+    }
+    _ = try writer.finish(BundleMetadata(name: "Bench"))
+    return path
+  }
+}
+
+private actor ReaderActor {
+  private let reader: any BundleReader
+  init(_ path: String) throws { reader = try BundleFile.open(path) }
+  func tile(_ tile: TileID) throws -> [UInt8]? { try reader.tile(tile) }
+}

@@ -1,0 +1,77 @@
+import Dispatch
+import Support
+import TileIndex
+
+/// Readers of one bundle for any number of tasks: each is used by one thread at a time.
+///
+/// All readers are opened at once, so that all of them read the same edition: a bundle that is replaced later keeps its
+/// old file for them.
+///
+/// `free` is guarded by `condition`, which makes the unchecked `Sendable` valid.
+final class ReaderPool: @unchecked Sendable {
+  private let condition = ThreadCondition()
+  private var free: [any BundleReader]
+  /// Where reads run that may block: threads of the system's pool, not those of Swift's tasks.
+  private let executor = QueueExecutor(label: "map-bundle")
+
+  /// - Throws: `BundleError`.
+  init(path: String, matrixSet: TileMatrixSet?, count: Int) throws {
+    func open() throws -> [any BundleReader] {
+      try (0..<count).map { _ in try BundleFile.open(path, matrixSet: matrixSet) }
+    }
+    func identity() -> FileSystem.Identity? { (try? FileSystem.status(path))??.identity }
+    let before = identity()
+    free = try open()
+    // Replaced just now: one more time, since the next replacement is not a moment away.
+    if identity() != before { free = try open() }
+  }
+
+  /// Reads on the calling thread. Waits while all readers are in use, which is as long as another thread's read.
+  func withReader<Result>(_ body: (any BundleReader) throws -> Result) rethrows -> Result {
+    let reader = condition.withLock {
+      while free.isEmpty { condition.wait() }
+      return free.removeLast()
+    }
+    defer { giveBack(reader) }
+    return try body(reader)
+  }
+
+  /// Reads on the calling thread if a reader is free; nil otherwise.
+  func withFreeReader<Result>(_ body: (any BundleReader) throws -> Result) rethrows -> Result? {
+    guard let reader = condition.withLock({ free.popLast() }) else { return nil }
+    defer { giveBack(reader) }
+    return try body(reader)
+  }
+
+  private func giveBack(_ reader: any BundleReader) {
+    condition.withLock {
+      free.append(reader)
+      condition.broadcast()
+    }
+  }
+
+  /// Reads without blocking a thread of Swift's tasks.
+  func read<Result: Sendable>(
+    _ body: @Sendable (any BundleReader) throws -> Result
+  ) async throws -> Result {
+    try await withTaskExecutorPreference(executor) {
+      try Task.checkCancellation()
+      return try withReader(body)
+    }
+  }
+}
+
+/// Runs tasks that may block on threads of Dispatch's pool. The threads of Swift's own pool are as few as the
+/// processors, and a task that blocks one keeps others from running.
+final class QueueExecutor: TaskExecutor {
+  private let queue: DispatchQueue
+
+  init(label: String) {
+    queue = DispatchQueue(label: label, qos: .userInitiated, attributes: .concurrent)
+  }
+
+  func enqueue(_ job: consuming ExecutorJob) {
+    let job = UnownedJob(job)
+    queue.async { job.runSynchronously(on: self.asUnownedTaskExecutor()) }
+  }
+}

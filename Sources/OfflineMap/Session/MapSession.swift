@@ -1,0 +1,322 @@
+// As in MapBundle.
+@_exported public import MemoryPressure
+import Synchronization
+public import TileIndex
+@_exported public import TilePrefetch
+
+/// The tiles of one map view: loads what it shows and what it will probably show next, within a budget of memory.
+///
+/// 1. The app calls ``update(_:phase:point:)`` for every frame in which the map moved.
+/// 2. ``run(workers:)`` loads tiles in a task of the app until that task is cancelled.
+/// 3. The app draws ``visibleTiles``, and each of ``readyTiles()`` when it arrives.
+/// 4. On a memory warning it calls ``memoryWarning()``.
+///
+/// All of this may be called from any task or thread. `Picture` is what the app draws. The bundle must have the grid
+/// WebMercatorQuad.
+public final class MapSession<Picture: Sendable>: Sendable {
+  public let bundle: MapBundle
+  /// The two tiers of tiles; the session uses no others.
+  public let tiles: TieredTiles<Picture>
+  /// Decides what to load next.
+  package let loader: MapLoader<Picture>
+  private let coverage: PrefetchPredictor.Options
+  private let state = Mutex(State())
+  private let signal = WorkSignal()
+  private let executor = QueueExecutor(label: "map-session")
+  private let now: @Sendable () -> Duration
+
+  private struct State {
+    /// What the app shows.
+    var viewport: Viewport?
+    /// The tiles that this takes.
+    var visible: TileRange?
+    var phase = CameraPhase.rest
+    /// When the map counts as at rest, unless the app moves it before. Only where the app does not tell phases.
+    var restTime: Duration?
+    var workerCount = 0
+    /// When the whole budget returns after a memory warning.
+    var recoveryTime: Duration?
+    var listeners: [Int: AsyncStream<TileID>.Continuation] = [:]
+    var nextListener = 0
+  }
+
+  /// - Parameters:
+  ///   - bundle: of WebMercatorQuad.
+  ///   - budget: the most bytes that tiles take, loads in progress included. Twice what a screen shows is the least for
+  ///     prefetching, four times leaves hardly a blank: docs/explanation/prefetch.md.
+  ///   - encodedBytes: the part of the budget for tiles as they are stored. It pays where reading is slower than
+  ///     decoding, which it is not on a local disk.
+  ///   - decode: returns a tile decoded from its bytes, and the bytes that keeping it takes. Several threads call it at
+  ///     once.
+  /// - Throws: `BundleError` with `.mismatch` for another grid.
+  public convenience init(
+    bundle: MapBundle, budget: Int, encodedBytes: Int = 0,
+    decode: @escaping @Sendable ([UInt8]) throws -> (Picture, byteCount: Int)
+  ) throws {
+    let pixels = bundle.metadata.tilePixels
+    try self.init(
+      bundle: bundle, budget: budget, encodedBytes: encodedBytes, tileCost: pixels * pixels * 4, decode: decode)
+  }
+
+  /// - Parameters:
+  ///   - tileCost: the most that a tile costs.
+  ///   - coverage: what the source has; by default what the bundle has.
+  ///   - now: a monotonic clock; the system's unless given.
+  package init(
+    bundle: MapBundle, budget: Int, encodedBytes: Int = 0, tileCost: Int, coverage: PrefetchPredictor.Options? = nil,
+    now: (@Sendable () -> Duration)? = nil, decode: @escaping @Sendable ([UInt8]) throws -> (Picture, byteCount: Int)
+  ) throws {
+    guard bundle.matrixSet == .webMercatorQuad,
+      let coverage = try coverage ?? bundle.readers.withReader({ try PrefetchPredictor.Options(covering: $0) })
+    else {
+      throw BundleError(
+        .mismatch, path: bundle.path, "has the grid \(bundle.matrixSet), and map sessions need WebMercatorQuad",
+        remedy: "read its tiles one by one, or make a bundle with the other grid")
+    }
+    self.bundle = bundle
+    self.coverage = coverage
+    let start = ContinuousClock.now
+    let now = now ?? { ContinuousClock.now - start }
+    self.now = now
+    tiles = TieredTiles(
+      decodedBytes: budget - encodedBytes, encodedBytes: encodedBytes, absentLifetime: Self.absentLifetime, now: now,
+      decode: decode, source: { [readers = bundle.readers] tile in try readers.withReader { try $0.tile(tile) } })
+    // The workers limit the loads.
+    loader = MapLoader(
+      cache: tiles.decoded, planner: PrefetchPredictor(options: coverage),
+      source: .init(loadsMax: .max, aheadMax: .max),
+      tileCost: tileCost)
+  }
+
+  /// An open bundle does not change.
+  private static var absentLifetime: Duration { .seconds(86_400) }
+
+  // MARK: - Following the map
+
+  /// Takes what the map view shows now.
+  ///
+  /// - Parameters:
+  ///   - phase: what moves the map. The target of a fling or an animation is worth announcing: its path is loaded
+  ///     ahead. If nil, it is inferred from the viewports.
+  ///   - point: the position of the cursor on the map, if known.
+  /// - Complexity: a few hundred microseconds at most.
+  public func update(_ viewport: Viewport, phase: CameraPhase? = nil, point: MapPoint? = nil) {
+    let time = now()
+    if state.withLock({ $0.recoveryTime.map { $0 <= time } ?? false }) { adjust(to: .normal) }
+    state.withLock { state in
+      let inferred = phase ?? Self.phase(from: state.viewport, to: viewport)
+      state.restTime = phase == nil && inferred != .rest ? time + Self.restDelay : nil
+      state.viewport = viewport
+      state.phase = inferred
+      show(viewport, inferred, point, at: time, &state)
+    }
+    signal.notify()
+  }
+
+  private func show(
+    _ viewport: Viewport, _ phase: CameraPhase, _ point: MapPoint?, at time: Duration, _ state: inout State
+  ) {
+    let workers = state.workerCount
+    let fitted = fitted(viewport, workers)
+    let phase: CameraPhase =
+      switch phase {
+      case .fling(let target): .fling(target: self.fitted(target, workers))
+      case .animation(let target): .animation(target: self.fitted(target, workers))
+      case .rest, .drag, .pinch, .follow: phase
+      }
+    state.visible = fitted.tiles
+    loader.update(fitted, phase: phase, at: time / .seconds(1), point: point)
+  }
+
+  /// How long a map whose app does not tell phases must not move to count as at rest.
+  private static var restDelay: Duration { .milliseconds(150) }
+
+  private static func phase(from before: Viewport?, to now: Viewport) -> CameraPhase {
+    guard let before else { return .rest }
+    if abs(before.zoom - now.zoom) > 1e-6 { return .pinch }
+    return before.x == now.x && before.y == now.y ? .rest : .drag
+  }
+
+  /// The viewport in tiles that the bundle has and that fit the budget: coarser ones where the screen alone would exceed
+  /// it, and beyond the bundle's finest zoom; where even the coarsest do not fit, the middle of the screen.
+  private func fitted(_ viewport: Viewport, _ workerCount: Int) -> Viewport {
+    let viewport = viewport.inTiles(ofPixels: bundle.metadata.tilePixels)
+    let room = max(1, tiles.decoded.byteCountMax / loader.tileCost - max(workerCount, 1))
+    var zoom = min(viewport.tileZoom, coverage.zooms.upperBound)
+    while zoom > coverage.zooms.lowerBound, viewport.inTiles(zoom: zoom).tiles.count > room { zoom -= 1 }
+    var fitted = viewport.inTiles(zoom: max(zoom, coverage.zooms.lowerBound))
+    if fitted.tileZoom > viewport.tileZoom { fitted = fitted.within(x: coverage.x, y: coverage.y) }
+    while fitted.tiles.count > room, max(fitted.width, fitted.height) > 1 {
+      fitted.width *= 0.9
+      fitted.height *= 0.9
+    }
+    return fitted
+  }
+
+  // MARK: - Loading
+
+  /// Loads tiles until the calling task is cancelled. A session is run once at a time.
+  ///
+  /// - Parameter workers: how many tiles are read and decoded at the same time, on threads of the system's pool.
+  public func run(workers: Int = 2) async {
+    let workers = max(workers, 1)
+    state.withLock { $0.workerCount = workers }
+    await withTaskGroup(of: Void.self) { group in
+      for _ in 0..<workers { group.addTask(executorPreference: executor) { await self.work() } }
+    }
+    state.withLock { $0.workerCount = 0 }
+  }
+
+  private func work() async {
+    while !Task.isCancelled {
+      let seen = signal.count
+      let restDelay = settle()
+      if let load = loader.next() {
+        finish(load, tiles.load(load.key))
+      } else {
+        await signal.sleep(after: seen, atMost: [restDelay, loader.retryDelay].compactMap(\.self).min())
+      }
+    }
+  }
+
+  /// Ends a load, and announces its tile if it is on the screen.
+  package func finish(_ load: MapLoader<Picture>.Load, _ outcome: LoadOutcome<Picture>) {
+    loader.finish(load, outcome)
+    if case .tile = outcome {
+      let listeners = state.withLock { state in
+        state.visible?.contains(load.key) == true ? Array(state.listeners.values) : []
+      }
+      for listener in listeners { listener.yield(load.key) }
+    }
+    signal.notify()
+  }
+
+  /// Takes a map that has not moved for a while as one at rest.
+  ///
+  /// - Returns: how long until then; nil where it is at rest, or its app tells.
+  private func settle() -> Duration? {
+    let time = now()
+    return state.withLock { state in
+      guard let rest = state.restTime, let viewport = state.viewport else { return nil }
+      guard rest <= time else { return rest - time }
+      (state.restTime, state.phase) = (nil, .rest)
+      show(viewport, .rest, nil, at: time, &state)
+      return nil
+    }
+  }
+
+  // MARK: - Memory
+
+  /// Gives back half of the memory, at once, as an app must that has got a memory warning of its system. Nothing is
+  /// prefetched and the budget is halved, until the map moves 30 s later.
+  ///
+  /// Tiles that are not on the screen go first, prefetched ones before others. Where half of the budget is less than the
+  /// screen takes, the map is drawn with coarser tiles.
+  public func memoryWarning() {
+    adjust(to: .warning)
+    let recovery = now() + Self.recoveryDelay
+    state.withLock { $0.recoveryTime = recovery }
+  }
+
+  /// Responds to a change of the memory pressure level, such as `MemoryPressureMonitor` reports: the whole budget, half
+  /// or a quarter of it. It stays until the next call.
+  public func adjust(to level: PressureLevel) {
+    loader.adjust(to: level)
+    tiles.encoded.adjust(to: level)
+    let time = now()
+    state.withLock { state in
+      state.recoveryTime = nil
+      // The screen may need coarser tiles now.
+      if let viewport = state.viewport { show(viewport, state.phase, nil, at: time, &state) }
+    }
+    signal.notify()
+  }
+
+  private static var recoveryDelay: Duration { .seconds(30) }
+
+  /// The bytes that tiles take now, with those that loads in progress have reserved. At most the budget.
+  public var byteCount: Int {
+    let (decoded, encoded) = (tiles.decoded.statistics, tiles.encoded.statistics)
+    return decoded.bytes + decoded.reservedBytes + loader.heldBytes + encoded.bytes + encoded.reservedBytes
+  }
+}
+
+// MARK: - Drawing
+
+/// A tile on the screen.
+public struct VisibleTile<Picture: Sendable>: Sendable, Identifiable {
+  public let id: TileID
+  public let picture: Picture
+  /// Where the map view draws the whole picture, in points; it may extend beyond the view.
+  public let frame: ScreenFrame
+}
+
+extension MapSession {
+  /// What to draw now, in this order: coarser tiles where the screen's own are still missing, then those.
+  public var visibleTiles: [VisibleTile<Picture>] {
+    guard let (viewport, visible) = state.withLock({ state in state.viewport.map { ($0, state.visible) } }),
+      let visible,
+      let range = TileMatrixSet.webMercatorQuad.wholeRange(zoom: visible.zoom).intersection(visible)
+    else { return [] }
+    var own: [VisibleTile<Picture>] = []
+    var coarser: [TileID: Picture] = [:]
+    for tile in range {
+      if let picture = loader.tile(tile) {
+        own.append(VisibleTile(id: tile, picture: picture, frame: viewport.frame(of: tile)))
+      } else if !tiles.decoded.isAbsent(tile), let (ancestor, picture) = ancestor(of: tile) {
+        coarser[ancestor] = picture
+      }
+    }
+    let below = coarser.sorted { $0.key < $1.key }.map { tile, picture in
+      VisibleTile(id: tile, picture: picture, frame: viewport.frame(of: tile))
+    }
+    return below + own
+  }
+
+  /// The nearest kept ancestor of a tile.
+  private func ancestor(of tile: TileID) -> (TileID, Picture)? {
+    var next = tile.parent
+    while let ancestor = next, tile.zoom - ancestor.zoom <= Self.enlargedZoomsMax {
+      if let picture = tiles.decoded.value(for: ancestor) { return (ancestor, picture) }
+      next = ancestor.parent
+    }
+    return nil
+  }
+
+  /// An ancestor further up would be enlarged to a few blurred pixels.
+  private static var enlargedZoomsMax: Int { 5 }
+
+  /// The tiles of the screen as they become ready, from now on. Tiles that were ready before are in ``visibleTiles``; a
+  /// tile that has left the screen before it was taken is left out.
+  ///
+  /// Each call gives a sequence of its own; it ends with the task that iterates over it.
+  public func readyTiles() -> some AsyncSequence<VisibleTile<Picture>, Never> & Sendable {
+    // Names of tiles, not pictures: what waits here is outside of the budget.
+    let (stream, continuation) = AsyncStream<TileID>.makeStream(bufferingPolicy: .bufferingNewest(1024))
+    let number = state.withLock { state in
+      state.nextListener += 1
+      state.listeners[state.nextListener] = continuation
+      return state.nextListener
+    }
+    continuation.onTermination = { [weak self] _ in
+      self?.state.withLock { _ = $0.listeners.removeValue(forKey: number) }
+    }
+    return stream.compactMap { [self] tile in
+      let viewport = state.withLock { $0.visible?.contains(tile) == true ? $0.viewport : nil }
+      guard let viewport, let picture = loader.tile(tile) else { return nil }
+      return VisibleTile(id: tile, picture: picture, frame: viewport.frame(of: tile))
+    }
+  }
+}
+
+extension MapSession where Picture == [UInt8] {
+  /// A session of tiles as they are stored, for apps that decode when they draw.
+  ///
+  /// - Parameters: as above.
+  /// - Throws: `BundleError` with `.mismatch` for another grid.
+  public convenience init(bundle: MapBundle, budget: Int) throws {
+    try self.init(
+      bundle: bundle, budget: budget, tileCost: TieredTiles<[UInt8]>.encodedCostMax,
+      decode: { ($0, byteCount: $0.count) })
+  }
+}

@@ -1,0 +1,176 @@
+import MemoryPressure
+import OfflineMap
+import TestSupport
+import Testing
+import TileImage
+import TileIndex
+import TilePrefetch
+
+@Suite(.ownThread) struct MapSessionTests {
+  private let folder: TemporaryFolder
+  private let clock = Locked(Duration.zero)
+  init() throws { folder = try TemporaryFolder() }
+
+  private func bundle(zooms: ClosedRange<Int> = 0...5, edge: Int = 64) throws -> MapBundle {
+    try MapBundle(path: folder.writeBundle("map.mbtiles", zooms: zooms, edge: edge))
+  }
+
+  /// A session whose tiles cost 10 bytes each and whose clock stands.
+  private func session(_ bundle: MapBundle, tiles: Int) throws -> MapSession<Int> {
+    try MapSession(
+      bundle: bundle, budget: tiles * 10, tileCost: 10, now: { [clock] in clock.withLock { $0 } },
+      decode: { ($0.count, byteCount: 10) })
+  }
+
+  /// A view of tiles of 64 pixels: 4 x 4 of them at whole zooms.
+  private func view(zoom: Double, longitude: Double = 0, latitude: Double = 0) -> Viewport {
+    Viewport(longitude: longitude, latitude: latitude, zoom: zoom - 2, size: (256, 256))
+  }
+
+  /// Loads all that the session wants, as its workers do.
+  private func load(_ session: MapSession<Int>) {
+    while let load = session.loader.next() { session.finish(load, session.tiles.load(load.key)) }
+  }
+
+  @Test func screenIsLoadedAndAnnounced() async throws {
+    let session = try MapSession(bundle: bundle(), budget: 4 << 20)
+    let viewport = view(zoom: 4)
+    let ready = session.readyTiles()
+    session.update(viewport)
+    #expect(session.visibleTiles.isEmpty)
+    let run = Task { await session.run() }
+    var announced: [TileID] = []
+    for await tile in ready {
+      announced.append(tile.id)
+      #expect(try await session.bundle.tile(tile.id) == tile.picture)
+      #expect(tile.frame == viewport.frame(of: tile.id) && tile.frame.side == 64)
+      if announced.count == 16 { break }
+    }
+    #expect(Set(announced).count == 16 && session.visibleTiles.map(\.id).sorted() == announced.sorted())
+    #expect(Set(announced.map(\.zoom)) == [4])
+    // The frames tile the view.
+    #expect(session.visibleTiles.reduce(0) { $0 + $1.frame.side * $1.frame.side } == 256 * 256)
+    #expect(session.visibleTiles.map(\.frame.x).min() == 0 && session.visibleTiles.map(\.frame.y).max() == 192)
+    run.cancel()
+    await run.value
+    // It can run again.
+    session.update(view(zoom: 5))
+    let again = Task { await session.run(workers: 1) }
+    #expect(eventually { session.visibleTiles.count { $0.id.zoom == 5 } == 16 })
+    again.cancel()
+    await again.value
+  }
+
+  /// An app that tells no phases gets what comes next all the same.
+  @Test func mapThatStandsStillIsAtRest() async throws {
+    let session = try MapSession(bundle: bundle(), budget: 64 << 20)
+    for step in 0..<5 { session.update(view(zoom: 4, longitude: Double(step))) }
+    let run = Task { await session.run() }
+    let tile = try #require(TileMatrixSet.webMercatorQuad.tile(longitude: 4, latitude: 0, zoom: 5))
+    // Only a map at rest expects a zoom.
+    #expect(eventually { session.tiles.decoded.contains(tile) })
+    run.cancel()
+    await run.value
+  }
+
+  @Test func coarserTilesStandInForMissingOnes() throws {
+    let session = try session(bundle(), tiles: 100)
+    session.update(view(zoom: 2), phase: .rest)
+    load(session)
+    session.update(view(zoom: 5), phase: .rest)
+    let shown = session.visibleTiles
+    #expect(!shown.isEmpty && shown.allSatisfy { $0.id.zoom < 5 })
+    // Together they cover the view.
+    #expect(shown.map(\.frame.x).min()! <= 0 && shown.map { $0.frame.x + $0.frame.side }.max()! >= 256)
+    load(session)
+    #expect(session.visibleTiles.count == 16 && session.visibleTiles.allSatisfy { $0.id.zoom == 5 })
+  }
+
+  /// Beyond the finest zoom its tiles are enlarged, before the coarsest the map is drawn with what there is.
+  @Test func zoomsBeyondTheBundleAreDrawnWithItsTiles() throws {
+    let session = try session(bundle(zooms: 2...5), tiles: 100)
+    session.update(view(zoom: 8), phase: .rest)
+    load(session)
+    #expect(session.visibleTiles.allSatisfy { $0.id.zoom == 5 && $0.frame.side == 512 })
+    #expect(session.visibleTiles.count == 4)
+    session.update(view(zoom: 1), phase: .rest)
+    load(session)
+    #expect(session.visibleTiles.count == 16 && session.visibleTiles.allSatisfy { $0.frame.side == 32 })
+    session.update(view(zoom: 8, longitude: 90, latitude: 80), phase: .animation(target: view(zoom: 0)))
+    load(session)
+    #expect(session.visibleTiles.allSatisfy { $0.id.zoom == 5 } && session.byteCount <= 1000)
+  }
+
+  /// 4 x 4 tiles with loads in progress do not fit into 12: 2 x 2 coarser ones are drawn.
+  @Test func screenThatExceedsTheBudgetIsDrawnCoarser() throws {
+    let session = try session(bundle(), tiles: 12)
+    session.update(view(zoom: 4), phase: .rest)
+    load(session)
+    #expect(session.visibleTiles.map(\.id.zoom) == [3, 3, 3, 3] && session.byteCount <= 120)
+    let tiny = try self.session(bundle(), tiles: 2)
+    tiny.update(view(zoom: 4), phase: .rest)
+    load(tiny)
+    #expect(tiny.byteCount <= 20)
+  }
+
+  @Test func memoryWarningGivesBackHalf() throws {
+    let session = try session(bundle(), tiles: 40)
+    session.update(view(zoom: 4), phase: .rest)
+    load(session)
+    #expect(session.byteCount > 200 && session.byteCount <= 400)
+    session.memoryWarning()
+    #expect(session.byteCount <= 200)
+    load(session)
+    #expect(session.visibleTiles.count == 16 && session.byteCount <= 200, "the screen stays, nothing is prefetched")
+    clock.withLock { $0 += .seconds(29) }
+    session.update(view(zoom: 4, longitude: 1), phase: .rest)
+    load(session)
+    #expect(session.byteCount <= 200)
+    clock.withLock { $0 += .seconds(2) }
+    session.update(view(zoom: 4, longitude: 2), phase: .rest)
+    load(session)
+    #expect(session.byteCount > 200)
+    // A quarter is less than the screen: 2 x 2 coarser tiles are drawn.
+    session.adjust(to: .critical)
+    load(session)
+    #expect(session.byteCount <= 100 && session.visibleTiles.allSatisfy { $0.id.zoom == 3 })
+  }
+
+  @Test func othersGridsAreRefused() throws {
+    let path = try folder.writeBundle("degrees.mbtiles", zooms: 0...0, matrixSet: .degrees)
+    let bundle = try MapBundle(path: path)
+    let error = try #require(throws: BundleError.self) { try MapSession(bundle: bundle, budget: 1 << 20) }
+    #expect(error.code == .mismatch && error.remedy != nil)
+  }
+
+  /// The map moves by the clock while two workers read and decode: the budget holds at every frame, and so it does under
+  /// the thread sanitizer.
+  @Test func budgetHoldsWhileTheMapMoves() async throws {
+    let budget = 3 << 20
+    let session = try MapSession(bundle: bundle(edge: 256), budget: budget, encodedBytes: 256 << 10) { bytes in
+      let picture = TilePicture(try bytes.withUnsafeBytes { try ImageDecoder.decode($0) })
+      return (picture, byteCount: picture.byteCount)
+    }
+    let run = Task { await session.run() }
+    let drawing = Task {
+      var count = 0
+      for await _ in session.readyTiles() { count += 1 }
+      return count
+    }
+    for frame in 0..<150 {
+      let angle = Double(frame) / 20
+      session.update(
+        Viewport(
+          longitude: 60 * angle.truncatingRemainder(dividingBy: 2) - 60, latitude: 10 * (angle - 4), zoom: 4.2,
+          size: (320, 480)))
+      #expect(session.byteCount <= budget && session.visibleTiles.count <= 20)
+      if frame == 75 { session.memoryWarning() }
+      try await Task.sleep(for: .milliseconds(4))
+    }
+    #expect(eventually { !session.visibleTiles.isEmpty })
+    run.cancel()
+    await run.value
+    drawing.cancel()
+    #expect(await drawing.value > 0)
+  }
+}
