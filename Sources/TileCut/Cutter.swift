@@ -1,3 +1,4 @@
+import MapDrawing
 import RegionCatalog
 import Support
 import Synchronization
@@ -79,10 +80,12 @@ public struct Cutter: Sendable {
     let overviews = try SourceOverviews(
       sources, footprints: footprints, cell: cell, resampling: options.resampling)
     drawn = overviews.sources
-    plan = try CutPlan(
+    var plan = try CutPlan(
       footprints: footprints, detail: overviews.resolution, matrixSet: matrixSet, zoom: options.zoom,
       bounds: options.bounds, boundary: options.boundary, clip: options.clip, resampling: options.resampling,
       isLinear: options.isLinear, encoding: options.encoding)
+    plan.drawing = try Self.drawing(options, plan.matrixSet)
+    self.plan = plan
     let (set, zoom) = (plan.matrixSet, plan.workingZoom)
     cutlines = sources.map { $0.cutline.map { ClipArea($0).pixels(set, zoom: zoom) } }
   }
@@ -94,8 +97,10 @@ public struct Cutter: Sendable {
   ///
   /// - Complexity: reads the sources, of large ones a sample.
   func identity(toolVersion: String) throws -> CutIdentity {
-    CutIdentity(
-      toolVersion: toolVersion, sources: try files.map { try SourceIdentity($0) }, options: options, name: name)
+    let drawingFiles = try options.drawing.map { try SourceFile(path: $0.file) }
+    return CutIdentity(
+      toolVersion: toolVersion, sources: try (files + drawingFiles).map { try SourceIdentity($0) }, options: options,
+      name: name)
   }
 
   /// Problems that do not prevent a cut; each line names its file.
@@ -219,6 +224,19 @@ public struct Cutter: Sendable {
     try work.run(threads: workers) {
       let cutter = SubtreeCutter(plan: plan, mosaic: try makeMosaic()) { cancellation.isCancelled }
       return { try cutter.cut($0) }
+    }
+  }
+
+  /// Reads what is drawn over the sources; nil if there is nothing.
+  private static func drawing(_ options: CutOptions, _ matrixSet: TileMatrixSet) throws -> VectorMap? {
+    guard !options.drawing.isEmpty else { return nil }
+    do {
+      return try VectorMap(options.drawing, matrixSet: matrixSet, density: Double(options.scaleFactor))
+    } catch let error as TrackError {
+      throw CutError(
+        error.isUnreadable ? .unreadableSource : .badSource, path: error.path, error.message, remedy: error.remedy)
+    } catch let error as DrawingError {
+      throw CutError(.systemError, error.message, remedy: error.remedy)
     }
   }
 

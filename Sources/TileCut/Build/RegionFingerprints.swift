@@ -67,6 +67,10 @@ struct RegionFingerprints {
       try addRaster("source", source)
       for part in VRTDocument.files(of: source) { try addRaster("part", part) }
     }
+    for layer in settings.drawing {
+      lines.append("vector \(try hashes.sha256(options.manifest.resolved(layer.file)))")
+      lines += layer.rules.map { "rule \($0.text)" }
+    }
     for file in settings.gazetteers.map(options.manifest.resolved) {
       lines.append("gazetteer \(try hashes.sha256(file))")
     }

@@ -1,3 +1,4 @@
+import MapDrawing
 import TileImage
 import TileIndex
 
@@ -8,6 +9,7 @@ final class PyramidAssembler {
   private let writer: any TileSink
   private let encoder: TileEncoder
   private let pool: BufferPool
+  private let painter: TilePainter?
   private var waiting: [TileID: ParentTile]
   private var subtreeCount: Int
   private var isWhole = true
@@ -22,6 +24,7 @@ final class PyramidAssembler {
     self.plan = plan
     self.writer = writer
     encoder = TileEncoder(plan.encoding)
+    painter = plan.makePainter()
     pool = BufferPool(plan.matrixSet[plan.workingZoom])
     waiting = Dictionary(uniqueKeysWithValues: state.waiting.map { ($0.id, $0) })
     (subtreeCount, tilesDone) = (state.subtreeCount, state.tilesDone)
@@ -64,7 +67,8 @@ final class PyramidAssembler {
       tile = parentID
       guard tile.zoom <= plan.zooms.upperBound else { continue }
       tilesDone += 1
-      if let pixels { try store(EncodedTile(id: tile, bytes: try encoder.encode(pixels))) }
+      let painted = try painter.map { try $0.painted(pixels, tile) } ?? pixels
+      if let painted { try store(EncodedTile(id: tile, bytes: try encoder.encode(painted))) }
     }
   }
 
