@@ -4,28 +4,25 @@ package import TileIndex
 
 /// Lines, areas and points of a map, with the rules that draw them.
 ///
-/// 1. Read the features of all layers (`FeatureFile`).
-/// 2. For each zoom that is drawn, project and simplify the features that a rule applies to, and evaluate the rule's
+/// 1. For each zoom that is drawn, project and simplify the features that a rule applies to, and evaluate the rule's
 ///    expressions (``ZoomDrawing``), once.
-/// 3. Draw each tile: the parts of these shapes that come near it (``TilePainter``).
+/// 2. Draw each tile: the parts of these shapes that come near it (``TilePainter``).
 package final class VectorMap: Sendable {
   let matrixSet: TileMatrixSet
   private let layers: [(features: [MapFeature], rules: [StyleRule])]
-  /// Pixels of a tile for each of the screen.
   private let density: Double
   private let drawings = Mutex<[Int: ZoomDrawing]>([:])
 
-  /// Reads the layers' files.
-  ///
-  /// - Parameter matrixSet: with the size of the tiles that are drawn.
-  /// - Throws: `TrackError` for a file that cannot be read; ``DrawingError`` if the drawing library is missing.
-  package init(_ layers: [VectorLayer], matrixSet: TileMatrixSet, density: Double) throws {
+  /// - Parameters:
+  ///   - layers: features with the rules that draw them, in drawing order.
+  ///   - matrixSet: with the size of the tiles that are drawn.
+  ///   - density: pixels of a tile for each of the screen, in which styles measure.
+  /// - Throws: ``DrawingError`` if the drawing library is missing.
+  package init(
+    _ layers: [(features: [MapFeature], rules: [StyleRule])], matrixSet: TileMatrixSet, density: Double
+  ) throws(DrawingError) {
     try DrawingError.requireLibrary()
-    self.matrixSet = matrixSet
-    self.density = density
-    self.layers = try layers.map { layer in
-      (features: try FeatureFile.features(path: layer.file), rules: layer.rules)
-    }
+    (self.layers, self.matrixSet, self.density) = (layers, matrixSet, density)
   }
 
   func drawing(zoom: Int) -> ZoomDrawing {

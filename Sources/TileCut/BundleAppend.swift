@@ -33,7 +33,7 @@ public struct BundleAppend: Sendable {
   ) throws {
     guard options.drawing.isEmpty else {
       throw CutError(
-        .invalidOption, path: path, "layers of type \"vector\" are drawn on new bundles alone",
+        .invalidOption, path: path, "layers of type \"contours\" and \"vector\" are drawn on new bundles alone",
         remedy: "leave them out, or cut all layers anew")
     }
     let bundle = try BundleFile.open(path)

@@ -31,7 +31,8 @@ struct TilePainterTests {
       try #require(StyleRule(json) { place, message, _ in Issue.record("\(place) \(message)") })
     }
     let file = try folder.write("\(features.utf8.count).geojson", features)
-    return try VectorMap([VectorLayer(file: file, rules: rules)], matrixSet: matrixSet, density: density)
+    return try VectorMap(
+      [(features: try FeatureFile.features(path: file), rules: rules)], matrixSet: matrixSet, density: density)
   }
 
   /// The pixels of some tiles as one picture.
@@ -75,8 +76,11 @@ struct TilePainterTests {
     let part = PixelBuffer(width: small.width, height: small.height)
     part.copy(large, x: 0, y: -256)
     #expect(small.opacity == .mixed)
-    // The lengths of dashes are added up in 1/256 pixels.
-    #expect(difference(small, part) <= (style.contains("dash") ? 16 : 1))
+    // Colours of nearly transparent pixels mean nothing.
+    small.composite(over: .white)
+    part.composite(over: .white)
+    // Cairo cuts outlines into pieces that differ by less than the eye sees; a seam differs by 100 levels and more.
+    #expect(difference(small, part) <= 16)
   }
 
   @Test(arguments: [TileMatrixSet.webMercatorQuad, .worldCRS84Quad])

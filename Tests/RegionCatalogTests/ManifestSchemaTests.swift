@@ -26,6 +26,7 @@ import TileIndex
     #expect(properties("$defs", "rasterLayer") == Set(MapLayers.rasterKeys))
     #expect(properties("$defs", "reliefLayer") == Set(MapLayers.reliefKeys))
     #expect(properties("$defs", "vectorLayer") == Set(MapLayers.vectorKeys))
+    #expect(properties("$defs", "contourLayer") == Set(MapLayers.contourKeys))
     #expect(properties("$defs", "styleRule") == Set(StyleRule.keys))
   }
 

@@ -132,9 +132,9 @@ struct StyleTests {
     let raster = #"{"type": "raster", "sources": ["x"]}"#
     let lines = #"{"type": "vector", "data": "t.gpx", "style": [{"type": "line"}]}"#
     let settings = try RegionManifest(path: try manifest("\(raster), \(lines)")).regions[0].settings
-    #expect(settings.drawing.map(\.file) == ["t.gpx"] && settings.drawing[0].rules[0].kind == .line)
+    #expect(settings.drawing.map(\.files) == [["t.gpx"]] && settings.drawing[0].rules[0].kind == .line)
     let cases = [
-      (lines, "have no layer of type"), ("\(raster), \(lines), \(raster)", "list vector layers last"),
+      (lines, "have no layer of type"), ("\(raster), \(lines), \(raster)", "list layers of type"),
       (
         #"\#(raster), {"type": "vector", "data": "t.gpx", "style": "style.json"}"#,
         "style.json: layers[1].paint.line-blur"

@@ -107,7 +107,7 @@ struct VectorLayerTests {
     try folder.write("trip.gpx", "<gpx><trk></gpx>")
     let malformed = #expect(throws: CutError.self) { try Cutter(cut) }
     #expect(malformed?.code == .badSource && malformed?.path?.hasSuffix("trip.gpx") == true)
-    cut.drawing = [VectorLayer(file: folder.file("none.gpx"), rules: cut.drawing[0].rules)]
+    cut.drawing = [VectorLayer(.file(folder.file("none.gpx")), rules: cut.drawing[0].rules)]
     let missing = #expect(throws: CutError.self) { try Cutter(cut) }
     #expect(missing?.code == .unreadableSource)
   }

@@ -14,7 +14,7 @@ package struct MapFeature: Sendable {
   package let kind: Kind
   package let properties: [String: StyleValue]
 
-  init(_ geometry: GeoJSONGeometry, properties: [String: StyleValue]) {
+  package init(_ geometry: GeoJSONGeometry, properties: [String: StyleValue]) {
     self.geometry = geometry
     self.properties = properties
     kind = Self.kind(geometry)

@@ -171,13 +171,3 @@ extension StyleRule.PropertyType {
     }
   }
 }
-
-/// A layer of lines, areas and points of a file, drawn over the pictures at every zoom.
-public struct VectorLayer: Hashable, Sendable {
-  /// A GeoJSON or GPX file.
-  public let file: String
-  /// In drawing order.
-  public let rules: [StyleRule]
-
-  public init(file: String, rules: [StyleRule]) { (self.file, self.rules) = (file, rules) }
-}

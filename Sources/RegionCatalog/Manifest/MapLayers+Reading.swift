@@ -11,7 +11,8 @@ struct MapLayers {
   /// Lines, areas and points over them.
   var drawing: [VectorLayer] = []
 
-  static let types = ["raster", "relief", "vector"]
+  static let types = ["raster", "relief", "contours", "vector"]
+  static let contourKeys = ["type", "dem", "interval", "indexEvery", "style"]
   static let vectorKeys = ["type", "data", "style"]
   static let rasterKeys = ["type", "sources"]
   static let reliefKeys = [
@@ -35,8 +36,8 @@ struct MapLayers {
   }
 
   private mutating func take(_ value: JSONValue, at place: String, _ faults: ManifestFaults) {
-    if value["type"]?.string != "vector", !drawing.isEmpty {
-      faults.add(place, "lies over a layer of type \"vector\"", remedy: "list vector layers last")
+    if !drawing.isEmpty, ["raster", "relief"].contains(value["type"]?.string) {
+      faults.add(place, "lies over a layer of lines", remedy: "list layers of type \"contours\" and \"vector\" last")
     }
     let choice = "write \(Self.types.map { "\"\($0)\"" }.joined(separator: " or "))"
     switch value["type"]?.string {
@@ -55,11 +56,28 @@ struct MapLayers {
         return
       }
       add(SourceSettings.list(layer, "dem", faults)) { $0.relief = style }
+    case "contours":
+      guard let layer = ManifestObject(value, at: place, keys: Self.contourKeys, faults) else { return }
+      let rules = StyleRule.list(layer, "style", usual: VectorLayer.contourStyle, faults)
+      for (key, remedy) in [
+        ("dem", "name the rasters with the heights"), ("interval", "write the metres between lines"),
+      ]
+      where !layer.has(key) {
+        layer.fault(key, "is missing", remedy: remedy)
+      }
+      let interval = layer.number("interval", in: 0.01...100_000)
+      let every = layer.whole("indexEvery", in: 1...1000) ?? 5
+      guard let list = SourceSettings.list(layer, "dem", faults), let interval, let rules else { return }
+      drawing.append(
+        VectorLayer(
+          .contours(
+            VectorLayer.Contours(
+              models: list.files, settings: list.settings, interval: interval, indexEvery: every)), rules: rules))
     case "vector":
       guard let layer = ManifestObject(value, at: place, keys: Self.vectorKeys, faults) else { return }
       let file = layer.text("data", required: true, remedy: "name a GeoJSON or GPX file")
       let rules = StyleRule.list(layer, "style", faults)
-      if let file, let rules { drawing.append(VectorLayer(file: file, rules: rules)) }
+      if let file, let rules { drawing.append(VectorLayer(.file(file), rules: rules)) }
     case let word?:
       faults.add(
         "\(place).type", "is no type of layer: \"\(word)\"",
@@ -84,9 +102,13 @@ struct MapLayers {
 
 extension StyleRule {
   /// The layers of a style: a list, or the name of a file with a list or with a style document.
-  fileprivate static func list(_ object: ManifestObject, _ key: String, _ faults: ManifestFaults) -> [StyleRule]? {
+  ///
+  /// - Parameter usual: the list, as JSON, that counts where there is none; nil if there must be one.
+  fileprivate static func list(
+    _ object: ManifestObject, _ key: String, usual: String? = nil, _ faults: ManifestFaults
+  ) -> [StyleRule]? {
     let remedy = "write [{\"type\": \"line\", \"paint\": {\"line-color\": \"#b03a2e\"}}], or name a file with it"
-    guard var value = object.value(key) else {
+    guard var value = object.value(key) ?? usual.flatMap({ try? JSONValue(parsing: Array($0.utf8)) }) else {
       object.fault(key, "is missing", remedy: remedy)
       return nil
     }

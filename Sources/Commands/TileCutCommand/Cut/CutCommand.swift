@@ -183,7 +183,7 @@ struct CutCommand: ParsableCommand {
     } else {
       // Checked before a large source is unpacked, which takes minutes.
       try OutputFile.protect(
-        sources + options.sources + options.drawing.map(\.file) + gazetteer + [clip, srcList].compactMap { $0 },
+        sources + options.sources + options.drawing.flatMap(\.files) + gazetteer + [clip, srcList].compactMap { $0 },
         from: output)
       let isDone = resume && CutCheckpoints.isPublishing(output)
       try BundleFile.check(output: output, replacing: force || outputOption == nil || isDone)
