@@ -85,6 +85,8 @@ let package = Package(
     // The GnuTLS flavour, which PROJ loads too.
     .systemLibrary(
       name: "CCurl", pkgConfig: lateLibrary("libcurl"), providers: [.apt(["libcurl4-gnutls-dev"]), .brew(["curl"])]),
+    .systemLibrary(
+      name: "CCairo", pkgConfig: lateLibrary("cairo"), providers: [.apt(["libcairo2-dev"]), .brew(["cairo"])]),
     // SHA-256; Apple's platforms have CryptoKit.
     .systemLibrary(name: "CNettle", pkgConfig: "nettle", providers: [.apt(["nettle-dev"])]),
     // Normalisation of logins and passwords; Apple's platforms have Foundation's. Debian has no pkg-config file of it.
@@ -104,6 +106,9 @@ let package = Package(
     .target(
       name: "CCurlShim", dependencies: ["CCurl", "CLateLibrary"],
       linkerSettings: [.linkedLibrary("curl", linkedByApple)]),
+    .target(
+      name: "CCairoShim", dependencies: ["CCairo", "CLateLibrary"],
+      linkerSettings: [.linkedLibrary("cairo", linkedByApple)]),
     // libastcenc's header is C++, and it has no pkg-config file; Homebrew has its program alone.
     .target(name: "CASTCShim", dependencies: ["CLateLibrary"]),
     // Loads a library when it is first needed.
@@ -134,6 +139,11 @@ let package = Package(
       name: "TileImage",
       dependencies: ["Support", "TileIndex", "CPNGShim", "CJPEGShim", "CWebP", "CDeflate"],
       swiftSettings: strict),
+    // Lines, areas and points drawn over tiles.
+    .target(
+      name: "MapDrawing",
+      dependencies: ["Support", "TileIndex", "RegionCatalog", "TileImage", "CCairo", "CCairoShim"],
+      swiftSettings: strict),
     // Separate from TileServe, so that an app can embed the cache without a server and without codecs.
     .target(name: "TilePrefetch", dependencies: ["TileIndex", "MemoryPressure"], swiftSettings: strict),
     // A map in an app: a bundle that any task may read, and the tiles of a map view within a budget of memory.
@@ -147,7 +157,8 @@ let package = Package(
       name: "TileCut",
       dependencies: [
         "Support",
-        "TileIndex", "RegionCatalog", "Gazetteer", "TileImage", "CPNGShim", "CJPEGShim", "CTIFFShim", "CCurlShim",
+        "TileIndex", "RegionCatalog", "Gazetteer", "TileImage", "MapDrawing", "CPNGShim", "CJPEGShim", "CTIFFShim",
+        "CCurlShim",
         "CASTCShim",
         "CPROJ", "CPROJShim", "COpenJPEG", "CSQLite", "CPNG", "CTIFF", "CJPEG", "CWebP", "CDeflate", "CZlib",
       ],
@@ -340,6 +351,9 @@ let package = Package(
     .testTarget(
       name: "TileCutTests",
       dependencies: ["Support", "RegionCatalog", "TileCut", "TileImage", "TileIndex", "TestSupport"],
+      swiftSettings: strict),
+    .testTarget(
+      name: "MapDrawingTests", dependencies: ["MapDrawing", "RegionCatalog", "TileImage", "TileIndex", "TestSupport"],
       swiftSettings: strict),
     .testTarget(
       name: "MemoryPressureTests", dependencies: ["MemoryPressure", "TestSupport"], swiftSettings: strict),

@@ -31,6 +31,11 @@ public struct BundleAppend: Sendable {
     to path: String, options: CutOptions, encoding: TileEncoding? = nil, resources: CutResources = CutResources(),
     scratchDirectory: String? = nil
   ) throws {
+    guard options.drawing.isEmpty else {
+      throw CutError(
+        .invalidOption, path: path, "layers of type \"contours\" and \"vector\" are drawn on new bundles alone",
+        remedy: "leave them out, or cut all layers anew")
+    }
     let bundle = try BundleFile.open(path)
     guard let format = try bundle.tileFormat(), let usual = TileEncoding(usualFor: format) else {
       throw CutError(

@@ -9,6 +9,8 @@ public struct CutOptions: Sendable {
   public var sources: [String]
   /// What is said of single sources, by their index in ``sources``.
   public var sourceSettings: [Int: SourceSettings] = [:]
+  /// What is drawn over the sources at every zoom, in drawing order.
+  public var drawing: [VectorLayer] = []
   public var matrixSet: TileMatrixSet = .webMercatorQuad
   /// Pixels of the screen along a tile's edge, 256 or 512; nil means those of the grid. A tile of 512 pixels covers the
   /// ground of one of 256 with the detail of the next zoom.
@@ -115,6 +117,11 @@ public struct CutOptions: Sendable {
       throw CutError(
         .invalidOption, "the bands \(bands.map(String.init).joined(separator: ",")) are not one or three",
         remedy: "give one band, or three for red, green and blue; the first band is 1")
+    }
+    if isFlat, !drawing.isEmpty {
+      throw CutError(
+        .invalidOption, "a flat image has no place on Earth",
+        remedy: "leave --flat out, or the layers of type \"vector\"")
     }
     if isFlat, sourceSettings.values.contains(where: { $0.relief != nil }) {
       throw CutError(

@@ -1,3 +1,4 @@
+import MapDrawing
 import RegionCatalog
 import Support
 import Synchronization
@@ -79,10 +80,12 @@ public struct Cutter: Sendable {
     let overviews = try SourceOverviews(
       sources, footprints: footprints, cell: cell, resampling: options.resampling)
     drawn = overviews.sources
-    plan = try CutPlan(
+    var plan = try CutPlan(
       footprints: footprints, detail: overviews.resolution, matrixSet: matrixSet, zoom: options.zoom,
       bounds: options.bounds, boundary: options.boundary, clip: options.clip, resampling: options.resampling,
       isLinear: options.isLinear, encoding: options.encoding)
+    plan.drawing = try Self.drawing(options, plan.matrixSet)
+    self.plan = plan
     let (set, zoom) = (plan.matrixSet, plan.workingZoom)
     cutlines = sources.map { $0.cutline.map { ClipArea($0).pixels(set, zoom: zoom) } }
   }
@@ -94,8 +97,10 @@ public struct Cutter: Sendable {
   ///
   /// - Complexity: reads the sources, of large ones a sample.
   func identity(toolVersion: String) throws -> CutIdentity {
-    CutIdentity(
-      toolVersion: toolVersion, sources: try files.map { try SourceIdentity($0) }, options: options, name: name)
+    let drawingFiles = try options.drawing.flatMap(\.files).map { try SourceFile(path: $0) }
+    return CutIdentity(
+      toolVersion: toolVersion, sources: try (files + drawingFiles).map { try SourceIdentity($0) }, options: options,
+      name: name)
   }
 
   /// Problems that do not prevent a cut; each line names its file.
@@ -234,6 +239,35 @@ public struct Cutter: Sendable {
     }
   }
 
+  private static func features(_ contours: VectorLayer.Contours) throws -> [MapFeature] {
+    let open = RasterOpenOptions(cacheBytesMax: 16 << 20, scratchDirectory: FileSystem.temporaryFolder).forHeights
+    let models = try contours.models.enumerated().map { index, path in
+      try Self.source(SourceFile(path: path), contours.settings[index] ?? SourceSettings(), open)
+    }
+    return try JoinedRaster.joining(models).flatMap {
+      try ContourTracer($0).features(interval: contours.interval, indexEvery: contours.indexEvery)
+    }
+  }
+
+  /// Reads what is drawn over the sources; nil if there is nothing.
+  private static func drawing(_ options: CutOptions, _ matrixSet: TileMatrixSet) throws -> VectorMap? {
+    guard !options.drawing.isEmpty else { return nil }
+    do {
+      let layers = try options.drawing.map { layer -> (features: [MapFeature], rules: [StyleRule]) in
+        switch layer.data {
+        case .file(let file): (try FeatureFile.features(path: file), layer.rules)
+        case .contours(let contours): (try features(contours), layer.rules)
+        }
+      }
+      return try VectorMap(layers, matrixSet: matrixSet, density: Double(options.scaleFactor))
+    } catch let error as TrackError {
+      throw CutError(
+        error.isUnreadable ? .unreadableSource : .badSource, path: error.path, error.message, remedy: error.remedy)
+    } catch let error as DrawingError {
+      throw CutError(.systemError, error.message, remedy: error.remedy)
+    }
+  }
+
   /// The edge of a pixel of the deepest zoom that the options name.
   private static func deepestCell(_ zoom: ZoomSelection, _ matrixSet: TileMatrixSet) -> Double? {
     guard case .levels(let levels) = zoom, matrixSet.zooms.contains(levels.upperBound) else { return nil }
@@ -276,11 +310,7 @@ public struct Cutter: Sendable {
         own = open.forHeights
         (own.nodata, own.crs) = (nil, nil)
       }
-      if let crs = settings.crs { own.crs = try CoordinateReferenceSystem(definition: crs) }
-      own.nodata = settings.nodata ?? own.nodata
-      var source = try RasterFile.open(files[index], options: own)
-      if let crop = settings.crop { source = try CroppedRaster(source, crop, isFlat: options.isFlat) }
-      if let cutline = settings.cutline { source = try CutlineRaster(source, cutline) }
+      let source = try Self.source(files[index], settings, own, isFlat: options.isFlat)
       guard let relief = settings.relief else {
         sources.append(source)
         continue
@@ -292,6 +322,19 @@ public struct Cutter: Sendable {
       }
     }
     return (files, sources, automaticScale)
+  }
+
+  /// Opens a source with what is said of it alone.
+  private static func source(
+    _ file: SourceFile, _ settings: SourceSettings, _ open: RasterOpenOptions, isFlat: Bool = false
+  ) throws -> any RasterSource {
+    var own = open
+    if let crs = settings.crs { own.crs = try CoordinateReferenceSystem(definition: crs) }
+    own.nodata = settings.nodata ?? open.nodata
+    var source = try RasterFile.open(file, options: own)
+    if let crop = settings.crop { source = try CroppedRaster(source, crop, isFlat: isFlat) }
+    if let cutline = settings.cutline { source = try CutlineRaster(source, cutline) }
+    return source
   }
 
   /// One scale for all sources, so that no seam appears between them; nil if none needs one.

@@ -25,6 +25,9 @@ import TileIndex
     #expect(properties("$defs", "grid") == Set(RegionSettings.gridKeys))
     #expect(properties("$defs", "rasterLayer") == Set(MapLayers.rasterKeys))
     #expect(properties("$defs", "reliefLayer") == Set(MapLayers.reliefKeys))
+    #expect(properties("$defs", "vectorLayer") == Set(MapLayers.vectorKeys))
+    #expect(properties("$defs", "contourLayer") == Set(MapLayers.contourKeys))
+    #expect(properties("$defs", "styleRule") == Set(StyleRule.keys))
   }
 
   @Test func schemaHasTheEnumerationsOfTheParser() {
@@ -55,6 +58,7 @@ import TileIndex
   func schemaAndParserAcceptTheSameDocuments() throws {
     let region = #""id": "a", "title": "A", "category": "c", "sources": ["x"]"#
     let layered = #""id": "a", "title": "A", "category": "c", "layers":"#
+    let lines = #"{"type": "vector", "data": "x.gpx", "style": [{"type": "line", "paint": {"line-width": 2}}]}"#
     let documents = [
       (true, #"{"regions": [{\#(region)}]}"#), (true, #"{"version": 1, "regions": [{\#(region), "zooms": [1, 2]}]}"#),
       (true, #"{"categories": {"c": {"zooms": 3}}, "regions": [{\#(region), "bounds": [170, 1, -170, 2]}]}"#),
@@ -63,6 +67,8 @@ import TileIndex
       (true, #"{"regions": [{\#(region), "scale": [4400, 0], "bands": [2], "alpha": 5, "resampling": "mode"}]}"#),
       (true, #"{"regions": [{\#(layered) [{"type": "relief", "dem": ["x"], "tint": [[0, "red"]]}]}]}"#),
       (true, #"{"regions": [{\#(layered) [{"type": "raster", "sources": [{"file": "x"}]}]}]}"#),
+      (true, #"{"regions": [{\#(layered) [{"type": "raster", "sources": ["x"]}, \#(lines)]}]}"#),
+      (false, #"{"regions": [{\#(layered) [\#(lines)]}]}"#),
       (false, #"{"regions": [{\#(layered) []}]}"#), (false, #"{"regions": [{\#(layered) [{"type": "relief"}]}]}"#),
       (false, #"{"regions": [{\#(layered) [{"type": "relief", "dem": ["x"], "shading": "cel"}]}]}"#),
       (false, #"{"regions": [{\#(layered) [{"type": "relief", "dem": ["x"], "strength": 2}]}]}"#),

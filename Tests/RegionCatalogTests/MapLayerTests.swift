@@ -37,6 +37,17 @@ struct MapLayerTests {
     #expect(overlay.strength == 0.5 && overlay.exaggeration == 1.5 && overlay.tint == nil)
   }
 
+  @Test func contoursHaveAnIntervalAndAStyleOfTheirOwn() throws {
+    let path = try manifest(
+      #"""
+      "layers": [{"type": "relief", "dem": ["dem.tif"]}, {"type": "contours", "dem": ["dem.tif"], "interval": 20},
+        {"type": "contours", "dem": ["a.tif"], "interval": 100, "indexEvery": 2, "style": [{"type": "line"}]}]
+      """#)
+    let drawing = try RegionManifest(path: path).regions[0].settings.drawing
+    #expect(drawing[0].data == .contours(VectorLayer.Contours(models: ["dem.tif"], interval: 20)))
+    #expect(drawing.map(\.rules.count) == [2, 1] && drawing[1].files == ["a.tif"])
+  }
+
   @Test func sourcesOfARegionReplaceTheLayersOfTheDefaults() throws {
     let path = try manifest(
       #""sources": ["own.tif"]"#, defaults: #"{"layers": [{"type": "relief", "dem": ["dem.tif"]}]}"#)
@@ -52,6 +63,9 @@ struct MapLayerTests {
     (#""layers": [{"type": "releif", "dem": ["x"]}]"#, #"did you mean "relief"?"#),
     (#""layers": [{"type": "relief"}]"#, "layers[0].dem is missing"),
     (#""layers": [{"type": "raster"}]"#, "layers[0].sources is missing"),
+    (#""layers": [{"type": "contours", "dem": ["x"]}]"#, "layers[0].interval is missing"),
+    (#""layers": [{"type": "contours", "interval": 20}]"#, "layers[0].dem is missing"),
+    (#""layers": [{"type": "contours", "dem": ["x"], "interval": 0}]"#, "layers[0].interval is out of range"),
     (#""layers": [{"type": "raster", "sources": ["x"], "dem": ["y"]}]"#, "layers[0].dem is no key"),
     (#""sources": ["x"], "layers": [{"type": "raster", "sources": ["x"]}]"#, "both say what is drawn"),
     (#""layers": [{"type": "relief", "dem": ["x"], "shading": "phong"}]"#, "layers[0].shading is not one of"),

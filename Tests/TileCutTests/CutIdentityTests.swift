@@ -12,6 +12,7 @@ import TileIndex
   /// For each member of ``CutOptions`` another value.
   static let changes: [(name: String, change: @Sendable (inout CutOptions) throws -> Void)] = [
     ("sourceSettings", { $0.sourceSettings[0] = try Self.settings(nodata: 1) }),
+    ("drawing", { $0.drawing = [VectorLayer(.file("trip.gpx"), rules: [])] }),
     ("matrixSet", { $0.matrixSet = .worldCRS84Quad }),
     ("zoom", { $0.zoom = .levels(0...5) }),
     ("bounds", { $0.bounds = BoundingBox(west: 1, south: 2, east: 3, north: 4.000_000_000_1) }),

@@ -8,7 +8,12 @@ struct MapLayers {
   /// What is said of single files, by their index in ``files``.
   var settings: [Int: SourceSettings] = [:]
 
-  static let types = ["raster", "relief"]
+  /// Lines, areas and points over them.
+  var drawing: [VectorLayer] = []
+
+  static let types = ["raster", "relief", "contours", "vector"]
+  static let contourKeys = ["type", "dem", "interval", "indexEvery", "style"]
+  static let vectorKeys = ["type", "data", "style"]
   static let rasterKeys = ["type", "sources"]
   static let reliefKeys = [
     "type", "dem", "shading", "azimuth", "altitude", "exaggeration", "strength", "tint", "tintBy", "overlay",
@@ -24,9 +29,16 @@ struct MapLayers {
       return nil
     }
     for (index, item) in items.enumerated() { take(item, at: "\(object.place(key))[\(index)]", faults) }
+    if files.isEmpty, !drawing.isEmpty {
+      object.fault(
+        key, "have no layer of type \"raster\" or \"relief\"", remedy: "add one: tiles are made where it lies")
+    }
   }
 
   private mutating func take(_ value: JSONValue, at place: String, _ faults: ManifestFaults) {
+    if !drawing.isEmpty, ["raster", "relief"].contains(value["type"]?.string) {
+      faults.add(place, "lies over a layer of lines", remedy: "list layers of type \"contours\" and \"vector\" last")
+    }
     let choice = "write \(Self.types.map { "\"\($0)\"" }.joined(separator: " or "))"
     switch value["type"]?.string {
     case "raster":
@@ -44,6 +56,28 @@ struct MapLayers {
         return
       }
       add(SourceSettings.list(layer, "dem", faults)) { $0.relief = style }
+    case "contours":
+      guard let layer = ManifestObject(value, at: place, keys: Self.contourKeys, faults) else { return }
+      let rules = StyleRule.list(layer, "style", usual: VectorLayer.contourStyle, faults)
+      for (key, remedy) in [
+        ("dem", "name the rasters with the heights"), ("interval", "write the metres between lines"),
+      ]
+      where !layer.has(key) {
+        layer.fault(key, "is missing", remedy: remedy)
+      }
+      let interval = layer.number("interval", in: 0.01...100_000)
+      let every = layer.whole("indexEvery", in: 1...1000) ?? 5
+      guard let list = SourceSettings.list(layer, "dem", faults), let interval, let rules else { return }
+      drawing.append(
+        VectorLayer(
+          .contours(
+            VectorLayer.Contours(
+              models: list.files, settings: list.settings, interval: interval, indexEvery: every)), rules: rules))
+    case "vector":
+      guard let layer = ManifestObject(value, at: place, keys: Self.vectorKeys, faults) else { return }
+      let file = layer.text("data", required: true, remedy: "name a GeoJSON or GPX file")
+      let rules = StyleRule.list(layer, "style", faults)
+      if let file, let rules { drawing.append(VectorLayer(.file(file), rules: rules)) }
     case let word?:
       faults.add(
         "\(place).type", "is no type of layer: \"\(word)\"",
@@ -63,6 +97,47 @@ struct MapLayers {
       if own != SourceSettings() { settings[files.count] = own }
       files.append(file)
     }
+  }
+}
+
+extension StyleRule {
+  /// The layers of a style: a list, or the name of a file with a list or with a style document.
+  ///
+  /// - Parameter usual: the list, as JSON, that counts where there is none; nil if there must be one.
+  fileprivate static func list(
+    _ object: ManifestObject, _ key: String, usual: String? = nil, _ faults: ManifestFaults
+  ) -> [StyleRule]? {
+    let remedy = "write [{\"type\": \"line\", \"paint\": {\"line-color\": \"#b03a2e\"}}], or name a file with it"
+    guard var value = object.value(key) ?? usual.flatMap({ try? JSONValue(parsing: Array($0.utf8)) }) else {
+      object.fault(key, "is missing", remedy: remedy)
+      return nil
+    }
+    var (path, place) = (faults.path, object.place(key))
+    if let file = value.string {
+      path = RegionManifest(path: faults.path, regions: []).resolved(file)
+      do {
+        value = try JSONFile.read(path)
+      } catch {
+        object.fault(
+          key, "names \(path), which cannot be read: \(error)",
+          remedy: "check the path; it is relative to the manifest")
+        return nil
+      }
+      place = ""
+      if let layers = value["layers"] { (value, place) = (layers, "layers") }
+    }
+    guard let items = value.array, !items.isEmpty else {
+      faults.add(place, "is no list of layers of a style", remedy: remedy, path: path)
+      return nil
+    }
+    let before = faults.faults.count
+    let rules = items.enumerated().compactMap { index, item in
+      StyleRule(item) { part, message, remedy in
+        let start = "\(place)[\(index)]"
+        faults.add(part.isEmpty ? start : "\(start).\(part)", message, remedy: remedy, path: path)
+      }
+    }
+    return faults.faults.count == before ? rules : nil
   }
 }
 

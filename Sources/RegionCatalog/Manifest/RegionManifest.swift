@@ -76,6 +76,8 @@ public struct RegionSettings: Hashable, Sendable {
   public var sources: [String] = []
   /// What is said of single sources, by their index in ``sources``.
   public var sourceSettings: [Int: SourceSettings] = [:]
+  /// What is drawn over the sources, in drawing order; files are relative to the manifest.
+  public var drawing: [VectorLayer] = []
   /// Zoom levels; nil for 0 to the sources' own resolution.
   public var zooms: ClosedRange<Int>?
   public var matrixSet: TileMatrixSet = .webMercatorQuad

@@ -14,9 +14,11 @@ extension RegionSettings {
 
   /// Overrides settings with the members of an object.
   mutating func take(_ object: ManifestObject, _ faults: ManifestFaults) {
-    if let list = SourceSettings.list(object, "sources", faults) { (sources, sourceSettings) = list }
+    if let list = SourceSettings.list(object, "sources", faults) {
+      (sources, sourceSettings, drawing) = (list.files, list.settings, [])
+    }
     if let layers = MapLayers(object, "layers", faults) {
-      (sources, sourceSettings) = (layers.files, layers.settings)
+      (sources, sourceSettings, drawing) = (layers.files, layers.settings, layers.drawing)
       if object.has("sources") {
         object.fault("layers", "and sources both say what is drawn", remedy: "make sources a layer of type \"raster\"")
       }

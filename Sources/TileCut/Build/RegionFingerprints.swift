@@ -67,6 +67,21 @@ struct RegionFingerprints {
       try addRaster("source", source)
       for part in VRTDocument.files(of: source) { try addRaster("part", part) }
     }
+    for layer in settings.drawing {
+      switch layer.data {
+      case .file(let file): lines.append("vector \(try hashes.sha256(options.manifest.resolved(file)))")
+      case .contours(let contours):
+        lines.append("contours \(contours.interval) \(contours.indexEvery)")
+        for (index, model) in contours.models.enumerated() {
+          try addRaster("model", options.manifest.resolved(model))
+          for part in VRTDocument.files(of: options.manifest.resolved(model)) { try addRaster("part", part) }
+          try add("model crop", contours.settings[index]?.crop)
+          try add("model crs", contours.settings[index]?.crs)
+          try add("model nodata", contours.settings[index]?.nodata)
+        }
+      }
+      lines += layer.rules.map { "rule \($0.text)" }
+    }
     for file in settings.gazetteers.map(options.manifest.resolved) {
       lines.append("gazetteer \(try hashes.sha256(file))")
     }

@@ -10,6 +10,7 @@ extension CutOptions {
   public mutating func apply(_ region: RegionManifest.Region, of manifest: RegionManifest) {
     let settings = region.settings
     sources = settings.sources.map(manifest.resolved)
+    drawing = settings.drawing.map { $0.renamingFiles(manifest.resolved) }
     matrixSet = settings.matrixSet
     tileSize = settings.tileSize
     scaleFactor = settings.scaleFactor

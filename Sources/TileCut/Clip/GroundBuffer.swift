@@ -1,5 +1,6 @@
 import CPROJ
 import CPROJShim
+import TileIndex
 
 #if canImport(Darwin)
   import Darwin

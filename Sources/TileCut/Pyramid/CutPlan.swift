@@ -1,3 +1,4 @@
+package import MapDrawing
 package import RegionCatalog
 public import TileImage
 public import TileIndex
@@ -23,6 +24,8 @@ public struct CutPlan: Sendable {
   package let clips: [PixelRect]?
   /// What the map shows of its tiles; nil shows everything.
   let mask: ClipMask?
+  /// What is drawn over the tiles of the stored zooms; nil for nothing.
+  package var drawing: VectorMap?
   /// The bounding box of the sources clipped to the bounds and the area, in target CRS units.
   package let outline: BoundingBox
   /// The same box; if the sources cross the antimeridian, not the full width but a box beyond the eastern edge.
@@ -128,6 +131,9 @@ public struct CutPlan: Sendable {
     guard let range = matrixSet.children(of: tile) else { return [] }
     return coverages[tile.zoom + 1]!.tiles(in: range)
   }
+
+  /// Draws over finished tiles; nil if there is nothing to draw. One per worker thread.
+  func makePainter() -> TilePainter? { drawing.map { TilePainter($0, insideOnly: mask != nil) } }
 
   var reduction: Reduction {
     let kind: Reduction.Kind =

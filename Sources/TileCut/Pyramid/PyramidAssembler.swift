@@ -1,3 +1,4 @@
+import MapDrawing
 import TileImage
 import TileIndex
 
@@ -11,6 +12,7 @@ final class PyramidAssembler {
   private let onTop: (PixelBuffer?) -> Void
   private let encoder: TileEncoder
   private let pool: BufferPool
+  private let painter: TilePainter?
   private var waiting: [TileID: ParentTile]
   private var subtreeCount: Int
   private var isWhole = true
@@ -35,6 +37,7 @@ final class PyramidAssembler {
     isMixed = !plan.encoding.mixing.isEmpty
     (self.put, self.onTop) = (put, onTop)
     encoder = TileEncoder(plan.encoding)
+    painter = plan.makePainter()
     pool = BufferPool(plan.matrixSet[plan.workingZoom])
     waiting = Dictionary(uniqueKeysWithValues: state.waiting.map { ($0.id, $0) })
     (subtreeCount, tilesDone) = (state.subtreeCount, state.tilesDone)
@@ -77,7 +80,8 @@ final class PyramidAssembler {
       tile = parentID
       guard tile.zoom <= plan.zooms.upperBound else { continue }
       tilesDone += 1
-      if let pixels { try store([EncodedTile(id: tile, bytes: try encoder.encode(pixels))]) }
+      let painted = try painter.map { try $0.painted(pixels, tile) } ?? pixels
+      if let painted { try store([EncodedTile(id: tile, bytes: try encoder.encode(painted))]) }
     }
     onTop(pixels)
   }

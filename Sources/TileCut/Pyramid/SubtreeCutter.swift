@@ -1,3 +1,4 @@
+import MapDrawing
 import TileImage
 import TileIndex
 
@@ -11,6 +12,7 @@ final class SubtreeCutter {
   private let isCancelled: () -> Bool
   private let pool: BufferPool
   private let clipShares: ClipShares?
+  private let painter: TilePainter?
 
   init(plan: CutPlan, mosaic: Mosaic, isCancelled: @escaping () -> Bool) {
     self.plan = plan
@@ -19,6 +21,7 @@ final class SubtreeCutter {
     reduction = plan.reduction
     self.isCancelled = isCancelled
     pool = BufferPool(plan.matrixSet[plan.workingZoom])
+    painter = plan.makePainter()
     clipShares = plan.mask.map { ClipShares($0, matrix: plan.matrixSet[plan.workingZoom]) }
   }
 
@@ -46,7 +49,9 @@ final class SubtreeCutter {
     }
     if tile.zoom <= plan.zooms.upperBound {
       subtree.tilesDone += 1
-      if let pixels { subtree.tiles.append(EncodedTile(id: tile, bytes: try encoder.encode(pixels))) }
+      // Parents are made of the picture alone: lines are drawn anew at each zoom.
+      let painted = try painter.map { try $0.painted(pixels, tile) } ?? pixels
+      if let painted { subtree.tiles.append(EncodedTile(id: tile, bytes: try encoder.encode(painted))) }
     }
     return pixels
   }

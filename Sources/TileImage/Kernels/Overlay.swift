@@ -23,6 +23,32 @@ package enum Overlay {
     }
   }
 
+  /// Draws premultiplied pixels over straight ones, in place. Where these are transparent, only what is drawn is seen.
+  ///
+  /// - Parameters:
+  ///   - words: as many as the buffer has: alpha in the highest byte, then red, green and blue, as cairo has them.
+  ///   - insideOnly: keeps the buffer's alpha (Porter-Duff source atop).
+  package static func draw(premultiplied words: UnsafePointer<UInt32>, over bottom: PixelBuffer, insideOnly: Bool) {
+    for i in 0..<(bottom.width * bottom.height) {
+      let over = words[i]
+      let alpha = over &>> 24
+      if alpha == 0 { continue }
+      let under = bottom.bytes.loadUnaligned(fromByteOffset: i &* 4, as: UInt32.self)
+      let own = under &>> 24
+      if insideOnly, own == 0 { continue }
+      // In units of 1/255^2, as in ``blend(_:_:)``.
+      let rest = insideOnly ? 255 &* (255 &- alpha) : own &* (255 &- alpha)
+      let sum = insideOnly ? 65025 : alpha &* 255 &+ rest
+      let half = sum &>> 1
+      let red = ((over &>> 16 & 255) &* 65025 &+ (under & 255) &* rest &+ half) / sum
+      let green = ((over &>> 8 & 255) &* 65025 &+ (under &>> 8 & 255) &* rest &+ half) / sum
+      let blue = ((over & 255) &* 65025 &+ (under &>> 16 & 255) &* rest &+ half) / sum
+      let result = insideOnly ? own : (sum &+ 127) / 255
+      let word = min(red, 255) | min(green, 255) &<< 8 | min(blue, 255) &<< 16 | result &<< 24
+      bottom.bytes.storeBytes(of: result == 0 ? 0 : word, toByteOffset: i &* 4, as: UInt32.self)
+    }
+  }
+
   @inline(__always)
   private static func blend(_ over: UInt32, _ under: UInt32) -> UInt32 {
     // The two weights in units of 1/255^2. Their sum is the resulting alpha in the same unit and never 0 here.

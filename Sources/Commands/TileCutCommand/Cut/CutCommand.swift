@@ -1,5 +1,6 @@
 import ArgumentParser
 import CommandSupport
+import RegionCatalog
 import Support
 import TileCut
 import TileImage
@@ -207,7 +208,9 @@ struct CutCommand: ParsableCommand {
       if append == nil { try BundleFile.check(output: output, grid: options.matrixSet) }
     } else {
       // Checked before a large source is unpacked, which takes minutes.
-      try OutputFile.protect(sources + options.sources + gazetteer + [clip, srcList].compactMap { $0 }, from: output)
+      try OutputFile.protect(
+        sources + options.sources + options.drawing.flatMap(\.files) + gazetteer + [clip, srcList].compactMap { $0 },
+        from: output)
       let isDone = resume && CutCheckpoints.isPublishing(output)
       try BundleFile.check(output: output, replacing: force || outputOption == nil || isDone)
       try resume ? reportLeftover() : dropLeftover()

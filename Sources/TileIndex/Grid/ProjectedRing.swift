@@ -1,16 +1,12 @@
-import TileIndex
-
-/// Rings in degrees as rings in pixels. Edges are straight in longitude and latitude (RFC 7946, section 3.1.1), so long
+/// Rings and lines in degrees as rings and lines in pixels. Edges are straight in longitude and latitude (RFC 7946, section 3.1.1), so long
 /// ones become curves.
-enum ProjectedRing {
+package enum ProjectedRing {
   /// The largest distance between a projected edge and its curve, in pixels.
   private static let tolerance = 0.05
-  /// Edges are first divided into pieces of at most so many degrees.
-  private static let pieceDegrees = 1.0
   private static let roundsMax = 12
 
   /// - Parameter project: maps longitudes and latitudes to pixels; NaN for points without an image.
-  static func pixels(
+  package static func pixels(
     _ ring: [SIMD2<Double>], project: (inout [SIMD2<Double>]) -> Void
   ) -> [SIMD2<Double>] {
     var degrees = pieces(ring)
@@ -49,8 +45,8 @@ enum ProjectedRing {
     return pixels
   }
 
-  /// The ring with points added on long edges.
-  static func pieces(_ ring: [SIMD2<Double>], degreesMax: Double = pieceDegrees) -> [SIMD2<Double>] {
+  /// The ring with points added, so that edges are at most so long.
+  package static func pieces(_ ring: [SIMD2<Double>], degreesMax: Double = 1) -> [SIMD2<Double>] {
     guard let first = ring.first else { return [] }
     var points = [first]
     for (a, b) in zip(ring, ring.dropFirst()) {
@@ -66,7 +62,7 @@ enum ProjectedRing {
 extension TileMatrixSet {
   /// The point in CRS units of a longitude, which may lie beyond ±180 and is not wrapped, and a latitude, which is
   /// clamped.
-  func unwrappedPoint(_ degrees: SIMD2<Double>) -> SIMD2<Double> {
+  package func unwrappedPoint(_ degrees: SIMD2<Double>) -> SIMD2<Double> {
     let box = BoundingBox(west: degrees.x, south: degrees.y, east: degrees.x, north: degrees.y)
     let point = crsBounds(ofGeographicBounds: box)
     return SIMD2(point.west, min(max(point.south, boundingBox.south), boundingBox.north))

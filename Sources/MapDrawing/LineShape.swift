@@ -1,0 +1,140 @@
+import TileIndex
+
+#if canImport(Glibc)
+  import Glibc
+#elseif canImport(Musl)
+  import Musl
+#else
+  import Darwin
+#endif
+
+/// A line or a ring in pixels of a zoom, counted from the grid's top left corner.
+///
+/// It does not depend on tiles: each tile draws its part of the same points, so lines cross edges without a seam.
+struct LineShape: Sendable {
+  let points: [SIMD2<Double>]
+  /// The way from the first point to each, in pixels.
+  let lengths: [Double]
+  let low: SIMD2<Double>
+  let high: SIMD2<Double>
+
+  /// The largest distance of a point that is left out from the line without it, in pixels.
+  private static let tolerance = 0.15
+  /// Longer segments are divided, far below the limit of cairo's numbers.
+  private static let segmentMax = 32_768.0
+
+  /// - Parameter degrees: longitudes and latitudes; segments are straight between them.
+  /// - Returns: nil if no point has an image.
+  init?(_ degrees: [SIMD2<Double>], matrixSet: TileMatrixSet, zoom: Int) {
+    let matrix = matrixSet[zoom]
+    let pixels = ProjectedRing.pixels(degrees) { points in
+      for i in points.indices { points[i] = matrix.pixelCoordinates(of: matrixSet.unwrappedPoint(points[i])) }
+    }
+    let kept = Self.divided(Self.simplified(pixels.filter { $0.x.isFinite && $0.y.isFinite }))
+    guard let first = kept.first else { return nil }
+    points = kept
+    low = kept.reduce(first) { pointwiseMin($0, $1) }
+    high = kept.reduce(first) { pointwiseMax($0, $1) }
+    var lengths = [0.0]
+    for (a, b) in zip(kept, kept.dropFirst()) { lengths.append(lengths[lengths.count - 1] + Self.distance(a, b)) }
+    self.lengths = lengths
+  }
+
+  private static func distance(_ a: SIMD2<Double>, _ b: SIMD2<Double>) -> Double {
+    let away = b - a
+    return (away * away).sum().squareRoot()
+  }
+
+  /// Leaves out points that the line hardly bends at (Douglas and Peucker). The ends stay.
+  private static func simplified(_ points: [SIMD2<Double>]) -> [SIMD2<Double>] {
+    guard points.count > 2 else { return points }
+    var isKept = [Bool](repeating: false, count: points.count)
+    (isKept[0], isKept[points.count - 1]) = (true, true)
+    var open = [(0, points.count - 1)]
+    while let (start, end) = open.popLast() {
+      let (a, b) = (points[start], points[end])
+      let way = b - a
+      let length2 = (way * way).sum()
+      var farthest = (index: start, distance2: tolerance * tolerance)
+      for i in (start + 1)..<max(end, start + 1) {
+        let from = points[i] - a
+        let share = length2 > 0 ? max(0, min(1, (from * way).sum() / length2)) : 0
+        let off = from - way * share
+        let distance2 = (off * off).sum()
+        if distance2 > farthest.distance2 { farthest = (i, distance2) }
+      }
+      guard farthest.index > start else { continue }
+      isKept[farthest.index] = true
+      open.append((start, farthest.index))
+      open.append((farthest.index, end))
+    }
+    return points.indices.filter { isKept[$0] }.map { points[$0] }
+  }
+
+  private static func divided(_ points: [SIMD2<Double>]) -> [SIMD2<Double>] {
+    guard zip(points, points.dropFirst()).contains(where: { distance($0, $1) > segmentMax }) else { return points }
+    var result = [points[0]]
+    for (a, b) in zip(points, points.dropFirst()) {
+      let count = Int((distance(a, b) / segmentMax).rounded(.up))
+      if count > 1 { for i in 1..<count { result.append(a + (b - a) * (Double(i) / Double(count))) } }
+      result.append(b)
+    }
+    return result
+  }
+
+  /// The runs of points whose segments come near a box, with a segment more at either end, which lies outside: so the
+  /// ends that are drawn are either those of the line or out of sight.
+  func runs(near box: PixelBox) -> [Range<Int>] {
+    guard points.count > 1 else { return box.meets(low, high) ? [0..<1] : [] }
+    var runs: [Range<Int>] = []
+    for i in 0..<(points.count - 1) {
+      let (a, b) = (points[i], points[i + 1])
+      guard box.meets(pointwiseMin(a, b), pointwiseMax(a, b)) else { continue }
+      let run = max(i - 1, 0)..<min(i + 3, points.count)
+      if let last = runs.last, run.lowerBound < last.upperBound {
+        runs[runs.count - 1] = last.lowerBound..<run.upperBound
+      } else {
+        runs.append(run)
+      }
+    }
+    return runs
+  }
+
+  /// The ring cut to a box (Sutherland and Hodgman): equal to it inside the box.
+  func clipped(to box: PixelBox) -> [SIMD2<Double>] {
+    if low.x >= box.low.x, low.y >= box.low.y, high.x <= box.high.x, high.y <= box.high.y { return points }
+    var ring = points
+    for axis in 0..<2 {
+      for (limit, sign) in [(box.low[axis], 1.0), (box.high[axis], -1.0)] {
+        guard !ring.isEmpty else { return [] }
+        var result: [SIMD2<Double>] = []
+        var previous = ring[ring.count - 1]
+        for point in ring {
+          let (before, after) = ((previous[axis] - limit) * sign, (point[axis] - limit) * sign)
+          if (before >= 0) != (after >= 0) {
+            var crossing = previous + (point - previous) * (before / (before - after))
+            crossing[axis] = limit
+            result.append(crossing)
+          }
+          if after >= 0 { result.append(point) }
+          previous = point
+        }
+        ring = result
+      }
+    }
+    return ring
+  }
+}
+
+/// A rectangle in pixels.
+struct PixelBox: Sendable {
+  let low: SIMD2<Double>
+  let high: SIMD2<Double>
+
+  func meets(_ otherLow: SIMD2<Double>, _ otherHigh: SIMD2<Double>) -> Bool {
+    otherLow.x <= high.x && otherLow.y <= high.y && otherHigh.x >= low.x && otherHigh.y >= low.y
+  }
+
+  func expanded(by margin: Double) -> PixelBox { PixelBox(low: low - margin, high: high + margin) }
+  func moved(by offset: SIMD2<Double>) -> PixelBox { PixelBox(low: low + offset, high: high + offset) }
+}

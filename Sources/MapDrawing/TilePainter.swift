@@ -1,0 +1,142 @@
+package import TileImage
+package import TileIndex
+
+/// Draws a ``VectorMap`` over the pictures of tiles. One per worker thread.
+package final class TilePainter {
+  private let map: VectorMap
+  private let insideOnly: Bool
+  private var canvas: Canvas?
+  private var result: PixelBuffer?
+
+  /// - Parameter insideOnly: draws on visible pixels alone, for maps that are clipped.
+  package init(_ map: VectorMap, insideOnly: Bool) {
+    (self.map, self.insideOnly) = (map, insideOnly)
+  }
+
+  /// A tile's picture with the map drawn over it; the picture itself where there is nothing to draw.
+  ///
+  /// - Parameter picture: nil for a transparent one. It is not changed.
+  /// - Returns: nil if nothing is visible; else pixels that are valid until the next call.
+  package func painted(_ picture: PixelBuffer?, _ tile: TileID) throws -> PixelBuffer? {
+    if picture == nil, insideOnly { return nil }
+    let matrix = map.matrixSet[tile.zoom]
+    let canvas = try canvas(matrix.tileWidth, matrix.tileHeight)
+    let size = SIMD2(Double(matrix.tileWidth), Double(matrix.tileHeight))
+    let corner = SIMD2(Double(tile.column), Double(tile.row)) * size
+    let box = PixelBox(low: corner, high: corner + size)
+    // Shapes that reach beyond the antimeridian are seen on the other side, too.
+    let turn = map.matrixSet.isGlobal ? Double(matrix.matrixWidth) * size.x : 0
+    var batch = LineBatch(canvas)
+    map.drawing(zoom: tile.zoom).forEachItem(near: tile) { item in
+      let isOver = turn > 0 && (item.low.x < item.reach || item.high.x > turn - item.reach)
+      for number in 0..<(isOver ? 3 : 1) {
+        let offset = number == 0 ? 0 : number == 1 ? turn : -turn
+        let seen = box.moved(by: SIMD2(offset, 0)).expanded(by: item.reach)
+        guard seen.meets(item.low, item.high) else { continue }
+        draw(item, in: seen, origin: corner + SIMD2(offset, 0), &batch)
+      }
+    }
+    batch.flush()
+    try canvas.check()
+    guard canvas.isTouched else { return picture }
+    let target = cleared(matrix.tileWidth, matrix.tileHeight)
+    if let picture { target.copy(from: picture) }
+    canvas.draw(over: target, insideOnly: insideOnly)
+    canvas.clear()
+    return picture == nil && target.opacity == .transparent ? nil : target
+  }
+
+  private func draw(_ item: ZoomDrawing.Item, in box: PixelBox, origin: SIMD2<Double>, _ batch: inout LineBatch) {
+    switch item.style {
+    case .line(let pen):
+      for shape in item.shapes { batch.add(shape, pen, in: box, origin: origin) }
+    case .area(let ink, let outline):
+      batch.flush()
+      if let ink {
+        for shape in item.shapes {
+          let ring = shape.clipped(to: box)
+          guard ring.count > 2 else { continue }
+          batch.canvas.move(to: ring[0] - origin)
+          for point in ring.dropFirst() { batch.canvas.line(to: point - origin) }
+          batch.canvas.close()
+        }
+        batch.canvas.fill(ink)
+      }
+      if let outline {
+        for shape in item.shapes { batch.add(shape, outline, in: box, origin: origin) }
+      }
+    case .circle(let radius, let ink, let stroke):
+      batch.flush()
+      for shape in item.shapes {
+        if let stroke {
+          // The stroke lies outside of the radius.
+          batch.canvas.circle(shape.points[0] - origin, radius: radius + stroke.width / 2)
+          batch.canvas.stroke(stroke)
+        }
+        batch.canvas.circle(shape.points[0] - origin, radius: radius)
+        batch.canvas.fill(ink)
+      }
+    }
+  }
+
+  private func canvas(_ width: Int, _ height: Int) throws -> Canvas {
+    if let canvas, canvas.width == width, canvas.height == height { return canvas }
+    let made = try Canvas(width: width, height: height)
+    canvas = made
+    return made
+  }
+
+  private func cleared(_ width: Int, _ height: Int) -> PixelBuffer {
+    guard let result, result.width == width, result.height == height else {
+      let made = PixelBuffer(width: width, height: height)
+      result = made
+      return made
+    }
+    result.clear()
+    return result
+  }
+}
+
+/// Lines that follow each other with one pen and without dashes are drawn together, so that translucent ones do not
+/// darken where they meet.
+private struct LineBatch {
+  let canvas: Canvas
+  private var pen: Pen?
+
+  init(_ canvas: Canvas) { self.canvas = canvas }
+
+  mutating func add(_ shape: LineShape, _ pen: Pen, in box: PixelBox, origin: SIMD2<Double>) {
+    if self.pen != pen { flush() }
+    let points = shape.points
+    let isRing = points.count > 3 && points[0] == points[points.count - 1]
+    for run in shape.runs(near: box) {
+      guard pen.dashes.isEmpty else {
+        // Dashes go on along a line, and a ring's begin and end at its first point.
+        draw(points[run], origin)
+        canvas.stroke(pen, dashOffset: shape.lengths[run.lowerBound])
+        continue
+      }
+      self.pen = pen
+      if isRing, run == points.indices {
+        draw(points.dropLast(), origin)
+        canvas.close()
+        continue
+      }
+      // The ends of a ring are joined in every tile, like its other points.
+      if isRing, run.lowerBound == 0 { draw([points[points.count - 2], points[0], points[1]], origin) }
+      if isRing, run.upperBound == points.count { draw([points[points.count - 2], points[0], points[1]], origin) }
+      draw(points[run], origin)
+    }
+  }
+
+  private func draw(_ points: ArraySlice<SIMD2<Double>>, _ origin: SIMD2<Double>) {
+    guard let first = points.first else { return }
+    canvas.move(to: first - origin)
+    for point in points.dropFirst() { canvas.line(to: point - origin) }
+  }
+
+  mutating func flush() {
+    if let pen { canvas.stroke(pen) }
+    pen = nil
+  }
+}

@@ -1,0 +1,174 @@
+import RegionCatalog
+import TileIndex
+
+/// What the rules of all layers draw at one zoom, in drawing order.
+struct ZoomDrawing: Sendable {
+  /// How a feature is drawn; lengths in pixels of tiles.
+  enum Style: Sendable {
+    case line(Pen)
+    case area(Ink?, outline: Pen?)
+    case circle(radius: Double, Ink, stroke: Pen?)
+  }
+
+  struct Item: Sendable {
+    /// Rings of a polygon, lines, or points as lines of one point.
+    let shapes: [LineShape]
+    let style: Style
+    let low: SIMD2<Double>
+    let high: SIMD2<Double>
+    /// How far it reaches beyond its points, in pixels.
+    let reach: Double
+  }
+
+  let items: [Item]
+  /// The numbers of the items that come near each block of tiles, ascending.
+  private let blocks: [SIMD2<Int>: [Int]]
+  /// Those of items that come near very many.
+  private let wide: [Int]
+
+  /// Tiles along a block's edge.
+  private static let blockEdge = 4
+  private static let blocksMax = 4096
+
+  /// - Parameter density: pixels of a tile for each of the screen, in which styles measure.
+  init(_ layers: [(features: [MapFeature], rules: [StyleRule])], matrixSet: TileMatrixSet, zoom: Int, density: Double) {
+    var items: [Item] = []
+    for layer in layers {
+      // Several rules draw one feature, for instance a casing and the line on it.
+      var known: [Int: [[LineShape]]] = [:]
+      for rule in layer.rules {
+        for (index, feature) in layer.features.enumerated() where rule.applies(to: feature, zoom: Double(zoom)) {
+          guard rule.draws(feature.kind), let style = Style(rule, feature, zoom: Double(zoom), density: density) else {
+            continue
+          }
+          let parts = known[index] ?? Self.parts(feature.geometry, matrixSet, zoom)
+          known[index] = parts
+          for shapes in parts {
+            if let item = Item(shapes, style) { items.append(item) }
+          }
+        }
+      }
+    }
+    self.items = items
+    (blocks, wide) = Self.blocks(items, matrixSet, zoom)
+  }
+
+  private static func blocks(
+    _ items: [Item], _ matrixSet: TileMatrixSet, _ zoom: Int
+  ) -> ([SIMD2<Int>: [Int]], wide: [Int]) {
+    let matrix = matrixSet[zoom]
+    let size = SIMD2(Double(matrix.tileWidth), Double(matrix.tileHeight)) * Double(blockEdge)
+    let turn = matrixSet.isGlobal ? Double(matrix.matrixWidth * matrix.tileWidth) : 0
+    var blocks: [SIMD2<Int>: [Int]] = [:]
+    var wide: [Int] = []
+    for (number, item) in items.enumerated() {
+      let (low, high) = ((item.low - item.reach) / size, (item.high + item.reach) / size)
+      let (first, last) = (low.rounded(.down), high.rounded(.down))
+      let isOver = turn > 0 && (low.x < 0 || high.x * size.x > turn)
+      guard !isOver, (last.x - first.x + 1) * (last.y - first.y + 1) <= Double(blocksMax) else {
+        wide.append(number)
+        continue
+      }
+      for y in Int(first.y)...Int(last.y) {
+        for x in Int(first.x)...Int(last.x) { blocks[SIMD2(x, y), default: []].append(number) }
+      }
+    }
+    return (blocks, wide)
+  }
+
+  /// Passes the items that may come near a tile to a closure, in drawing order.
+  func forEachItem(near tile: TileID, _ body: (Item) -> Void) {
+    let block = SIMD2(tile.column / Self.blockEdge, tile.row / Self.blockEdge)
+    let near = blocks[block] ?? []
+    var (i, j) = (0, 0)
+    while i < near.count || j < wide.count {
+      if j == wide.count || (i < near.count && near[i] < wide[j]) {
+        body(items[near[i]])
+        i += 1
+      } else {
+        body(items[wide[j]])
+        j += 1
+      }
+    }
+  }
+
+  /// The shapes of a geometry, those of one polygon together.
+  private static func parts(_ geometry: GeoJSONGeometry, _ matrixSet: TileMatrixSet, _ zoom: Int) -> [[LineShape]] {
+    func shape(_ points: [SIMD2<Double>]) -> LineShape? { LineShape(points, matrixSet: matrixSet, zoom: zoom) }
+    switch geometry {
+    case .points(let points): return points.compactMap { shape([$0]).map { [$0] } }
+    case .lines(let lines): return lines.compactMap { shape($0).map { [$0] } }
+    case .polygons(let polygons): return polygons.map { $0.rings.compactMap(shape) }.filter { !$0.isEmpty }
+    case .collection(let members): return members.flatMap { parts($0, matrixSet, zoom) }
+    }
+  }
+}
+
+extension StyleRule {
+  /// Areas have outlines, which rules for lines draw too.
+  fileprivate func draws(_ kind: MapFeature.Kind) -> Bool {
+    switch self.kind {
+    case .line: kind != .point
+    case .fill: kind == .polygon
+    case .circle: kind == .point
+    }
+  }
+}
+
+extension ZoomDrawing.Item {
+  fileprivate init?(_ shapes: [LineShape], _ style: ZoomDrawing.Style) {
+    guard let first = shapes.first else { return nil }
+    (self.shapes, self.style) = (shapes, style)
+    low = shapes.reduce(first.low) { pointwiseMin($0, $1.low) }
+    high = shapes.reduce(first.high) { pointwiseMax($0, $1.high) }
+    reach =
+      switch style {
+      case .line(let pen): pen.reach
+      case .area(_, let outline): (outline?.reach ?? 0) + 2
+      case .circle(let radius, _, let stroke): radius + (stroke?.width ?? 0) + 1
+      }
+  }
+}
+
+extension ZoomDrawing.Style {
+  /// The style's values for a feature; nil if nothing would be seen. What is not given is as the specification has it.
+  fileprivate init?(_ rule: StyleRule, _ feature: MapFeature, zoom: Double, density: Double) {
+    func number(_ name: String, _ usual: Double) -> Double { rule.number(name, usual, zoom: zoom, feature) }
+    func ink(_ name: String, opacity: String, usual: String = "#000") -> Ink {
+      Ink(
+        colour: rule.colour(name, zoom: zoom, feature) ?? MapColour(usual)!,
+        opacity: max(0, min(1, number(opacity, 1))))
+    }
+    switch rule.kind {
+    case .line:
+      var pen = Pen(ink: ink("line-color", opacity: "line-opacity"), width: number("line-width", 1) * density)
+      guard pen.ink.isVisible, pen.width > 0 else { return nil }
+      pen.cap = rule.word("line-cap", zoom: zoom, feature).flatMap(Pen.Cap.init) ?? .butt
+      pen.join = rule.word("line-join", zoom: zoom, feature).flatMap(Pen.Join.init) ?? .miter
+      pen.miterLimit = number("line-miter-limit", 2)
+      // Dashes are measured in widths of the line.
+      let dashes = rule.numbers("line-dasharray", zoom: zoom, feature).map { max(0, $0) * pen.width }
+      if dashes.contains(where: { $0 > 0 }) { pen.dashes = dashes }
+      self = .line(pen)
+    case .fill:
+      let fill = ink("fill-color", opacity: "fill-opacity")
+      var outline: Pen?
+      if let colour = rule.colour("fill-outline-color", zoom: zoom, feature) {
+        outline = Pen(ink: Ink(colour: colour, opacity: fill.opacity), width: density)
+        outline?.join = .round
+      }
+      guard fill.isVisible || outline?.ink.isVisible == true else { return nil }
+      self = .area(fill.isVisible ? fill : nil, outline: outline)
+    case .circle:
+      let width = number("circle-stroke-width", 0) * density
+      var stroke: Pen?
+      if width > 0 {
+        stroke = Pen(ink: ink("circle-stroke-color", opacity: "circle-stroke-opacity"), width: width)
+      }
+      let radius = number("circle-radius", 5) * density
+      let fill = ink("circle-color", opacity: "circle-opacity")
+      guard radius > 0, fill.isVisible || stroke?.ink.isVisible == true else { return nil }
+      self = .circle(radius: radius, fill, stroke: stroke)
+    }
+  }
+}

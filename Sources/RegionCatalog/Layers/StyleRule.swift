@@ -1,0 +1,173 @@
+package import Support
+
+/// One layer of a style in the sense of the MapLibre style specification: which features are drawn, at which zooms, and
+/// how.
+public struct StyleRule: Hashable, Sendable {
+  /// The layer's type.
+  public enum Kind: String, Hashable, Sendable, CaseIterable {
+    case line
+    case fill
+    case circle
+  }
+
+  public let kind: Kind
+  /// Drawn at zooms from this on.
+  public let zoomMin: Double
+  /// Drawn at zooms below this.
+  public let zoomMax: Double
+  package let filter: StyleExpression?
+  /// By the specification's names; those that are not given are missing.
+  package let properties: [String: StyleExpression]
+  /// The rule as JSON.
+  package let text: String
+
+  package static let keys = ["id", "type", "filter", "minzoom", "maxzoom", "layout", "paint", "metadata"]
+
+  /// What a property's value is.
+  package enum PropertyType: Hashable, Sendable {
+    case number(ClosedRange<Double>)
+    case colour
+    case numbers
+    case word([String])
+  }
+
+  private static let size = PropertyType.number(0...1_000)
+  private static let share = PropertyType.number(0...1)
+
+  /// The properties that are supported, by the type of layer.
+  package static func layout(_ kind: Kind) -> [String: PropertyType] {
+    var all: [String: PropertyType] = ["visibility": .word(["visible", "none"])]
+    if kind == .line {
+      all["line-cap"] = .word(["butt", "round", "square"])
+      all["line-join"] = .word(["miter", "round", "bevel"])
+      all["line-miter-limit"] = .number(0...100)
+    }
+    return all
+  }
+
+  package static func paint(_ kind: Kind) -> [String: PropertyType] {
+    switch kind {
+    case .line: ["line-color": .colour, "line-opacity": share, "line-width": size, "line-dasharray": .numbers]
+    case .fill: ["fill-color": .colour, "fill-opacity": share, "fill-outline-color": .colour]
+    case .circle:
+      [
+        "circle-radius": size, "circle-color": .colour, "circle-opacity": share, "circle-stroke-width": size,
+        "circle-stroke-color": .colour, "circle-stroke-opacity": share,
+      ]
+    }
+  }
+
+  /// Reads a layer of a style.
+  ///
+  /// - Parameter fault: called for each error with its place, such as `paint.line-width`, the error and the remedy.
+  /// - Returns: nil after an error.
+  package init?(_ json: JSONValue, fault: (_ place: String, _ message: String, _ remedy: String) -> Void) {
+    let kinds = Kind.allCases.map(\.rawValue)
+    guard let members = json.members else {
+      fault("", "is no layer of a style", "write {\"type\": \"line\", \"paint\": {...}}")
+      return nil
+    }
+    guard let kind = json["type"]?.string.flatMap({ Kind(rawValue: $0) }) else {
+      let word = json["type"]?.string
+      fault(
+        "type", word.map { "is a type of layer that is not supported: \"\($0)\"" } ?? "is missing",
+        "choose \(kinds.joined(separator: ", "))")
+      return nil
+    }
+    var isGood = true
+    func report(_ place: String, _ message: String, _ remedy: String) {
+      isGood = false
+      fault(place, message, remedy)
+    }
+    for member in members where !Self.keys.contains(member.name) {
+      report(member.name, "is not supported in a layer of a style", "the keys are \(Self.keys.joined(separator: ", "))")
+    }
+    func zoom(_ key: String) -> Double? {
+      guard let value = json[key] else { return nil }
+      if let number = value.finite, (0...30).contains(number) { return number }
+      report(key, "is no zoom", "write a number from 0 to 30")
+      return nil
+    }
+    var properties: [String: StyleExpression] = [:]
+    func read(_ group: String, _ types: [String: PropertyType]) {
+      for member in json[group]?.members ?? [] {
+        let place = "\(group).\(member.name)"
+        guard let type = types[member.name] else {
+          let known = types.keys.sorted()
+          report(
+            place, "is a property that is not supported for \(kind.rawValue)",
+            Spelling.nearest(to: member.name, among: known).map { "did you mean \"\($0)\"?" }
+              ?? "choose among \(known.joined(separator: ", "))")
+          continue
+        }
+        do {
+          let expression = try StyleExpression(member.value, at: place)
+          if case .literal(let value) = expression, let message = type.complaint(value) {
+            report(place, message, "see the MapLibre style specification")
+          }
+          properties[member.name] = expression
+        } catch {
+          report(error.place, error.message, "see docs/reference/region-manifest.md for what is supported")
+        }
+      }
+    }
+    read("layout", Self.layout(kind))
+    read("paint", Self.paint(kind))
+    var filter: StyleExpression?
+    if let value = json["filter"] {
+      do {
+        filter = try StyleExpression(filter: value, at: "filter")
+      } catch {
+        report(error.place, error.message, "see docs/reference/region-manifest.md for what is supported")
+      }
+    }
+    let (low, high) = (zoom("minzoom") ?? 0, zoom("maxzoom") ?? .infinity)
+    guard isGood else { return nil }
+    (self.kind, zoomMin, zoomMax, self.filter, self.properties) = (kind, low, high, filter, properties)
+    text = json.text
+  }
+
+  /// Whether the rule draws a feature.
+  package func applies(to feature: MapFeature, zoom: Double) -> Bool {
+    guard zoom >= zoomMin, zoom < zoomMax else { return false }
+    if properties["visibility"]?.value(zoom: zoom, feature).string == "none" { return false }
+    return filter?.value(zoom: zoom, feature).isTrue ?? true
+  }
+
+  package func number(_ name: String, _ usual: Double, zoom: Double, _ feature: MapFeature) -> Double {
+    properties[name]?.value(zoom: zoom, feature).number ?? usual
+  }
+
+  package func colour(_ name: String, zoom: Double, _ feature: MapFeature) -> MapColour? {
+    properties[name]?.value(zoom: zoom, feature).colour
+  }
+
+  package func word(_ name: String, zoom: Double, _ feature: MapFeature) -> String? {
+    properties[name]?.value(zoom: zoom, feature).string
+  }
+
+  package func numbers(_ name: String, zoom: Double, _ feature: MapFeature) -> [Double] {
+    guard case .list(let items)? = properties[name]?.value(zoom: zoom, feature) else { return [] }
+    return items.compactMap(\.number)
+  }
+}
+
+extension StyleRule.PropertyType {
+  /// What is wrong with a plain value; nil if nothing is.
+  fileprivate func complaint(_ value: StyleValue) -> String? {
+    switch self {
+    case .number(let limits):
+      if let number = value.number, limits.contains(number) { return nil }
+      return "is not a number from \(limits.lowerBound) to \(limits.upperBound)"
+    case .colour: return value.colour == nil ? "is no colour" : nil
+    case .word(let words):
+      if let word = value.string, words.contains(word) { return nil }
+      return "is not \(words.joined(separator: " or "))"
+    case .numbers:
+      guard case .list(let items) = value else { return "is no list of lengths" }
+      let lengths = items.compactMap(\.number)
+      let isGood = lengths.count == items.count && lengths.allSatisfy { $0 >= 0 } && lengths.contains { $0 > 0 }
+      return isGood ? nil : "is no list of lengths"
+    }
+  }
+}

@@ -1,0 +1,171 @@
+import RegionCatalog
+import TileIndex
+
+/// Traces the lines of equal height of an elevation model.
+///
+/// 1. Read all heights, possibly interpolated between (``HeightWindow``).
+/// 2. In each cell of four neighbouring heights, find where each level crosses its edges, linear between heights
+///    (marching squares); at a saddle the mean of the four decides.
+/// 3. Join the crossings of a level to lines, which are closed or end at the edge of the heights.
+struct ContourTracer {
+  private let heights: [Float]
+  private let width: Int
+  private let height: Int
+  private let factor: Int
+  private let georeference: Georeference
+  private let toDegrees: CoordinateTransform
+
+  /// 64 MB.
+  private static let heightsMax = 1 << 24
+  /// Contours of coarse models are traced between more heights, so that they bend.
+  private static let factorMax = 4
+  /// Heights that are enough for any map.
+  private static let heightsWanted = 1 << 21
+
+  /// - Parameter model: pixels are heights as ``HeightCode``.
+  /// - Throws: ``CutError`` for a model with too many pixels, or one that cannot be decoded.
+  init(_ model: any RasterSource) throws {
+    let pixels = model.width * model.height
+    guard pixels <= Self.heightsMax else {
+      throw CutError(
+        .badSource, path: model.path, "has \(pixels) heights, and contours are traced among \(Self.heightsMax) at most",
+        remedy: "make a coarser model for them: gdalwarp -r average -tr X Y")
+    }
+    var factor = 1
+    while factor < Self.factorMax, pixels * factor * factor * 4 <= Self.heightsWanted { factor *= 2 }
+    self.factor = factor
+    (width, height) = (model.width * factor, model.height * factor)
+    georeference = model.georeference
+    toDegrees = try CoordinateTransform(from: georeference.crs, to: .wgs84LongLat, areaOfInterest: model.areaOfInterest)
+    heights = try Self.read(model, factor: factor, width: width, height: height)
+  }
+
+  private static func read(_ model: any RasterSource, factor: Int, width: Int, height: Int) throws -> [Float] {
+    var heights = [Float](repeating: .nan, count: width * height)
+    let bandRows = 64
+    let band = UnsafeMutablePointer<Float>.allocate(capacity: (width + 2) * (bandRows + 2))
+    defer { band.deallocate() }
+    for top in stride(from: 0, to: height, by: bandRows) {
+      let window = PixelRect(x: 0, y: top, width: width, height: min(bandRows, height - top))
+      try HeightWindow.read(window, of: model, factor: factor, into: band)
+      for y in 0..<window.height {
+        for x in 0..<width { heights[(top + y) * width + x] = band[(y + 1) * (width + 2) + x + 1] }
+      }
+    }
+    return heights
+  }
+
+  /// The contours as features, from the lowest level: lines in degrees with the properties `ele`, the height, and
+  /// `index`, whether it is one of every `indexEvery` levels.
+  func features(interval: Double, indexEvery: Int) -> [MapFeature] {
+    var levels: [Int: [Segment]] = [:]
+    heights.withUnsafeBufferPointer { heights in
+      for y in 0..<max(height - 1, 0) {
+        for x in 0..<max(width - 1, 0) { addCell(x, y, heights, interval, &levels) }
+      }
+    }
+    return levels.keys.sorted().compactMap { number in
+      let level = Double(number) * interval
+      let lines = Self.joined(levels[number]!).compactMap { line($0, level: level) }
+      guard !lines.isEmpty else { return nil }
+      return MapFeature(
+        .lines(lines),
+        properties: ["ele": .number(level), "index": .bool(number.isMultiple(of: max(indexEvery, 1)))])
+    }
+  }
+
+  /// Two edges that a contour crosses in a cell. The edge to the right of a height has twice the height's number, the
+  /// one below it one more.
+  private struct Segment {
+    let from: Int
+    let to: Int
+  }
+
+  private func addCell(
+    _ x: Int, _ y: Int, _ heights: UnsafeBufferPointer<Float>, _ interval: Double, _ levels: inout [Int: [Segment]]
+  ) {
+    let i = y * width + x
+    let (a, b, c, d) = (heights[i], heights[i + 1], heights[i + width + 1], heights[i + width])
+    guard !(a + b + c + d).isNaN else { return }
+    let low = (Double(min(a, b, c, d)) / interval).rounded(.down)
+    let high = (Double(max(a, b, c, d)) / interval).rounded(.down)
+    guard low < high else { return }
+    let (top, right, bottom, left) = (2 * i, 2 * (i + 1) + 1, 2 * (i + width), 2 * i + 1)
+    for number in Int(low) + 1...Int(high) {
+      let level = Float(Double(number) * interval)
+      func add(_ from: Int, _ to: Int) { levels[number, default: []].append(Segment(from: from, to: to)) }
+      // Which corners are at the level or above it, clockwise from the top left.
+      switch (a >= level, b >= level, c >= level, d >= level) {
+      case (true, true, true, true), (false, false, false, false): break
+      case (true, false, false, false), (false, true, true, true): add(left, top)
+      case (false, true, false, false), (true, false, true, true): add(top, right)
+      case (false, false, true, false), (true, true, false, true): add(right, bottom)
+      case (false, false, false, true), (true, true, true, false): add(bottom, left)
+      case (true, true, false, false), (false, false, true, true): add(left, right)
+      case (true, false, false, true), (false, true, true, false): add(top, bottom)
+      case (true, false, true, false), (false, true, false, true):
+        // The corners that are like the middle are joined.
+        if ((a + b + c + d) / 4 >= level) == (a >= level) {
+          add(top, right)
+          add(bottom, left)
+        } else {
+          add(left, top)
+          add(right, bottom)
+        }
+      }
+    }
+  }
+
+  /// The edges along each line. A closed line ends with its first edge.
+  private static func joined(_ segments: [Segment]) -> [[Int]] {
+    // An edge lies between two cells, so at most two segments end at it.
+    var ends: [Int: (Int, Int)] = [:]
+    for (number, segment) in segments.enumerated() {
+      for edge in [segment.from, segment.to] {
+        if let first = ends[edge]?.0 { ends[edge] = (first, number) } else { ends[edge] = (number, -1) }
+      }
+    }
+    var isUsed = [Bool](repeating: false, count: segments.count)
+    func follow(_ start: Int, from number: Int) -> [Int] {
+      var line = [start]
+      var (edge, next) = (start, number)
+      while next >= 0, !isUsed[next] {
+        isUsed[next] = true
+        edge = segments[next].from == edge ? segments[next].to : segments[next].from
+        line.append(edge)
+        let (a, b) = ends[edge]!
+        next = a == next ? b : a
+      }
+      return line
+    }
+    var lines: [[Int]] = []
+    // First the lines with ends, then closed ones.
+    for (number, segment) in segments.enumerated() where !isUsed[number] {
+      if ends[segment.from]!.1 < 0 {
+        lines.append(follow(segment.from, from: number))
+      } else if ends[segment.to]!.1 < 0 {
+        lines.append(follow(segment.to, from: number))
+      }
+    }
+    for (number, segment) in segments.enumerated() where !isUsed[number] {
+      lines.append(follow(segment.from, from: number))
+    }
+    return lines
+  }
+
+  /// A line in degrees; nil if fewer than two of its points have an image.
+  private func line(_ edges: [Int], level: Double) -> [SIMD2<Double>]? {
+    var points = edges.map { edge in
+      let (i, isDown) = (edge / 2, !edge.isMultiple(of: 2))
+      let (a, b) = (Double(heights[i]), Double(heights[isDown ? i + width : i + 1]))
+      let share = a == b ? 0.5 : max(0, min(1, (level - a) / (b - a)))
+      let along = isDown ? SIMD2(0, share) : SIMD2(share, 0)
+      // Heights are those of the middles of pixels.
+      let pixel = SIMD2(Double(i % width) + 0.5, Double(i / width) + 0.5) + along
+      return georeference.place(ofPixel: pixel / Double(factor))
+    }
+    points.withUnsafeMutableBufferPointer { toDegrees.transform($0) }
+    points.removeAll { !($0.x.isFinite && $0.y.isFinite) }
+    return points.count > 1 ? points : nil
+  }
+}

@@ -1,0 +1,184 @@
+import Support
+import TestSupport
+import Testing
+import TileImage
+import TileIndex
+
+@testable import MapDrawing
+@testable import RegionCatalog
+
+/// Lines, areas and points on tiles.
+@Suite(.ownThread)
+struct TilePainterTests {
+  let folder: TemporaryFolder
+  init() throws { folder = try TemporaryFolder() }
+
+  private static let features = """
+    {"type": "FeatureCollection", "features": [
+      {"type": "Feature", "properties": {"class": "lake"}, "geometry": {"type": "Polygon", "coordinates": [
+        [[9.2, 46.1], [10.9, 46.0], [10.7, 47.3], [9.9, 47.5], [9.1, 47.0], [9.2, 46.1]],
+        [[9.8, 46.5], [10.2, 46.5], [10.2, 46.8], [9.8, 46.8], [9.8, 46.5]]]}},
+      {"type": "Feature", "properties": {"class": "path"}, "geometry": {"type": "LineString", "coordinates":
+        [[8.9, 45.9], [9.6, 46.9], [9.7, 46.3], [10.4, 47.1], [10.6, 46.2], [11.4, 47.6]]}},
+      {"type": "Feature", "properties": {"class": "hut"}, "geometry": {"type": "MultiPoint", "coordinates":
+        [[9.84, 46.56], [10.55, 47.04], [9.3, 46.9]]}}]}
+    """
+
+  private func map(
+    _ style: String, _ features: String = features, matrixSet: TileMatrixSet = .webMercatorQuad, density: Double = 1
+  ) throws -> VectorMap {
+    let rules = try JSONValue(parsing: Array(style.utf8)).array!.map { json in
+      try #require(StyleRule(json) { place, message, _ in Issue.record("\(place) \(message)") })
+    }
+    let file = try folder.write("\(features.utf8.count).geojson", features)
+    return try VectorMap(
+      [(features: try FeatureFile.features(path: file), rules: rules)], matrixSet: matrixSet, density: density)
+  }
+
+  /// The pixels of some tiles as one picture.
+  private func picture(_ map: VectorMap, zoom: Int, columns: Range<Int>, rows: Range<Int>) throws -> PixelBuffer {
+    let matrix = map.matrixSet[zoom]
+    let whole = PixelBuffer(width: columns.count * matrix.tileWidth, height: rows.count * matrix.tileHeight)
+    let painter = TilePainter(map, insideOnly: false)
+    for row in rows {
+      for column in columns {
+        guard let tile = try painter.painted(nil, TileID(zoom: zoom, column: column, row: row)) else { continue }
+        whole.copy(
+          tile, x: (column - columns.lowerBound) * matrix.tileWidth, y: (row - rows.lowerBound) * matrix.tileHeight)
+      }
+    }
+    return whole
+  }
+
+  private func difference(_ a: PixelBuffer, _ b: PixelBuffer) -> Int {
+    var largest = 0
+    for i in 0..<a.byteCount {
+      let (x, y) = (a.bytes.load(fromByteOffset: i, as: UInt8.self), b.bytes.load(fromByteOffset: i, as: UInt8.self))
+      largest = max(largest, abs(Int(x) - Int(y)))
+    }
+    return largest
+  }
+
+  static let styles = [
+    ##"[{"type": "line", "paint": {"line-color": "#b03020", "line-width": 7}}]"##,
+    ##"[{"type": "line", "paint": {"line-color": "#b03020", "line-width": 5, "line-opacity": 0.5, "line-dasharray": [3, 2]}}]"##,
+    ##"[{"type": "line", "layout": {"line-cap": "round", "line-join": "round"}, "paint": {"line-width": 12}}]"##,
+    ##"[{"type": "fill", "paint": {"fill-color": "#3060c0", "fill-opacity": 0.6, "fill-outline-color": "navy"}}]"##,
+    ##"[{"type": "circle", "paint": {"circle-radius": 9, "circle-stroke-width": 2, "circle-color": "white"}}]"##,
+  ]
+
+  /// Tiles of 512 pixels have the pixels of four of 256 of the next zoom, so a shape must be the same in both.
+  @Test(arguments: styles)
+  func shapesCrossTilesWithoutASeam(_ style: String) throws {
+    let small = try picture(try map(style), zoom: 8, columns: 134..<138, rows: 89..<93)
+    let large = try picture(
+      try map(style, matrixSet: .webMercatorQuad.withPixels(times: 2)), zoom: 7, columns: 67..<69, rows: 44..<47)
+    let part = PixelBuffer(width: small.width, height: small.height)
+    part.copy(large, x: 0, y: -256)
+    #expect(small.opacity == .mixed)
+    // Colours of nearly transparent pixels mean nothing.
+    small.composite(over: .white)
+    part.composite(over: .white)
+    // Cairo cuts outlines into pieces that differ by less than the eye sees; a seam differs by 100 levels and more.
+    #expect(difference(small, part) <= 16)
+  }
+
+  @Test(arguments: [TileMatrixSet.webMercatorQuad, .worldCRS84Quad])
+  func aLineHasItsWidthAtEveryZoomAndDensity(_ matrixSet: TileMatrixSet) throws {
+    let features = #"{"type": "LineString", "coordinates": [[-60, 1], [60, 1]]}"#
+    let style = #"[{"type": "line", "paint": {"line-width": ["interpolate", ["linear"], ["zoom"], 2, 2, 6, 10]}}]"#
+    for (zoom, density, width) in [(2, 1, 2.0), (4, 1, 6), (6, 1, 10), (4, 2, 12)] {
+      let grid = try matrixSet.withPixels(times: density)
+      let map = try map(style, features, matrixSet: grid, density: Double(density))
+      let place = grid.tileCoordinates(longitude: 20, latitude: 1, zoom: zoom)
+      let tile = TileID(unchecked: zoom, Int(place.x), Int(place.y))
+      let pixels = try #require(try TilePainter(map, insideOnly: false).painted(nil, tile))
+      // Below and above the line's middle there may be another tile.
+      let middle = (place.y - Double(tile.row)) * Double(pixels.height)
+      guard middle > width, middle < Double(pixels.height) - width else { continue }
+      var covered = 0.0
+      for y in 0..<pixels.height { covered += Double(pixels[128, y].w) / 255 }
+      #expect(abs(covered - width) < 0.1, "zoom \(zoom), density \(density): \(covered)")
+    }
+  }
+
+  @Test func whatReachesOverTheAntimeridianIsSeenOnTheOtherSide() throws {
+    let features = #"{"type": "LineString", "coordinates": [[170, 10], [190, 10]]}"#
+    let map = try map(#"[{"type": "line", "paint": {"line-width": 4}}]"#, features)
+    let painter = TilePainter(map, insideOnly: false)
+    #expect(try painter.painted(nil, TileID(zoom: 3, column: 0, row: 3)) != nil)
+    #expect(try painter.painted(nil, TileID(zoom: 3, column: 7, row: 3)) != nil)
+    #expect(try painter.painted(nil, TileID(zoom: 3, column: 3, row: 3)) == nil)
+  }
+
+  @Test func aTileWithoutShapesIsThePictureItself() throws {
+    let map = try map(#"[{"type": "line"}, {"type": "fill"}]"#)
+    let picture = PixelBuffer(width: 256, height: 256)
+    let painted = try TilePainter(map, insideOnly: false).painted(picture, TileID(zoom: 8, column: 3, row: 3))
+    #expect(painted === picture)
+  }
+
+  @Test func clippedMapsAreDrawnOnVisiblePixelsAlone() throws {
+    let map = try map(##"[{"type": "fill", "paint": {"fill-color": "#ff0000"}}]"##)
+    let tile = try TileID(zoom: 8, column: 135, row: 90)
+    let picture = PixelBuffer(width: 256, height: 256)
+    for y in 0..<256 {
+      for x in 0..<256 {
+        let word: UInt32 = x < 60 ? 0 : x < 120 ? 0x8000_ff00 : 0xff00_ff00
+        picture.bytes.storeBytes(of: word, toByteOffset: (y * 256 + x) * 4, as: UInt32.self)
+      }
+    }
+    let painted = try #require(try TilePainter(map, insideOnly: true).painted(picture, tile))
+    let place = (0..<256).first { painted[140, $0].x == 255 && painted[90, $0].x == 255 }
+    let y = try #require(place)
+    #expect(
+      painted[30, y] == .zero && painted[90, y] == SIMD4(255, 0, 0, 128) && painted[140, y] == SIMD4(255, 0, 0, 255))
+    #expect(try TilePainter(map, insideOnly: true).painted(nil, tile) == nil)
+  }
+
+  /// Over opaque pixels, what cairo drew has its share of the colour.
+  @Test func translucentColoursAreMixed() throws {
+    let map = try map(
+      ##"[{"type": "fill", "filter": ["==", "class", "lake"], "paint": {"fill-color": "#ff0000", "fill-opacity": 0.25}}]"##
+    )
+    let picture = PixelBuffer(width: 256, height: 256)
+    picture.fill(RGBA(red: 0, green: 200, blue: 100))
+    let painted = try #require(
+      try TilePainter(map, insideOnly: false).painted(picture, TileID(zoom: 8, column: 135, row: 90)))
+    let mixed = SIMD4<Int>(64, 150, 75, 255)
+    var found = false
+    for i in 0..<(256 * 256) {
+      let pixel = painted[i % 256, i / 256]
+      let away = SIMD4<Int>(truncatingIfNeeded: pixel) &- mixed
+      found = found || (abs(away.x) <= 1 && abs(away.y) <= 1 && abs(away.z) <= 1 && pixel.w == 255)
+    }
+    #expect(found)
+  }
+
+  @Test func linesAreSimplifiedByLessThanTheEyeSees() throws {
+    var random = SeededGenerator(seed: 7)
+    let wiggle = (0..<4000).map { i in
+      SIMD2(10 + Double(i) / 4000, 46 + Double.random(in: -1e-5...1e-5, using: &random))
+    }
+    let coarse = try #require(LineShape(wiggle, matrixSet: .webMercatorQuad, zoom: 8))
+    #expect(coarse.points.count < 20 && coarse.lengths.count == coarse.points.count)
+    let fine = try #require(LineShape(wiggle, matrixSet: .webMercatorQuad, zoom: 18))
+    #expect(fine.points.count > 2000)
+    // No segment is so long that cairo's numbers end.
+    let far = try #require(LineShape([SIMD2(-170, 0), SIMD2(170, 0)], matrixSet: .webMercatorQuad, zoom: 20))
+    #expect(zip(far.points, far.points.dropFirst()).allSatisfy { $1.x - $0.x <= 32_768 })
+  }
+
+  @Test(arguments: [("{", "not valid JSON"), (#"{"type": "Point", "coordinates": [200, 100]}"#, "nowhere on Earth")])
+  func malformedFilesAreNamed(_ text: String, message: String) throws {
+    let error = #expect(throws: TrackError.self) { try map(#"[{"type": "line"}]"#, text) }
+    #expect(error?.description.contains(message) == true && error?.path.hasSuffix(".geojson") == true)
+  }
+}
+
+extension PixelBuffer {
+  /// A straight RGBA pixel.
+  fileprivate subscript(x: Int, y: Int) -> SIMD4<UInt8> {
+    bytes.load(fromByteOffset: y * rowBytes + x * 4, as: SIMD4<UInt8>.self)
+  }
+}

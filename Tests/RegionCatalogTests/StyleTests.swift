@@ -1,0 +1,151 @@
+import Support
+import TestSupport
+import Testing
+import TileIndex
+
+@testable import RegionCatalog
+
+/// Styles in the form of the MapLibre style specification, and the features that they draw.
+@Suite(.ownThread)
+struct StyleTests {
+  private func feature(_ properties: [String: StyleValue] = [:]) -> MapFeature {
+    MapFeature(.lines([[SIMD2(0, 0), SIMD2(1, 1)]]), properties: properties)
+  }
+
+  private static let path: [String: StyleValue] = [
+    "class": .string("path"), "lanes": .number(2), "name": .string("Ridge Trail"), "open": .bool(true),
+  ]
+
+  static let expressions: [(String, Double, StyleValue)] = [
+    ("3", 0, .number(3)), (#"["get", "class"]"#, 0, .string("path")), (#"["get", "none"]"#, 0, .null),
+    (#"["interpolate", ["linear"], ["zoom"], 8, 1, 12, 3]"#, 10, .number(2)),
+    (#"["interpolate", ["linear"], ["zoom"], 8, 1, 12, 3]"#, 4, .number(1)),
+    (#"["interpolate", ["linear"], ["zoom"], 8, 1, 12, 3]"#, 15, .number(3)),
+    (#"["interpolate", ["exponential", 2], ["zoom"], 0, 0, 2, 30]"#, 1, .number(10)),
+    (
+      ##"["interpolate", ["linear"], ["zoom"], 0, "#000000", 10, "#ffffff"]"##, 5,
+      .colour(MapColour(red: 128, green: 128, blue: 128))
+    ),
+    (#"{"stops": [[8, 1], [12, 3]]}"#, 10, .number(2)), (#"{"base": 2, "stops": [[0, 0], [2, 30]]}"#, 1, .number(10)),
+    (#"["step", ["zoom"], "thin", 10, "thick"]"#, 9.9, .string("thin")),
+    (#"["step", ["zoom"], "thin", 10, "thick"]"#, 10, .string("thick")),
+    (#"["match", ["get", "class"], ["path", "track"], 1, "road", 2, 0]"#, 0, .number(1)),
+    (#"["match", ["get", "name"], "x", 1, 0]"#, 0, .number(0)),
+    (#"["case", [">", ["get", "lanes"], 3], 9, ["get", "open"], 5, 1]"#, 0, .number(5)),
+    (#"["coalesce", ["get", "ref"], ["get", "name"]]"#, 0, .string("Ridge Trail")),
+    (#"["concat", ["get", "class"], " ", ["get", "lanes"]]"#, 0, .string("path 2")),
+    (#"["*", ["get", "lanes"], 1.5]"#, 0, .number(3)), (#"["in", "Trail", ["get", "name"]]"#, 0, .bool(true)),
+    (#"["in", ["get", "class"], ["literal", ["path"]]]"#, 0, .bool(true)),
+    (#"["literal", [2, 1]]"#, 0, .list([.number(2), .number(1)])),
+    ("[2, 1]", 0, .list([.number(2), .number(1)])), (#"["geometry-type"]"#, 0, .string("LineString")),
+    (#"["to-number", "7.5"]"#, 0, .number(7.5)),
+  ]
+
+  @Test(arguments: expressions)
+  func expressionsHaveTheirValues(_ text: String, zoom: Double, expected: StyleValue) throws {
+    let expression = try StyleExpression(JSONValue(parsing: Array(text.utf8)), at: "x")
+    #expect(expression.value(zoom: zoom, feature(Self.path)) == expected)
+  }
+
+  static let filters: [(String, Bool)] = [
+    (#"["==", "class", "path"]"#, true), (#"["!=", "class", "path"]"#, false),
+    (#"["==", ["get", "class"], "path"]"#, true),
+    (#"["in", "class", "road", "path"]"#, true), (#"["!in", "class", "road"]"#, true), (#"["has", "ref"]"#, false),
+    (#"["!has", "ref"]"#, true), (#"["==", "$type", "LineString"]"#, true), (#"["==", "$type", "Point"]"#, false),
+    (#"["all", [">=", "lanes", 2], ["==", "class", "path"]]"#, true),
+    (#"["any", ["<", "lanes", 2], ["has", "ref"]]"#, false),
+    (#"["none", ["has", "ref"]]"#, true), (#"["all", ["!", ["has", "ref"]], [">", ["get", "lanes"], 1]]"#, true),
+    (#"["==", ["geometry-type"], "LineString"]"#, true), ("true", true),
+  ]
+
+  @Test(arguments: filters)
+  func filtersChooseFeatures(_ text: String, expected: Bool) throws {
+    let filter = try StyleExpression(filter: JSONValue(parsing: Array(text.utf8)), at: "filter")
+    #expect(filter.value(zoom: 0, feature(Self.path)).isTrue == expected)
+  }
+
+  static let faults = [
+    (#"{"type": "symbol"}"#, #"type is a type of layer that is not supported: "symbol""#),
+    (#"{"paint": {}}"#, "type is missing"), ("7", "is no layer of a style"),
+    (#"{"type": "line", "source-layer": "x"}"#, "source-layer is not supported"),
+    (#"{"type": "line", "paint": {"line-blur": 2}}"#, "paint.line-blur is a property that is not supported for line"),
+    (#"{"type": "line", "paint": {"line-colour": "red"}}"#, #"did you mean "line-color"?"#),
+    (#"{"type": "line", "paint": {"line-color": "reddish"}}"#, "paint.line-color is no colour"),
+    (#"{"type": "line", "paint": {"line-width": -1}}"#, "paint.line-width is not a number from"),
+    (#"{"type": "line", "paint": {"line-dasharray": [0, 0]}}"#, "paint.line-dasharray is no list of lengths"),
+    (#"{"type": "line", "layout": {"line-cap": "flat"}}"#, "layout.line-cap is not butt or round or square"),
+    (#"{"type": "line", "minzoom": "x"}"#, "minzoom is no zoom"),
+    (#"{"type": "line", "paint": {"line-width": ["heatmap-density"]}}"#, #"not supported: "heatmap-density""#),
+    (
+      #"{"type": "line", "paint": {"line-width": ["interpolate", ["cubic-bezier", 0, 0, 1, 1], ["zoom"], 1, 2]}}"#,
+      "[1] is neither"
+    ),
+    (
+      #"{"type": "line", "paint": {"line-width": ["interpolate", ["linear"], ["zoom"], 5, 1, 4, 2]}}"#,
+      "[5] is not a number above"
+    ),
+    (#"{"type": "line", "paint": {"line-width": ["match", ["get", "a"], "b"]}}"#, "paint.line-width needs an input"),
+    (#"{"type": "line", "filter": ["within", {}]}"#, #"filter is an expression that is not supported: "within""#),
+    (#"{"type": "fill", "paint": {"fill-pattern": "dots"}}"#, "paint.fill-pattern is a property"),
+  ]
+
+  @Test(arguments: faults)
+  func whatIsNotSupportedIsNamed(_ text: String, message: String) throws {
+    var messages: [String] = []
+    let rule = StyleRule(try JSONValue(parsing: Array(text.utf8))) { place, message, remedy in
+      messages += [place.isEmpty ? message : "\(place) \(message)", remedy]
+    }
+    #expect(rule == nil && messages.contains { $0.contains(message) }, "\(messages)")
+  }
+
+  @Test func rulesApplyWithinTheirZoomsAndFilters() throws {
+    let text = #"{"type": "line", "minzoom": 8, "maxzoom": 12, "filter": ["==", "class", "path"]}"#
+    let rule = try #require(StyleRule(try JSONValue(parsing: Array(text.utf8))) { _, _, _ in })
+    #expect([7, 8, 11, 12].map { rule.applies(to: feature(Self.path), zoom: $0) } == [false, true, true, false])
+    #expect(!rule.applies(to: feature(), zoom: 9))
+  }
+
+  @Test func featuresOfGPXHaveNames() throws {
+    let folder = try TemporaryFolder()
+    let path = try folder.write(
+      "trip.gpx",
+      """
+      <gpx><metadata><name>File</name></metadata><wpt lat="1" lon="2"><ele>5</ele><name> Hut </name><sym>Lodge</sym></wpt>
+      <trk><name>Day 1</name><trkseg><trkpt lat="1" lon="2"><name>not this</name></trkpt><trkpt lat="2" lon="3"/></trkseg>
+      <trkseg><trkpt lat="3" lon="4"/></trkseg></trk><rte><rtept lat="5" lon="6"/><rtept lat="6" lon="6"/></rte></gpx>
+      """)
+    let features = try FeatureFile.features(path: path)
+    #expect(features.map { $0.properties["gpx"] } == [.string("wpt"), .string("trk"), .string("rte")])
+    #expect(features.map(\.kind) == [.point, .line, .line])
+    #expect(features[0].properties["sym"] == .string("Lodge") && features[1].properties["name"] == .string("Day 1"))
+    #expect(features[1].geometry == .lines([[SIMD2(2, 1), SIMD2(3, 2)], [SIMD2(4, 3)]]))
+  }
+
+  @Test func vectorLayersOfAManifest() throws {
+    let folder = try TemporaryFolder()
+    try folder.write(
+      "style.json", #"{"version": 8, "layers": [{"type": "fill"}, {"type": "line", "paint": {"line-blur": 1}}]}"#)
+    func manifest(_ layers: String) throws -> String {
+      try folder.write(
+        "m.json", #"{"regions": [{"id": "a", "title": "A", "category": "c", "layers": [\#(layers)]}]}"#)
+    }
+    let raster = #"{"type": "raster", "sources": ["x"]}"#
+    let lines = #"{"type": "vector", "data": "t.gpx", "style": [{"type": "line"}]}"#
+    let settings = try RegionManifest(path: try manifest("\(raster), \(lines)")).regions[0].settings
+    #expect(settings.drawing.map(\.files) == [["t.gpx"]] && settings.drawing[0].rules[0].kind == .line)
+    let cases = [
+      (lines, "have no layer of type"), ("\(raster), \(lines), \(raster)", "list layers of type"),
+      (
+        #"\#(raster), {"type": "vector", "data": "t.gpx", "style": "style.json"}"#,
+        "style.json: layers[1].paint.line-blur"
+      ),
+      (#"\#(raster), {"type": "vector", "data": "t.gpx"}"#, "layers[1].style is missing"),
+      (#"\#(raster), {"type": "vector", "style": [{"type": "line"}]}"#, "layers[1].data is missing"),
+      (#"\#(raster), {"type": "vector", "data": "t.gpx", "style": [{"type": "raster"}]}"#, "style[0].type is a type"),
+    ]
+    for (layers, message) in cases {
+      let error = #expect(throws: ManifestError.self) { try RegionManifest(path: try manifest(layers)) }
+      #expect(error?.description.contains(message) == true, "\(error?.description ?? "")")
+    }
+  }
+}

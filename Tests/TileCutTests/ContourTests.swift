@@ -1,0 +1,129 @@
+import Foundation
+import Support
+import TestSupport
+import Testing
+import TileIndex
+
+@testable import RegionCatalog
+@testable import TileCut
+
+/// Contours of elevation models beside gdal_contour's.
+@Suite(.ownThread)
+struct ContourTests {
+  let folder: TemporaryFolder
+  init() throws { folder = try TemporaryFolder() }
+
+  /// Hills with pixels of 0.01 degrees.
+  private func hills(width: Int = 90, height: Int = 70, hole: Bool = false) throws -> String {
+    var fixture = TIFFFixture()
+    (fixture.width, fixture.height, fixture.bits, fixture.format) = (width, height, 32, 3)
+    fixture.tags = TIFFFixture.placed
+    fixture.tags[33550] = .double([0.01, 0.01, 0])
+    fixture.sample = { x, y, _ in
+      if hole, abs(x - 40) < 6, abs(y - 30) < 6 { return .nan }
+      let (u, v) = (Double(x) / 9, Double(y) / 7)
+      return 513 + 300 * sin(u) * cos(v) + 3 * Double(x)
+    }
+    return try fixture.write(folder, "dem.tif")
+  }
+
+  private func features(_ path: String, interval: Double) throws -> [MapFeature] {
+    try ContourTracer(RasterFile.open(path: path, options: RasterOpenOptions().forHeights))
+      .features(interval: interval, indexEvery: 5)
+  }
+
+  private func lines(_ feature: MapFeature) -> [[SIMD2<Double>]] {
+    if case .lines(let lines) = feature.geometry { lines } else { [] }
+  }
+
+  /// The mean distance of the points of lines from other lines, in degrees.
+  private func distance(_ lines: [[SIMD2<Double>]], from others: [[SIMD2<Double>]]) -> Double {
+    var segments: [(SIMD2<Double>, SIMD2<Double>)] = []
+    for line in others { segments += zip(line, line.dropFirst()) }
+    let points = lines.joined()
+    var sum = 0.0
+    for point in points {
+      var nearest = Double.infinity
+      for (a, b) in segments {
+        let way = b - a
+        let length2 = (way * way).sum()
+        let share = length2 > 0 ? max(0, min(1, ((point - a) * way).sum() / length2)) : 0
+        let off = point - a - way * share
+        nearest = min(nearest, (off * off).sum())
+      }
+      sum += nearest.squareRoot()
+    }
+    return sum / Double(max(points.count, 1))
+  }
+
+  @Test(.enabled(if: GDALPrograms.arePresent, Comment(rawValue: GDALPrograms.skipMessage)), arguments: [false, true])
+  func contoursAreThoseOfGdal(hole: Bool) throws {
+    let dem = try hills(hole: hole)
+    _ = try run("gdal_contour", ["-q", "-a", "ele", "-i", "100", "-f", "GeoJSON", dem, folder.file("theirs.json")])
+    var theirs: [Double: [[SIMD2<Double>]]] = [:]
+    for feature in try FeatureFile.features(path: folder.file("theirs.json")) {
+      theirs[try #require(feature.properties["ele"]?.number), default: []] += lines(feature)
+    }
+    let ours = try features(dem, interval: 100)
+    #expect(ours.compactMap { $0.properties["ele"]?.number } == theirs.keys.sorted())
+    for feature in ours {
+      let level = try #require(feature.properties["ele"]?.number)
+      #expect(feature.properties["index"] == .bool(level.truncatingRemainder(dividingBy: 500) == 0))
+      // Half a pixel is 0.005 degrees.
+      let (there, back) = (
+        distance(lines(feature), from: theirs[level]!), distance(theirs[level]!, from: lines(feature))
+      )
+      #expect(there < 0.0025 && back < 0.005, "\(level): \(there) \(back)")
+    }
+  }
+
+  /// A cone has closed rings.
+  @Test func linesAreClosedOrEndAtTheEdge() throws {
+    var fixture = TIFFFixture()
+    (fixture.width, fixture.height, fixture.bits, fixture.format) = (60, 60, 32, 3)
+    fixture.tags = TIFFFixture.placed
+    fixture.sample = { x, y, _ in
+      let (u, v) = (Double(x) - 29.5, Double(y) - 29.5)
+      return 1000 - 20 * (u * u + v * v).squareRoot()
+    }
+    let contours = try features(try fixture.write(folder, "cone.tif"), interval: 100)
+    for feature in contours {
+      let level = try #require(feature.properties["ele"]?.number)
+      let rings = lines(feature)
+      guard level >= 500 else { continue }
+      #expect(rings.count == 1 && rings[0].first == rings[0].last, "\(level)")
+      // The radius in pixels of 0.1 degrees, round the middle at 13, 47.
+      for point in rings[0] {
+        let away = point - SIMD2(13, 47)
+        #expect(abs((away * away).sum().squareRoot() * 10 - (1000 - level) / 20) < 0.1)
+      }
+    }
+    #expect(contours.count == 8)
+  }
+
+  @Test func contoursAreDrawnOnTiles() throws {
+    _ = try hills()
+    let path = try folder.write(
+      "region.json",
+      ##"""
+      {"regions": [{"id": "a", "title": "A", "category": "c", "zooms": [8, 9], "layers": [
+        {"type": "relief", "dem": ["dem.tif"], "tint": [[0, "#ffffff"]], "shading": "none"},
+        {"type": "contours", "dem": ["dem.tif"], "interval": 100, "style": [{"type": "line",
+          "filter": ["get", "index"], "paint": {"line-color": "#804000", "line-width": 2}}]}]}]}
+      """##)
+    let manifest = try RegionManifest(path: path)
+    var options = CutOptions(sources: [])
+    options.apply(manifest.regions[0], of: manifest)
+    func tiles(_ name: String) throws -> [TileID: [UInt8]] {
+      _ = try Cutter(options).cut(to: folder.file(name))
+      var tiles: [TileID: [UInt8]] = [:]
+      try MBTilesReader(path: folder.file(name)).forEachTile { tiles[$0] = Array($1) }
+      return tiles
+    }
+    let drawn = try tiles("drawn.mbtiles")
+    options.drawing = []
+    let plain = try tiles("plain.mbtiles")
+    #expect(Set(drawn.keys) == Set(plain.keys))
+    for zoom in 8...9 { #expect(drawn.contains { $0.key.zoom == zoom && plain[$0.key] != $0.value }, "zoom \(zoom)") }
+  }
+}

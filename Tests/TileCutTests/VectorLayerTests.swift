@@ -1,0 +1,114 @@
+import Foundation
+import TestSupport
+import Testing
+import TileImage
+import TileIndex
+
+@testable import RegionCatalog
+@testable import TileCut
+
+/// Vector layers of a cut: drawn at every zoom over the pictures, which stay as they are.
+@Suite(.ownThread)
+struct VectorLayerTests {
+  let folder: TemporaryFolder
+  init() throws { folder = try TemporaryFolder() }
+
+  /// A region over a white picture of 7 x 5 degrees, with a track from west to east.
+  private func options(_ region: String = "") throws -> CutOptions {
+    var fixture = TIFFFixture()
+    fixture.tags = TIFFFixture.placed
+    fixture.sample = { _, _, _ in 255 }
+    _ = try fixture.write(folder, "white.tif")
+    try folder.write(
+      "trip.gpx",
+      "<gpx><trk><trkseg><trkpt lat='47.3' lon='10.5'/><trkpt lat='47.4' lon='16.5'/></trkseg></trk></gpx>")
+    let path = try folder.write(
+      "region.json",
+      ##"""
+      {"regions": [{"id": "a", "title": "A", "category": "c", "zooms": [3, 7] \##(region), "layers": [
+        {"type": "raster", "sources": ["white.tif"]},
+        {"type": "vector", "data": "trip.gpx", "style": [
+          {"type": "line", "minzoom": 4, "paint": {"line-color": "#c00000", "line-width": 3}}]}]}]}
+      """##)
+    let manifest = try RegionManifest(path: path)
+    var options = CutOptions(sources: [])
+    options.apply(manifest.regions[0], of: manifest)
+    return options
+  }
+
+  private func tiles(_ options: CutOptions, _ name: String, threads: Int = 2) throws -> [TileID: [UInt8]] {
+    _ = try Cutter(options, resources: CutResources(threads: threads)).cut(to: folder.file(name))
+    var tiles: [TileID: [UInt8]] = [:]
+    try MBTilesReader(path: folder.file(name)).forEachTile { tiles[$0] = Array($1) }
+    return tiles
+  }
+
+  @Test func linesAreDrawnAnewAtEachZoom() throws {
+    let drawn = try tiles(try options(), "drawn.mbtiles")
+    var plain = try options()
+    plain.drawing = []
+    let pictures = try tiles(plain, "plain.mbtiles")
+    #expect(Set(drawn.keys) == Set(pictures.keys))
+    for zoom in 3...7 {
+      let changed = drawn.filter { $0.key.zoom == zoom && pictures[$0.key] != $0.value }
+      if zoom == 3 {
+        #expect(changed.isEmpty)
+        continue
+      }
+      #expect(!changed.isEmpty, "zoom \(zoom)")
+      // Three pixels wide at each zoom: at coarse ones neither thinner nor paler.
+      for (tile, bytes) in changed {
+        let pixels = try bytes.withUnsafeBytes { try ImageDecoder.decode($0) }
+        let columns = (0..<256).map { x in (0..<256).reduce(0.0) { $0 + (255 - Double(pixels[x, $1].y)) / 255 } }
+        let white = (0..<256).filter { x in (0..<256).allSatisfy { pixels[x, $0].w == 255 } }
+        for x in white where columns[x] > 2.9 { #expect(columns[x] < 3.2, "\(tile)") }
+      }
+    }
+  }
+
+  @Test func tilesDoNotDependOnTheNumberOfThreads() throws {
+    let one = try tiles(try options(), "one.mbtiles", threads: 1)
+    #expect(try tiles(try options(), "four.mbtiles", threads: 4) == one)
+    #expect(try folder.bytes("one.mbtiles") == folder.bytes("four.mbtiles"))
+  }
+
+  @Test func clippedMapsHaveNoLinesOutside() throws {
+    let boundary =
+      #""boundary": {"type": "Polygon", "coordinates": [[[11, 46], [13, 46], [13, 49], [11, 49], [11, 46]]]}"#
+    var clipped = try options(", \(boundary), \"clip\": true")
+    let drawn = try tiles(clipped, "clipped.mbtiles")
+    clipped.drawing = []
+    let plain = try tiles(clipped, "plain.mbtiles")
+    #expect(Set(drawn.keys) == Set(plain.keys) && drawn != plain)
+    for (tile, bytes) in drawn {
+      let pixels = try bytes.withUnsafeBytes { try ImageDecoder.decode($0) }
+      let picture = try plain[tile]!.withUnsafeBytes { try ImageDecoder.decode($0) }
+      var changed = 0
+      for i in 0..<(256 * 256) {
+        let (x, y) = (i % 256, i / 256)
+        if pixels[x, y].w != picture[x, y].w { changed += 1 }
+      }
+      #expect(changed == 0, "\(tile)")
+    }
+  }
+
+  /// A cut is another one when its lines are.
+  @Test func identitiesKnowTheFiles() throws {
+    let before = try Cutter(try options()).identity(toolVersion: "1")
+    let cut = try options()
+    #expect(try Cutter(cut).identity(toolVersion: "1").digest == before.digest)
+    try folder.write("trip.gpx", "<gpx><wpt lat='47' lon='12'/></gpx>")
+    let after = try Cutter(cut).identity(toolVersion: "1")
+    #expect(after.difference(from: before)?.contains("trip.gpx") == true)
+  }
+
+  @Test func missingAndMalformedFilesAreNamed() throws {
+    var cut = try options()
+    try folder.write("trip.gpx", "<gpx><trk></gpx>")
+    let malformed = #expect(throws: CutError.self) { try Cutter(cut) }
+    #expect(malformed?.code == .badSource && malformed?.path?.hasSuffix("trip.gpx") == true)
+    cut.drawing = [VectorLayer(.file(folder.file("none.gpx")), rules: cut.drawing[0].rules)]
+    let missing = #expect(throws: CutError.self) { try Cutter(cut) }
+    #expect(missing?.code == .unreadableSource)
+  }
+}
