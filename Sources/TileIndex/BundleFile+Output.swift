@@ -4,7 +4,7 @@ import Support
 extension BundleFile {
   /// The container that an output's name asks for: a folder for a name that ends with a slash, else by the extension.
   ///
-  /// - Throws: ``BundleError`` with `.writeFailed` for the extension of something that is no bundle.
+  /// - Throws: ``BundleError`` with `.invalidName` for the extension of something that is no bundle.
   package static func kind(ofOutput path: String) throws -> Kind {
     if path.hasSuffix("/") { return .folder }
     let name = FileSystem.split(path).name
@@ -14,7 +14,7 @@ extension BundleFile {
     if fileExtension == "gpkg" { return .geopackage }
     guard !otherFormats.contains(fileExtension) else {
       throw BundleError(
-        .writeFailed, path: path, "\".\(fileExtension)\" is not a container that is written here",
+        .invalidName, path: path, "\".\(fileExtension)\" is not a container that is written here",
         remedy: "name it .mbtiles, .pmtiles or .gpkg, or end the name with a slash for a folder")
     }
     return .mbtiles

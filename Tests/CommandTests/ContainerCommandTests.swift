@@ -84,7 +84,7 @@ import TileIndex
 
   /// A container that is not written here is not imitated.
   @Test(arguments: ["x.zip", "x.tif", "x.tar.gz"]) func otherExtensionsAreRefused(name: String) throws {
-    expectRefusal(try tilecut("cut", raster, "-o", folder.file(name)), status: 74, naming: name, ".pmtiles")
+    expectRefusal(try tilecut("cut", raster, "-o", folder.file(name)), status: 64, naming: name, ".pmtiles")
     expectRefusal(
       try tilecut("cut", raster, "-o", folder.file("x.pmtiles"), "--matrix", "WorldCRS84Quad"), status: 65,
       naming: "Web Mercator")
@@ -110,6 +110,39 @@ import TileIndex
     #expect(try tilecut("cut", raster, "-o", output, "--zoom", "0").status == 0)
     #expect(made == [name == "out/" ? "out" : name])
     try expectValid(output)
+  }
+
+  /// A folder that is read stays as it is.
+  @Test func outputsInsideAFolderThatIsReadAreRefused() throws {
+    let tiles = folder.file("tiles/")
+    #expect(try tilecut("cut", raster, "-o", tiles, "--zoom", "0-3").status == 0)
+    let link = folder.file("link")
+    try FileManager.default.createSymbolicLink(atPath: link, withDestinationPath: folder.file("tiles/3"))
+    for output in [tiles + "in/", tiles + "in.pmtiles", tiles + "3/4/x.mbtiles", link + "/x.gpkg"] {
+      for words in [["convert", tiles, output], ["extract", folder.file("tiles"), "-o", output]] {
+        expectRefusal(try Command(built: "tilecut").run(words + ["--force"]), status: 64, naming: output, "inside")
+      }
+    }
+    // A name that only begins alike.
+    #expect(try tilecut("convert", tiles, folder.file("tiles2/")).status == 0)
+    #expect(made == ["link", "tiles", "tiles2"])
+    #expect(try hash("tiles/") == hash("tiles2/"))
+  }
+
+  @Test func texturesAreNotWrittenUnderTheNameOfABundle() throws {
+    let bundle = folder.file("a.mbtiles")
+    #expect(try tilecut("cut", raster, "-o", bundle, "--zoom", "0", "--scale-factor", "2").status == 0)
+    for name in ["x.pmtiles", "x.mbtiles", "x.gpkg", "x.png"] {
+      expectRefusal(try tilecut("textures", bundle, "-o", folder.file(name)), status: 64, naming: name)
+    }
+    #expect(made == ["a.mbtiles"])
+  }
+
+  @Test func inspectSaysInWordsHowTilesAreStored() throws {
+    let bundle = folder.file("a.mbtiles")
+    #expect(try tilecut("cut", raster, "-o", bundle, "--zoom", "0").status == 0)
+    let run = try tilecut("inspect", bundle)
+    #expect(run.stdoutLines[0].contains("MBTiles, tables map and images, pages of"), "\(run)")
   }
 
   @Test func metadataAreReadAndChanged() throws {

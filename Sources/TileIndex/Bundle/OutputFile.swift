@@ -62,10 +62,20 @@ package struct OutputFile: Sendable {
   /// Removes the temporary files of all writers of this process and ends it. For a command that is stopped.
   package static func abandonAll(_ end: () -> Never) -> Never { AtomicFile.abandonAll(end) }
 
-  /// Protects inputs from being replaced by the output.
+  /// Protects inputs from being replaced by the output, or changed by an output inside them.
   ///
-  /// - Throws: ``BundleError`` `.isInput` when the output is one of the inputs, by whatever names and links.
+  /// - Throws: ``BundleError`` `.isInput` when the output is one of the inputs or lies in a folder that is one, by
+  ///   whatever names and links.
   package static func protect(_ inputs: [String], from output: String) throws {
+    if let folder = try? FileSystem.realPath(FileSystem.split(output.withoutSlashes).folder) {
+      for input in inputs {
+        guard let inside = try? FileSystem.realPath(input), (folder + "/").hasPrefix(inside + "/"),
+          (try? FileSystem.status(inside))??.kind == .folder
+        else { continue }
+        throw BundleError(
+          .isInput, path: output, "lies inside the input \(input)", remedy: "write it beside that folder")
+      }
+    }
     guard let target = try? FileSystem.status(output) else { return }
     for input in inputs where (try? FileSystem.status(input))??.identity == target.identity {
       throw BundleError(.isInput, path: output, "is the input \(input) itself", remedy: "give the output another name")
@@ -79,7 +89,7 @@ package struct OutputFile: Sendable {
   /// - Throws: ``BundleError`` as ``BundleWriter/init(path:matrixSet:format:replacing:)`` would.
   package static func check(_ target: String, replacing: Bool) throws {
     guard !target.isEmpty, !target.utf8.contains(0), !target.hasSuffix("/") else {
-      throw BundleError(.writeFailed, path: target, "is not the name of a file", remedy: "name the file to write")
+      throw BundleError(.invalidName, path: target, "is not the name of a file", remedy: "name the file to write")
     }
     try checkFolder(above: target)
     try checkTarget(target, replacing: replacing)
