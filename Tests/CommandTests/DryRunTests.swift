@@ -51,7 +51,8 @@ import Testing
 
   /// From zoom 0 on most tiles of a small map are nearly empty.
   @Test(arguments: [
-    ["rocky-mountain-np/rocky-mountain-np-rgb.tif"], ["rocky-mountain-np/rocky-mountain-np-rgb.tif", "--format", "jpeg"],
+    ["rocky-mountain-np/rocky-mountain-np-rgb.tif"],
+    ["rocky-mountain-np/rocky-mountain-np-rgb.tif", "--format", "jpeg"],
     ["rocky-mountain-np/rocky-mountain-np-rgb.tif", "--tile-size", "512"],
   ]) func estimateOfAllZoomsOfASmallMapIsNear(words: [String]) throws {
     try expectEstimate([Self.sample(words[0])] + words.dropFirst(), factor: 1.12)

@@ -60,7 +60,10 @@ import Testing
   @Test func killedAppendLeavesNothingForGood() throws {
     let raster = ProjectFiles.path("sample-regions/rocky-mountain-np/rocky-mountain-np-rgb.tif")
     let bundle = folder.file("map.mbtiles")
-    #expect(try tilecut("cut", raster, "-o", bundle, "--zoom", "0-16", "--format", "jpeg", "--bounds=-105.7,40.3,-105.69,40.31").status == 0)
+    #expect(
+      try tilecut(
+        "cut", raster, "-o", bundle, "--zoom", "0-16", "--format", "jpeg", "--bounds=-105.7,40.3,-105.69,40.31"
+      ).status == 0)
     let before = try folder.bytes("map.mbtiles")
     let append = try Command(built: "tilecut").start(["cut", raster, "--append", bundle, "--threads", "1"])
     #expect(append.wait(timeout: 60) { folder.names.contains { $0.hasPrefix(".map.mbtiles.append") } })

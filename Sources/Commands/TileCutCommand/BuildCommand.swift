@@ -107,7 +107,9 @@ enum ToolVersion {
   static let text = "0.1.0"
 
   /// With the first digits of the executable's SHA-256: other builds of the same version may cut other bytes.
-  static func ofBuild() throws -> String { "\(text)+\(try FileHash.sha256(ofFile: FileSystem.executablePath).prefix(12))" }
+  static func ofBuild() throws -> String {
+    "\(text)+\(try FileHash.sha256(ofFile: FileSystem.executablePath).prefix(12))"
+  }
 }
 
 /// Shows a build's progress: a line for each finished region, and on a terminal one with those in progress.

@@ -76,7 +76,9 @@ public struct ContactSheet: Sendable {
   private func tileEdge(of bundle: any BundleReader, _ range: TileRange) throws -> Int? {
     for tile in range {
       guard let bytes = try bundle.tile(tile) else { continue }
-      return try TileDrawing.decoding(tile, bundle.path) { try bytes.withUnsafeBytes { try ImageDecoder.size(of: $0).width } }
+      return try TileDrawing.decoding(tile, bundle.path) {
+        try bytes.withUnsafeBytes { try ImageDecoder.size(of: $0).width }
+      }
     }
     return nil
   }

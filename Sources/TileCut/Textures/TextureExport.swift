@@ -76,7 +76,8 @@ public struct TextureExport: Sendable {
   /// - Throws: ``BundleError``: `.invalidName`, `.exists`, `.writeFailed`.
   package static func check(output: String, replacing: Bool) throws {
     let name = FileSystem.split(output).name
-    let isFileName = try name.lowercased().hasSuffix(".mbtiles") || ![.folder, .mbtiles].contains(BundleFile.kind(ofOutput: output))
+    let isFileName =
+      try name.lowercased().hasSuffix(".mbtiles") || ![.folder, .mbtiles].contains(BundleFile.kind(ofOutput: output))
     guard !isFileName else {
       throw BundleError(
         .invalidName, path: output, "textures are files in a folder, and this is the name of a bundle",

@@ -9,7 +9,8 @@ struct TileFolder {
   static let pageName = "index.html"
   /// The files beside the zooms.
   static let documents: Set<String> = [
-    metadataName, resourceName, TileJSONDocument.name, pageName, PlaceDocument.fileName, "openlayers.html", "leaflet.html",
+    metadataName, resourceName, TileJSONDocument.name, pageName, PlaceDocument.fileName, "openlayers.html",
+    "leaflet.html",
     "googlemaps.html", "doc.kml", "mapml.mapml",
   ]
 

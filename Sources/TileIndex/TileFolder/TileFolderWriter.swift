@@ -152,7 +152,8 @@ struct TileFolderDocuments {
     // TileJSON has no other grid, and no map without a place on Earth.
     if matrixSet == .webMercatorQuad, rows[FlatImage.metadataKey] == nil {
       let document = TileJSONDocument(
-        template: template, scheme: scheme, rows: rows, coverage: coverage, matrixSet: matrixSet, isImage: format != .pbf)
+        template: template, scheme: scheme, rows: rows, coverage: coverage, matrixSet: matrixSet,
+        isImage: format != .pbf)
       files.append((TileJSONDocument.name, document.bytes))
     }
     if format != .pbf { files.append((TileFolder.pageName, TileFolderPage(self).bytes)) }
