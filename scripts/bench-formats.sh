@@ -1,5 +1,5 @@
 #!/bin/bash
-# Seconds and bytes of every format of tiles on the four benchmark rasters, one after the other in each round. Needs BENCH_RASTERS (docs/performance.md).
+# Seconds and bytes of every format of tiles on the four benchmark rasters, one after the other in each round. Needs BENCH_RASTERS (docs/reference/performance.md).
 # BENCH_ROUNDS (1) rounds, medians. A cell has the seconds on the clock, those of all processors (user and system), and the MB of the file.
 set -euo pipefail
 cd "$(dirname "$0")/.."
@@ -7,7 +7,7 @@ rasters=${BENCH_RASTERS:-}
 rounds=${BENCH_ROUNDS:-1}
 tilecut=${TILECUT:-$(pwd)/.build/release/tilecut}
 if [ ! -d "$rasters" ]; then
-  echo "bench-formats skipped: BENCH_RASTERS names no folder of rasters (docs/performance.md says how they are made)"
+  echo "bench-formats skipped: BENCH_RASTERS names no folder of rasters (docs/reference/performance.md says how they are made)"
   exit 0
 fi
 work=$(mktemp -d "${BENCH_SCRATCH:-/tmp}/tilecut-formats-XXXXXX")

@@ -1,7 +1,7 @@
 #!/bin/bash
 # tileserve beside nginx (the same tiles as files), mod_tile (as metatiles) and MapProxy (the same bundle) in one run, interleaved, over loopback.
 #
-#   BENCH_RASTERS      folder with the benchmark rasters (docs/performance.md); without it the sample regions are cut deep
+#   BENCH_RASTERS      folder with the benchmark rasters (docs/reference/performance.md); without it the sample regions are cut deep
 #   BENCH_SECONDS      of one measurement (10)      BENCH_ROUNDS       rounds, of which medians are printed (3)
 #   BENCH_CONNECTIONS  ("64 256")                   BENCH_PEERS        ("nginx mod_tile mapproxy")
 #   BENCH_SCRATCH      where the tiles are put (/tmp): three copies of them
@@ -50,7 +50,7 @@ if [ -n "$rasters" ]; then
     cut_set imagery "$rasters/a_relief_4326.tif"
   fi
   if [ "${#sets[@]}" = 0 ]; then
-    echo "BENCH_RASTERS names a folder without c_flat_3857.tif, b_imagery_3857.tif and a_relief_4326.tif (docs/performance.md says how to make them)"
+    echo "BENCH_RASTERS names a folder without c_flat_3857.tif, b_imagery_3857.tif and a_relief_4326.tif (docs/reference/performance.md says how to make them)"
     exit 1
   fi
 else

@@ -1,6 +1,6 @@
 #!/bin/bash
 # Ours against the peers on the four benchmark rasters, interleaved: vips dzsave, gdal2tiles.py, GDAL's MBTiles driver with gdaladdo, rio mbtiles. Needs BENCH_RASTERS, a folder
-# with the rasters (docs/performance.md says how they are made). A missing peer or raster is left out. BENCH_ROUNDS (3) rounds, medians; BENCH_PEERS names the peers to run.
+# with the rasters (docs/reference/performance.md says how they are made). A missing peer or raster is left out. BENCH_ROUNDS (3) rounds, medians; BENCH_PEERS names the peers to run.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 rasters=${BENCH_RASTERS:-}
@@ -8,7 +8,7 @@ rounds=${BENCH_ROUNDS:-3}
 peers=${BENCH_PEERS:-vips-default vips-tuned gdal2tiles gdal-mbtiles rio-mbtiles}
 tilecut=$(pwd)/.build/release/tilecut
 if [ -z "$rasters" ] || [ ! -f "$rasters/b_imagery_3857.tif" ]; then
-  echo "bench skipped: BENCH_RASTERS does not name a folder with b_imagery_3857.tif (docs/performance.md says how to make it)"
+  echo "bench skipped: BENCH_RASTERS does not name a folder with b_imagery_3857.tif (docs/reference/performance.md says how to make it)"
   exit 0
 fi
 if [ ! -x /usr/bin/time ]; then

@@ -1,6 +1,6 @@
 #!/bin/sh
 # Installs tools from PyPI that tests compare with, each into .build/NAME: schemathesis, for the test that compares mapstore's answers with
-# docs/openapi.yaml (the version is fixed, and with it the requests that it generates), and pmtiles, the reference reader of archives. Without one of them
+# docs/reference/openapi.yaml (the version is fixed, and with it the requests that it generates), and pmtiles, the reference reader of archives. Without one of them
 # its test is skipped, so its absence is no failure.
 set -eu
 cd "$(dirname "$0")/.."

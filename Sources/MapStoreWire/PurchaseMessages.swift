@@ -35,7 +35,8 @@ public struct PurchaseResult: Sendable, Hashable, Codable {
   public var outcome: Outcome
   /// Whether the app should finish the transaction with the app store now: it is committed here for this account.
   public var shouldFinish: Bool
-  /// A code of the reason, if there is one: `sandbox`, `bad-signature`, `claimed-by-another-account`… (docs/ledger.md).
+  /// A code of the reason, if there is one: `sandbox`, `bad-signature`, `claimed-by-another-account`…
+  /// (docs/reference/ledger.md).
   public var reason: String?
   /// The reason for people.
   public var detail: String?

@@ -1,7 +1,7 @@
 import Support
 
 /// A method and path of the store's service. ``all`` is the one table of routes: the server's router is made from it,
-/// the client asks by it, and docs/openapi.yaml is tested against it.
+/// the client asks by it, and docs/reference/openapi.yaml is tested against it.
 public struct StoreRoute: Sendable, Hashable {
   public enum Method: String, Sendable, Hashable {
     case get = "GET"

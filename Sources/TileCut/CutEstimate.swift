@@ -71,7 +71,7 @@ extension Cutter {
       sampledTiles: sum.candidateCount)
   }
 
-  /// Tables and directories beyond the tiles' own bytes (docs/performance.md, "Page size of bundles").
+  /// Tables and directories beyond the tiles' own bytes (docs/reference/performance.md, "Page size of bundles").
   private static func fileBytes(_ tiles: (tiles: Double, bytes: Double), in output: String) -> Int {
     switch try? BundleFile.kind(ofOutput: output) {
     case .pmtiles: Int(tiles.bytes + tiles.tiles * 3)

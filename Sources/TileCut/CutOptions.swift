@@ -5,7 +5,7 @@ public import TileIndex
 
 /// What to cut and how the tiles look. Every member can change the bundle's bytes; what cannot is in ``CutResources``.
 public struct CutOptions: Sendable {
-  /// Paths of rasters (see docs/tilecut.md) in drawing order: later ones are drawn over earlier ones.
+  /// Paths of rasters (see docs/reference/tilecut.md) in drawing order: later ones are drawn over earlier ones.
   public var sources: [String]
   /// What is said of single sources, by their index in ``sources``.
   public var sourceSettings: [Int: SourceSettings] = [:]

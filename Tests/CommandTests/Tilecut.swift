@@ -13,12 +13,12 @@ func startTilecut(_ arguments: String..., in folder: String? = nil) throws -> Ch
   try Command(built: "tilecut").start(arguments, in: folder)
 }
 
-/// The exit codes that docs/exit-codes.md lists.
+/// The exit codes that docs/reference/exit-codes.md lists.
 let documentedStatuses = exitCodesInDocuments(of: "tilecut")
 
-/// The statuses in the table of docs/exit-codes.md for a command.
+/// The statuses in the table of docs/reference/exit-codes.md for a command.
 func exitCodesInDocuments(of command: String) -> Set<Int32> {
-  let document = (try? String(contentsOfFile: ProjectFiles.path("docs/exit-codes.md"), encoding: .utf8)) ?? ""
+  let document = (try? String(contentsOfFile: ProjectFiles.path("docs/reference/exit-codes.md"), encoding: .utf8)) ?? ""
   guard
     let table = document.split(separator: "`\(command)`:\n").dropFirst().first?.drop(while: \.isNewline)
       .split(separator: "\n\n").first

@@ -8,12 +8,16 @@ import Testing
     try String(contentsOfFile: ProjectFiles.path(path), encoding: .utf8)
   }
 
-  private static var documents: [String] {
-    get throws {
-      let names = try FileManager.default.contentsOfDirectory(atPath: ProjectFiles.path("docs"))
-      return ["README.md", "ARCHITECTURE.md", "CONTRIBUTING.md"]
-        + names.filter { $0.hasSuffix(".md") }.sorted().map { "docs/\($0)" }
+  /// The files below a folder whose names have one of the endings.
+  private static func files(below folder: String, _ endings: String...) throws -> [String] {
+    let names = try #require(FileManager.default.enumerator(atPath: ProjectFiles.path(folder)))
+    return names.compactMap { $0 as? String }.filter { endings.contains(where: $0.hasSuffix) }.sorted().map {
+      "\(folder)/\($0)"
     }
+  }
+
+  private static var documents: [String] {
+    get throws { ["README.md", "ARCHITECTURE.md", "CONTRIBUTING.md"] + (try files(below: "docs", ".md")) }
   }
 
   /// The name by which a link reaches a heading: lower case, hyphens for spaces, no punctuation.
@@ -27,11 +31,13 @@ import Testing
   }
 
   @Test func everyLinkLeadsToAFileAndAHeading() throws {
-    for document in try Self.documents {
+    for document in try Self.documents + ["CHANGELOG.md", "sample-regions/README.md"] {
       let text = try Self.text(document)
-      let folder = document.hasPrefix("docs/") ? "docs/" : ""
+      let folder = URL(fileURLWithPath: "/\(document)").deletingLastPathComponent()
       for match in text.matches(of: /\]\(([^)#\s:]*)(?:#([^)\s]*))?\)/) {
-        let path = match.1.isEmpty ? document : folder + match.1
+        let path =
+          match.1.isEmpty
+          ? document : String(folder.appendingPathComponent(String(match.1)).standardized.path.dropFirst())
         guard FileManager.default.fileExists(atPath: ProjectFiles.path(path)) else {
           Issue.record("\(document): there is no \(path)")
           continue
@@ -42,21 +48,35 @@ import Testing
     }
   }
 
+  /// Sources, tests, scripts, units, schemas and help texts name documents by their paths.
+  @Test func everyDocumentThatIsNamedIsThere() throws {
+    let files =
+      try Self.documents + ["Makefile", "Package.swift", "CHANGELOG.md", "docs/reference/openapi.yaml"]
+      + Self.files(below: "Sources", ".swift", ".c", ".h") + Self.files(below: "Tests", ".swift", ".txt")
+      + Self.files(below: "Benchmarks", ".swift") + Self.files(below: "scripts", ".sh", ".py")
+      + Self.files(below: "packaging", ".service") + Self.files(below: "docs", ".json")
+      + Self.files(below: "sample-regions", ".json", ".md")
+    for file in files {
+      for match in try Self.text(file).matches(of: /\bdocs\/(?:[a-z-]+\/)*[A-Za-z.-]+\.(?:md|yaml|json)\b/) {
+        #expect(FileManager.default.fileExists(atPath: ProjectFiles.path(String(match.0))), "\(file): \(match.0)")
+      }
+    }
+  }
+
   @Test func everyDocumentIsInTheIndex() throws {
     let index = try Self.text("docs/README.md")
-    for document in try Self.documents where document.hasPrefix("docs/") && document != "docs/README.md" {
+    for document in try Self.documents where document.hasPrefix("docs/") && !document.hasPrefix("docs/history/") {
+      guard document != "docs/README.md" else { continue }
       #expect(index.contains("(\(document.dropFirst("docs/".count))"), "\(document)")
     }
   }
 
   @Test func troubleshootingQuotesMessagesOfTheCommands() throws {
-    let rows = try Self.text("docs/troubleshooting.md").matches(of: /(?m)^\| `([^`]+)` \|/).map { String($0.1) }
-    try #require(rows.count >= 8)
-    let root = ProjectFiles.path("Sources")
-    let names = try #require(FileManager.default.enumerator(atPath: root)).compactMap { $0 as? String }
-    let sources = try names.filter { $0.hasSuffix(".swift") }.map {
-      try String(contentsOfFile: "\(root)/\($0)", encoding: .utf8)
+    let rows = try Self.text("docs/how-to/troubleshooting.md").matches(of: /(?m)^\| `([^`]+)` \|/).map {
+      String($0.1)
     }
+    try #require(rows.count >= 8)
+    let sources = try Self.files(below: "Sources", ".swift").map { try Self.text($0) }
     for message in rows { #expect(sources.contains { $0.contains(message) }, "\(message)") }
   }
 }

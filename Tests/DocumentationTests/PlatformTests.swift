@@ -2,10 +2,10 @@ import Foundation
 import TestSupport
 import Testing
 
-/// docs/platforms.md names every file that does something else on Apple's platforms.
+/// docs/start/platforms.md names every file that does something else on Apple's platforms.
 @Suite struct PlatformTests {
   @Test func everyBranchForApplesPlatformsIsListed() throws {
-    let document = try String(contentsOfFile: ProjectFiles.path("docs/platforms.md"), encoding: .utf8)
+    let document = try String(contentsOfFile: ProjectFiles.path("docs/start/platforms.md"), encoding: .utf8)
     let listed = Set(document.matches(of: /`(Sources\/[^`]+)`/).map { String($0.1) })
     let root = ProjectFiles.path("Sources")
     let names = try #require(FileManager.default.enumerator(atPath: root)).compactMap { $0 as? String }

@@ -5,12 +5,10 @@ import Testing
 
 @testable import MapStoreServer
 
-/// docs/openapi.yaml and docs/store.md match the server.
+/// docs/reference/openapi.yaml and docs/reference/store.md match the server.
 @Suite(.ownThread) struct DocumentTests {
   private func text(_ name: String) throws -> String {
-    let root = URL(fileURLWithPath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
-      .deletingLastPathComponent()
-    return try String(contentsOf: root.appendingPathComponent("docs/\(name)"), encoding: .utf8)
+    try String(contentsOfFile: ProjectFiles.path("docs/reference/\(name)"), encoding: .utf8)
   }
 
   /// `METHOD path` for each operation of the document.

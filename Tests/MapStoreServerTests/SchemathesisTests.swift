@@ -6,14 +6,14 @@ import Testing
 
 @testable import MapStoreServer
 
-/// schemathesis (from PyPI) generates requests from docs/openapi.yaml and compares the running server's answers with
-/// the document. It is the one that `make test` installs unless `SCHEMATHESIS` names another; `SCHEMATHESIS_EXAMPLES`
-/// has it try more of each operation.
+/// schemathesis (from PyPI) generates requests from docs/reference/openapi.yaml and compares the running server's
+/// answers with the document. It is the one that `make test` installs unless `SCHEMATHESIS` names another;
+/// `SCHEMATHESIS_EXAMPLES` has it try more of each operation.
 @Suite(
   .ownThread, .long,
   .enabled(
     if: Schemathesis.command != nil,
-    "schemathesis is not installed (scripts/install-python-tools.sh): the server is not compared with docs/openapi.yaml"
+    "schemathesis is not installed (scripts/install-python-tools.sh): docs/reference/openapi.yaml is not tested"
   )
 )
 struct SchemathesisTests {
@@ -44,7 +44,7 @@ struct SchemathesisTests {
     let examples = ProcessInfo.processInfo.environment["SCHEMATHESIS_EXAMPLES"] ?? "5"
     let run = try #require(Schemathesis.command).run(
       [
-        "run", ProjectFiles.path("docs/openapi.yaml"), "--url", "http://127.0.0.1:\(port)", "-H",
+        "run", ProjectFiles.path("docs/reference/openapi.yaml"), "--url", "http://127.0.0.1:\(port)", "-H",
         "Authorization: Bearer \(token)", "--max-examples", examples, "--seed", "1",
         "--generation-deterministic", "--no-color",
         // A schema cannot state a store's signature: unsigned evidence is refused, however well formed.

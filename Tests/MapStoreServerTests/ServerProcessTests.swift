@@ -149,7 +149,8 @@ import Testing
     }
   }
 
-  /// The key of links is changed as docs/store.md says: the new one before the old one, which is removed later.
+  /// The key of links is changed as docs/reference/store.md says: the new one before the old one, which is removed
+  /// later.
   @Test func linkKeysRotate() throws {
     let shop = try ServerProcess.Shop()
     try shop.folder.write("new.key", bytes: (0..<32).map { _ in UInt8.random(in: 0...255) })

@@ -4,7 +4,7 @@ import TestSupport
 import Testing
 
 /// Sessions of ten people: the replay matches the reference simulator, and the policy meets the figures in
-/// docs/prefetch.md.
+/// docs/explanation/prefetch.md.
 ///
 /// `LONG_TESTS=full` replays all rows; otherwise the fast ones.
 @Suite(.ownThread, .enabled(if: TestData.isPresent, Comment(rawValue: TestData.skipMessage))) struct RealSessionTests {

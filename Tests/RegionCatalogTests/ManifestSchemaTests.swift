@@ -6,11 +6,11 @@ import TileIndex
 
 @testable import RegionCatalog
 
-/// docs/regions.schema.json and the parser agree.
+/// docs/reference/regions.schema.json and the parser agree.
 @Suite(.ownThread) struct ManifestSchemaTests {
   private let schema: JSONValue
 
-  init() throws { schema = try JSONFile.read(ProjectFiles.path("docs/regions.schema.json")) }
+  init() throws { schema = try JSONFile.read(ProjectFiles.path("docs/reference/regions.schema.json")) }
 
   private func properties(_ names: String...) -> Set<String> {
     let object = names.reduce(Optional(schema)) { $0?[$1] }
@@ -79,7 +79,7 @@ import TileIndex
     var paths = [ProjectFiles.path("sample-regions/regions.json")]
     for (index, document) in documents.enumerated() { paths.append(try folder.write("\(index).json", document.1)) }
     let python = try #require(Command(installed: "python3"))
-    let run = try python.run(["-c", Self.validator, ProjectFiles.path("docs/regions.schema.json")] + paths)
+    let run = try python.run(["-c", Self.validator, ProjectFiles.path("docs/reference/regions.schema.json")] + paths)
     #expect(run.stdoutLines.map { $0 == "ok" } == [true] + documents.map(\.0), "\(run)")
     for (path, expected) in zip(paths, [true] + documents.map(\.0)) {
       #expect(((try? RegionManifest(path: path)) != nil) == expected, "\(path)")

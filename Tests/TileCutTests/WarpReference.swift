@@ -4,8 +4,8 @@ import TileIndex
 
 @testable import TileCut
 
-/// The warp as docs/resampling.md describes it: pixel by pixel in double precision, with an exact transformation of
-/// every position.
+/// The warp as docs/explanation/resampling.md describes it: pixel by pixel in double precision, with an exact
+/// transformation of every position.
 struct WarpReference {
   let source: ArraySource
   let resampling: Resampling

@@ -26,7 +26,8 @@ struct MapStoreCommand: AsyncParsableCommand {
     CommandProcess(Self.self, status: status, outputFailed: .internalError).runAsRoot()
   }
 
-  /// The exit code for an error of ours; nil for the argument parser's. docs/store.md, The command, has the table.
+  /// The exit code for an error of ours; nil for the argument parser's. docs/reference/store.md, The command, has the
+  /// table.
   private static func status(of error: any Error) -> ExitStatus? {
     let isClient = CommandLine.arguments.dropFirst().first == "client"
     if isClient, let status = ExitStatus(ofClient: error) { return status }

@@ -19,7 +19,7 @@ struct BuildCommand: ParsableCommand {
       until --prune; whatever else the catalogue no longer names is removed.
       """)
 
-  @Argument(help: ArgumentHelp("The regions (docs/region-manifest.md).", valueName: "manifest"))
+  @Argument(help: ArgumentHelp("The regions (docs/reference/region-manifest.md).", valueName: "manifest"))
   var manifest: String
   @Option(name: [.short, .long], help: "The folder of the catalogue; made if it is not there.")
   var output: String

@@ -8,9 +8,9 @@ struct ReplayCommand: ParsableCommand {
     commandName: "tileserve replay",
     abstract: "Replays recorded map sessions, and counts the tiles that were missing on the screen.",
     discussion: """
-      TRACE is a file of one session or a folder of them (.jsonl; docs/prefetch.md describes the format). Without \
-      --bundle tiles only cost memory and time: 256 KiB each, or 65 KiB with --tier palette, and 2.5 ms on each of two \
-      loaders, or 82 ms on each of six connections with --source network. Time is virtual.
+      TRACE is a file of one session or a folder of them (.jsonl; docs/explanation/prefetch.md describes the format). \
+      Without --bundle tiles only cost memory and time: 256 KiB each, or 65 KiB with --tier palette, and 2.5 ms on \
+      each of two loaders, or 82 ms on each of six connections with --source network. Time is virtual.
 
       blank: frames (60 a second) times tiles missing on the screen. hard: those of them with nothing coarser or finer \
       to draw instead. The table ends with the means of other policies on the same sessions.

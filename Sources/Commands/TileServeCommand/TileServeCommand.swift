@@ -55,7 +55,7 @@ struct TileServeCommand: ParsableCommand {
   ///
   /// glibc gives each thread an arena, which keeps the thread's maximum: 16 rendering workers hold 60 MB that they do
   /// not use. Two arenas, and pixel buffers in mappings of their own, take 87 MB where the defaults take 120 (64 MB of
-  /// cache, docs/performance.md).
+  /// cache, docs/reference/performance.md).
   private static func limitAllocator() { csystem_limit_allocator(2, 131_072) }
 
   func serve(_ signals: SignalWatch) async throws {

@@ -20,8 +20,8 @@ struct TileServeSettings {
   let drainDelaySeconds: Int
   private let settings: CommandSettings
 
-  /// docs/tileserve.schema.json is the same schema for editors. Paths in the file are relative to the working folder,
-  /// as those of flags are.
+  /// docs/reference/tileserve.schema.json is the same schema for editors. Paths in the file are relative to the working
+  /// folder, as those of flags are.
   private static let schema = ConfigurationSchema(
     environmentPrefix: "tileserve", manual: "see tileserve --help",
     options: ConfigurationOption.texts(

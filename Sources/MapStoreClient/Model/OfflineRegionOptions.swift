@@ -23,7 +23,7 @@ public struct OfflineRegionOptions: Sendable {
   public init() {}
 }
 
-/// The steps of an install, in order; docs/device.md describes the state after a kill at each.
+/// The steps of an install, in order; docs/reference/device.md describes the state after a kill at each.
 package enum InstallStep: Int, Sendable, CaseIterable {
   case planned = 1
   case pieceRecorded, received, verified, patched, switchNoted, renamed, recorded, cleaned

@@ -8,8 +8,8 @@ import Synchronization
 /// The body of a download: a part of a file, sent by `sendfile`.
 ///
 /// Hummingbird's writer takes bytes only. So a download goes past it, to the encoder of HTTP/1: the system moves the
-/// bytes from its page cache to the connection, and none of them come into this process. docs/performance.md has the
-/// figures.
+/// bytes from its page cache to the connection, and none of them come into this process. docs/reference/performance.md
+/// has the figures.
 enum DownloadBody {
   /// - Parameters:
   ///   - slot: kept as long as the body.

@@ -3,7 +3,7 @@ import MapStoreWire
 import PurchaseLedger
 import Support
 
-/// Signs the grants that devices keep for times without network (docs/store.md, Grants).
+/// Signs the grants that devices keep for times without network (docs/reference/store.md, Grants).
 struct GrantSigner: Sendable {
   private let keys: [Curve25519.Signing.PrivateKey]
 

@@ -7,7 +7,7 @@ public struct StoreOptions: Sendable {
   public var port = 8090
   /// The folder with `catalogue.json` and the files that it names.
   public var catalogFolder: String
-  /// The file with the products and their states (docs/store.md); nil if the whole catalogue is for sale.
+  /// The file with the products and their states (docs/reference/store.md); nil if the whole catalogue is for sale.
   public var products: String?
   /// Where clients reach the service, without a slash at the end; with nil, links are paths.
   public var publicURL: String?

@@ -1,5 +1,5 @@
 /// A recorded or generated use of a map, independent of the screen: a start and gestures in the order of time.
-/// docs/prefetch.md describes the files.
+/// docs/explanation/prefetch.md describes the files.
 public struct MapSession: Hashable, Sendable {
   /// The file's name without extension.
   public var name: String

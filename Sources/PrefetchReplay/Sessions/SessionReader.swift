@@ -100,7 +100,7 @@ private struct GestureFields {
   }
 
   private func malformed(_ what: String) -> ReplayError {
-    ReplayError(.malformedSession, "\(place) \(what); docs/prefetch.md describes the format")
+    ReplayError(.malformedSession, "\(place) \(what); docs/explanation/prefetch.md describes the format")
   }
 }
 

@@ -8,7 +8,8 @@ import Support
   import Glibc
 #endif
 
-/// Reads evidence from a file: one piece, or JSON Lines (docs/ledger.md, The command). Needs the memory of one line.
+/// Reads evidence from a file: one piece, or JSON Lines (docs/reference/ledger.md, The command). Needs the memory of
+/// one line.
 package final class EvidenceFile {
   private let name: String
   private let descriptor: Int32
@@ -190,7 +191,7 @@ package enum UTF8Mark {
 
 // MARK: - Lines with an account or options
 
-/// The JSON Lines wrapper `{"account", "evidence", ...}` (docs/ledger.md, The command).
+/// The JSON Lines wrapper `{"account", "evidence", ...}` (docs/reference/ledger.md, The command).
 ///
 /// Unknown members and values are refused by name, so that a typing error of the operator is not recorded as something
 /// else.

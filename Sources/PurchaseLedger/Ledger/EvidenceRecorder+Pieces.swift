@@ -5,7 +5,7 @@ extension EvidenceRecorder {
   static let released = "evidence.released"
   static let dismissed = "evidence.dismissed"
 
-  /// Records one piece of evidence (docs/ledger.md, Outcomes):
+  /// Records one piece of evidence (docs/reference/ledger.md, Outcomes):
   /// 1. evidence that did not verify, is for an unknown account or requests too many queries is refused and not stored;
   /// 2. evidence that cannot be trusted yet goes into quarantine;
   /// 3. facts and the notification become events, each once;

@@ -1,7 +1,7 @@
 import Support
 import Synchronization
 
-/// The purchase ledger: hash-chained events and their projections, in one SQLite file (docs/ledger.md).
+/// The purchase ledger: hash-chained events and their projections, in one SQLite file (docs/reference/ledger.md).
 ///
 /// Several processes may open one file: writers queue on its lock, readers never wait.
 public final class Ledger: Sendable {

@@ -1,4 +1,4 @@
-/// The operator's policies; names and defaults are in docs/ledger.md, Policies.
+/// The operator's policies; names and defaults are in docs/reference/ledger.md, Policies.
 public struct LedgerPolicy: Sendable, Hashable {
   public enum SecondClaim: String, Sendable, CaseIterable { case refuse, transfer }
   public enum UnknownToken: String, Sendable, CaseIterable { case claimable, refuse }
@@ -22,7 +22,7 @@ public struct LedgerPolicy: Sendable, Hashable {
 }
 
 extension LedgerPolicy {
-  /// Names and values as in the configuration and in events (docs/ledger.md, Policies).
+  /// Names and values as in the configuration and in events (docs/reference/ledger.md, Policies).
   package var settings: [(name: String, value: String)] {
     [
       ("environment", environment.rawValue.lowercased()), ("second-claim", secondClaim.rawValue),

@@ -2,7 +2,7 @@ import Support
 public import TileIndex
 
 /// The published regions with their files, tile packs and patches. Stored as `catalogue.json` beside the files; see
-/// docs/catalogue.md.
+/// docs/reference/catalogue.md.
 ///
 /// Read and written without Foundation, which would slow a server's start.
 public struct Catalog: Hashable, Sendable, Codable {

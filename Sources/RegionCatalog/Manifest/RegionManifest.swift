@@ -1,7 +1,7 @@
 public import TileIndex
 
 /// A publisher's list of regions: sources, settings and descriptions. Stored as JSON (`regions.json`); see
-/// docs/region-manifest.md.
+/// docs/reference/region-manifest.md.
 public struct RegionManifest: Hashable, Sendable {
   /// A map that is cut and sold as a whole, with defaults and category settings applied.
   public struct Region: Hashable, Sendable {

@@ -28,7 +28,7 @@ public final class BundleWriter: Sendable {
   private let state: Mutex<State>
 
   /// Starts a bundle. Bundles of grids other than WebMercatorQuad are marked so that no Mercator reader shows them
-  /// (docs/bundle-format.md).
+  /// (docs/reference/bundle-format.md).
   ///
   /// - Parameters:
   ///   - path: the file to write; its folder must exist.

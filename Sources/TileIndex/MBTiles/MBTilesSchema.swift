@@ -1,7 +1,7 @@
 import CSQLite
 import Support
 
-/// The tables of the bundles that ``BundleWriter`` writes (MBTiles 1.3); see docs/bundle-format.md.
+/// The tables of the bundles that ``BundleWriter`` writes (MBTiles 1.3); see docs/reference/bundle-format.md.
 enum MBTilesSchema {
   /// `MPBX`, which file(1) and others recognise as MBTiles.
   static let applicationID = 0x4D50_4258

@@ -22,9 +22,9 @@ extension Place {
 
 /// The table of places of an opened MBTiles bundle. For one thread at a time, as the reader it uses.
 ///
-/// Places are two tables (docs/bundle-format.md): `places`, which any SQLite reads, and `places_index`, a full-text
-/// index over the names (FTS5 with external content). The list is part of a bundle's content, which extracts, merges
-/// and patches carry over; the module Gazetteer searches the index.
+/// Places are two tables (docs/reference/bundle-format.md): `places`, which any SQLite reads, and `places_index`, a
+/// full-text index over the names (FTS5 with external content). The list is part of a bundle's content, which extracts,
+/// merges and patches carry over; the module Gazetteer searches the index.
 package struct PlaceTable {
   package let bundle: MBTilesReader
 

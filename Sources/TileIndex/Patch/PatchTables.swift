@@ -2,7 +2,7 @@ import CSQLite
 import Support
 
 /// Writes a patch's file: an SQLite database with small pages, because most patches are small. See
-/// docs/bundle-format.md.
+/// docs/reference/bundle-format.md.
 final class PatchTables {
   /// `MPTP`
   static let applicationID = 0x4D50_5450

@@ -28,8 +28,8 @@ public struct LRUEviction: EvictionPolicy {
 /// Evicts far and long unused tiles first. A rank is the distance from the screen in halves of its side, plus a weight
 /// for each zoom in between, plus the age.
 ///
-/// Tiles that are planned to be loaded go last, the least urgent of them first. docs/prefetch.md has the measurements
-/// behind the weights.
+/// Tiles that are planned to be loaded go last, the least urgent of them first. docs/explanation/prefetch.md has the
+/// measurements behind the weights.
 public struct DistanceEviction: EvictionPolicy {
   /// What a difference of one zoom adds, in halves of the screen.
   public var zoomWeight = 1.2

@@ -34,7 +34,7 @@ public struct PrefetchPredictor: PrefetchPlanner {
     /// tile.
     public var chanceMin: Double
 
-    /// A suitable ``chanceMin`` for sources that charge per tile; docs/prefetch.md has the measurements.
+    /// A suitable ``chanceMin`` for sources that charge per tile; docs/explanation/prefetch.md has the measurements.
     public static var meteredChanceMin: Double { 0.3 }
 
     public init(

@@ -35,7 +35,7 @@ struct EventLoopYieldPolicy {
     }
   }
 
-  /// A smaller number lowers the throughput, a larger one raises the slowest latencies (docs/performance.md).
+  /// A smaller number lowers the throughput, a larger one raises the slowest latencies (docs/reference/performance.md).
   private static let answersMax = 32
   /// Measured: clients take 0.3 to 0.6 ms for a batch, up to 1.5; a time slice of a computing program is 3 ms and more.
   private static let clientsTurnMax = TimeAmount.milliseconds(2)

@@ -134,7 +134,7 @@ final class CachedResponse: Sendable {
 /// A cache of whole responses for stored tiles, by the bytes of the request target.
 ///
 /// The page cache has a bundle's pages too, but reading the request, SQLite's search, copies and a hash take a third of
-/// the time of a request (docs/performance.md).
+/// the time of a request (docs/reference/performance.md).
 final class ResponseCache: Sendable {
   private struct State {
     var table: LRUTable<UInt64, CachedResponse>

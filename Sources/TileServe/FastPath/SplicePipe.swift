@@ -9,7 +9,7 @@ import CSystemShim
 #endif
 
 /// Sends pages of mapped files to sockets without copying them: `vmsplice` into a pipe, `splice` to the socket (Linux;
-/// docs/performance.md).
+/// docs/reference/performance.md).
 ///
 /// One for each event loop, used on it only. It is empty between responses.
 final class SplicePipe {

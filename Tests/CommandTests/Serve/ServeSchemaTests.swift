@@ -4,9 +4,9 @@ import TestSupport
 import Testing
 import TileIndex
 
-/// docs/tileserve.schema.json agrees with what the command accepts.
+/// docs/reference/tileserve.schema.json agrees with what the command accepts.
 @Suite(.ownThread) struct ServeSchemaTests {
-  private static let path = ProjectFiles.path("docs/tileserve.schema.json")
+  private static let path = ProjectFiles.path("docs/reference/tileserve.schema.json")
   private let schema: JSONValue
   private let folder: TemporaryFolder
 

@@ -19,7 +19,7 @@ struct MapStoreSettings {
   let logLevel: Logger.Level
 
   private static let schema = ConfigurationSchema(
-    environmentPrefix: "mapstore", manual: "docs/store.md lists its members",
+    environmentPrefix: "mapstore", manual: "docs/reference/store.md lists its members",
     options: ConfigurationOption.texts(
       "host", "publicUrl", "accelPrefix", "trustedProxies", "bundleId", "appAppleId", "packageName", "logLevel", "web",
       "googlePushAudience", "googlePushAccount")

@@ -19,8 +19,8 @@ struct ServeCommand: AsyncParsableCommand {
     abstract: "Serves a map store: catalogue, accounts, purchases and downloads.",
     discussion: """
       Every option can also be given in the configuration file (--config, JSON: publicUrl for --public-url) or in the \
-      environment: MAPSTORE_PUBLIC_URL. Flags win over the environment, the environment over the file. docs/store.md \
-      describes the interface.
+      environment: MAPSTORE_PUBLIC_URL. Flags win over the environment, the environment over the file. \
+      docs/reference/store.md describes the interface.
       """)
 
   @OptionGroup var flags: MapStoreFlags

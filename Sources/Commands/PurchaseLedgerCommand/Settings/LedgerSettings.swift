@@ -16,7 +16,7 @@ struct LedgerSettings {
   let values: CommandSettings
 
   private static let schema = ConfigurationSchema(
-    environmentPrefix: "purchaseLedger", manual: "see purchase-ledger --help and docs/ledger.md",
+    environmentPrefix: "purchaseLedger", manual: "see purchase-ledger --help and docs/reference/ledger.md",
     options: ConfigurationOption.texts("bundleId", "environment", "packageName") + [
       .init("ledger", .path), .init("googlePublicKey", .path), .init("rootCertificates", .paths),
       .init("appAppleId", .textOrNumber(checkAppAppleID, mustBe: "the app's number at Apple, above 0")),

@@ -7,7 +7,7 @@ import Support
 struct InitCommand: AsyncParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "init", abstract: "Creates a ledger.",
-    discussion: "Policies come from the configuration file or from --policy; docs/ledger.md lists them.")
+    discussion: "Policies come from the configuration file or from --policy; docs/reference/ledger.md lists them.")
 
   @Option(
     parsing: .singleValue,

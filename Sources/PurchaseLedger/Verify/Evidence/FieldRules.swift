@@ -1,4 +1,4 @@
-/// The rules that decoded fields of all stores must satisfy (docs/ledger.md, Words).
+/// The rules that decoded fields of all stores must satisfy (docs/reference/ledger.md, Words).
 package enum FieldRules {
   /// Ids, product ids, currencies: printable ASCII (0x21-0x7E) of 1 to 512 bytes.
   package static func identifier(_ text: String, _ name: String, bytesMax: Int = 512) throws(VerificationError)

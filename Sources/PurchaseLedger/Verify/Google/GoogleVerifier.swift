@@ -8,7 +8,7 @@ package import Support
   import Foundation
 #endif
 
-/// Verifies and decodes evidence of Google Play (docs/ledger.md, Identity).
+/// Verifies and decodes evidence of Google Play (docs/reference/ledger.md, Identity).
 ///
 /// Signed purchases are checked against the app's licensing key. API resources and voided lists are unsigned, so their
 /// facts have trust `unsigned`. Real-time developer notifications yield only look-ups.

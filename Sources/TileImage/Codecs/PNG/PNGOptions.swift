@@ -26,7 +26,7 @@ public enum PNGEffort: String, Hashable, Sendable, Codable, CaseIterable {
 }
 
 extension PNGEffort {
-  // docs/performance.md has the bytes and times of all levels and filters.
+  // docs/reference/performance.md has the bytes and times of all levels and filters.
 
   /// libdeflate's level for tiles whose rows are filtered.
   ///

@@ -1,4 +1,5 @@
-/// MBTiles 1.3 has only global Mercator. Bundles of other grids must not look like it (docs/bundle-format.md).
+/// MBTiles 1.3 has only global Mercator. Bundles of other grids must not look like it
+/// (docs/reference/bundle-format.md).
 struct GridMarkRule: BundleRule {
   static let rule = VerificationRule(
     "grid-mark", .must, "a grid other than Web Mercator is named, and hidden from readers that know no other")

@@ -1,7 +1,7 @@
 import CSQLite
 import Support
 
-/// The tables of places are as docs/bundle-format.md specifies.
+/// The tables of places are as docs/reference/bundle-format.md specifies.
 struct PlacesRule: BundleRule {
   static let rule = VerificationRule(
     "places", .practice, "places to look for have a name, lie on Earth and are indexed")
