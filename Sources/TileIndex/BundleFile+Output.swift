@@ -25,6 +25,21 @@ extension BundleFile {
     "zip", "tar", "gz", "tgz", "7z", "tif", "tiff", "vrt", "png", "jpg", "jpeg", "webp", "json", "geojson",
   ]
 
+  /// Protects bundles that are read from being replaced by the output, or changed by an output inside their folder.
+  ///
+  /// - Throws: ``BundleError`` `.isInput`, by whatever names and links.
+  package static func protect(_ inputs: [String], from output: String) throws {
+    try OutputFile.protect(inputs, from: output)
+    guard let folder = try? FileSystem.realPath(FileSystem.split(output.withoutSlashes).folder) else { return }
+    for input in inputs {
+      guard let inside = try? FileSystem.realPath(input), (folder + "/").hasPrefix(inside + "/"),
+        TileFolderReader.isTileFolder(inside)
+      else { continue }
+      throw BundleError(
+        .isInput, path: output, "lies inside the input \(input)", remedy: "write it beside that folder")
+    }
+  }
+
   /// Checks whether a bundle could be written, as far as can be known without writing.
   ///
   /// - Throws: ``BundleError`` as ``create(_:matrixSet:format:replacing:scheme:)`` would.

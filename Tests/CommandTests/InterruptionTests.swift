@@ -71,7 +71,7 @@ import Testing
     #expect(append.wait().ending == .signal(SIGKILL))
     #expect(try folder.bytes("map.mbtiles") == before && folder.names.contains { $0.hasPrefix(".") })
     let picture = try folder.writePlacedPicture()
-    let next = try tilecut("cut", picture, "--append", bundle)
+    let next = try tilecut("cut", picture, "--append", bundle, "--zoom", "0-3")
     #expect(next.status == 0, "\(next)")
     #expect(folder.names == ["map.mbtiles", "out.mbtiles", "placed.pgw", "placed.png", "placed.prj"])
     try expectValid(bundle)

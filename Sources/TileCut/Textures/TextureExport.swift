@@ -34,6 +34,7 @@ public struct TextureExport: Sendable {
         .badSource, path: path, "its tiles are no images, so that there is nothing to make textures of",
         remedy: "name a bundle of PNG, JPEG or WebP tiles")
     }
+    try BundleFile.protect([path], from: output)
     try Self.check(output: output, replacing: replacing)
     let folder = try OutputFolder(target: output, replacing: replacing)
     defer { folder.remove() }

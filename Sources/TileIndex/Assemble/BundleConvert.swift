@@ -21,7 +21,7 @@ public struct BundleConvert: Sendable {
   /// - Complexity: O(bytes).
   @discardableResult
   public func write(_ bundle: any BundleReader, to output: String, replacing: Bool = false) throws -> BundleSummary {
-    try OutputFile.protect([bundle.path], from: output)
+    try BundleFile.protect([bundle.path], from: output)
     let format = try bundle.requiredFormat()
     let sink = try BundleFile.create(
       output, matrixSet: bundle.matrixSet, format: format, replacing: replacing, scheme: scheme,

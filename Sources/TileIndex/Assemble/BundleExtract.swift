@@ -26,7 +26,7 @@ public struct BundleExtract: Sendable {
   /// - Complexity: O(tiles in the rectangle around the area), for polygons times their edges.
   @discardableResult
   public func write(_ bundle: any BundleReader, to output: String, replacing: Bool = false) throws -> BundleSummary {
-    try OutputFile.protect([bundle.path], from: output)
+    try BundleFile.protect([bundle.path], from: output)
     let format = try bundle.requiredFormat()
     let matrixSet = bundle.matrixSet
     let writer = try BundleFile.create(

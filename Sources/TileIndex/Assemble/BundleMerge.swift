@@ -46,7 +46,7 @@ public struct BundleMerge: Sendable {
     guard let first = bundles.first else {
       throw BundleError(.invalidContent, path: output, "there is nothing to merge", remedy: "name a bundle")
     }
-    try OutputFile.protect(bundles.map(\.path), from: output)
+    try BundleFile.protect(bundles.map(\.path), from: output)
     let format = try Self.commonFormat(of: bundles)
     let mixing = bundles.reduce(Set()) { $0.union($1.formats(beside: format)) }
     let writer = try BundleFile.create(

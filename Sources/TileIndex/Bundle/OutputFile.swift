@@ -62,20 +62,10 @@ package struct OutputFile: Sendable {
   /// Removes the temporary files of all writers of this process and ends it. For a command that is stopped.
   package static func abandonAll(_ end: () -> Never) -> Never { AtomicFile.abandonAll(end) }
 
-  /// Protects inputs from being replaced by the output, or changed by an output inside them.
+  /// Protects inputs from being replaced by the output.
   ///
-  /// - Throws: ``BundleError`` `.isInput` when the output is one of the inputs or lies in a folder that is one, by
-  ///   whatever names and links.
+  /// - Throws: ``BundleError`` `.isInput` when the output is one of the inputs, by whatever names and links.
   package static func protect(_ inputs: [String], from output: String) throws {
-    if let folder = try? FileSystem.realPath(FileSystem.split(output.withoutSlashes).folder) {
-      for input in inputs {
-        guard let inside = try? FileSystem.realPath(input), (folder + "/").hasPrefix(inside + "/"),
-          (try? FileSystem.status(inside))??.kind == .folder
-        else { continue }
-        throw BundleError(
-          .isInput, path: output, "lies inside the input \(input)", remedy: "write it beside that folder")
-      }
-    }
     guard let target = try? FileSystem.status(output) else { return }
     for input in inputs where (try? FileSystem.status(input))??.identity == target.identity {
       throw BundleError(.isInput, path: output, "is the input \(input) itself", remedy: "give the output another name")
