@@ -144,11 +144,3 @@ void csystem_limit_allocator(int arenas, int mapping_bytes) {}
 void csystem_trim_allocator(void) {}
 
 #endif
-
-void csystem_start_writing(int descriptor) {
-#if defined(__linux__)
-  (void)sync_file_range(descriptor, 0, 0, SYNC_FILE_RANGE_WRITE);
-#else
-  (void)descriptor;
-#endif
-}

@@ -4,8 +4,8 @@ import TileIndex
 
 /// Adds rasters to an existing bundle: their pixels are drawn over its own at every zoom.
 ///
-/// 1. Cut the rasters on the bundle's grid and zooms, without loss and with transparency, into a hidden bundle beside
-///    the output (``Cutter``).
+/// 1. Cut the rasters on the bundle's grid and zooms, without loss and with transparency, into a bundle in a hidden
+///    folder beside the output (``Cutter``).
 /// 2. Copy the tiles of the bundle that the rasters do not touch. At the finest zoom draw the new tiles over the
 ///    others; from there up reduce the changed tiles into their parents, and encode them again.
 /// 3. Publish the result atomically.
@@ -42,9 +42,9 @@ public struct BundleAppend: Sendable {
         .invalidOption, path: path, "its tiles are no images, so that nothing can be drawn over them",
         remedy: "append to a bundle of PNG, JPEG or WebP tiles")
     }
-    let mixed = bundle.metadata.mixedFormats
-    let encoding = encoding ?? (mixed.isEmpty ? usual : .auto(JPEGOptions(), PNGOptions()))
-    guard encoding.format == format, encoding.mixing.isEmpty || !mixed.isEmpty else {
+    let encoding = encoding ?? TileEncoding(usualFor: bundle.metadata.mixedFormats) ?? usual
+    let allowed = bundle.metadata.mixedFormats.union([format])
+    guard encoding.formats.isSubset(of: allowed), allowed.count == 1 || encoding.formats.contains(format) else {
       throw CutError(
         .invalidOption, path: path, "its tiles are \(format.rawValue), not \(encoding.format.rawValue)",
         remedy: "leave --format out")
@@ -82,15 +82,15 @@ public struct BundleAppend: Sendable {
     onProgress: ((CutProgress) -> Void)? = nil
   ) throws -> CutSummary {
     let start = ContinuousClock.now
-    let target = output.hasSuffix("/") ? String(output.dropLast()) : output
-    let scratch = try AtomicFile(target: "\(target).append")
+    // A folder, because the cut has a temporary file of its own: what a killed process leaves is removed as one.
+    let scratch = try AtomicFile(folder: "\(output.withoutSlashes).append")
     defer { scratch.remove() }
-    // Of the name of a temporary file only its end is left to choose, and that gives MBTiles.
-    let cut = try cutter.cut(to: scratch.path, replacing: true, cancellation: cancellation, onProgress: onProgress)
-    let (old, new) = (try BundleFile.open(path), try MBTilesReader(path: scratch.path))
+    let layer = "\(scratch.path)/cut.mbtiles"
+    let cut = try cutter.cut(to: layer, cancellation: cancellation, onProgress: onProgress)
+    let (old, new) = (try BundleFile.open(path), try MBTilesReader(path: layer))
     let sink = try BundleFile.create(
       output, matrixSet: old.matrixSet, format: encoding.format, replacing: replacing, scheme: options.scheme,
-      mixing: old.metadata.mixedFormats)
+      mixing: old.formats(beside: encoding.format))
     defer { sink.discard() }
     try old.forEachTile { tile, bytes in
       if cancellation.isCancelled { throw CutError(.cancelled, "cancelled") }
@@ -146,13 +146,7 @@ public struct BundleAppend: Sendable {
   }
 
   private func decoded(_ bytes: UnsafeRawBufferPointer, _ tile: TileID) throws -> PixelBuffer {
-    do {
-      return try ImageDecoder.decode(bytes)
-    } catch {
-      throw BundleError(
-        .malformed, path: path, "tile \(tile) cannot be drawn on: \(error)",
-        remedy: "find every damaged tile with: tilecut verify '\(path)'")
-    }
+    try TileDrawing.decoding(tile, path) { try ImageDecoder.decode(bytes) }
   }
 
   private func metadata(_ old: any BundleReader, _ new: MBTilesReader) -> BundleMetadata {
@@ -174,6 +168,17 @@ extension TileEncoding {
     case .jpg: self = .jpeg(JPEGOptions())
     case .webp: self = .webp(WebPOptions())
     case .pbf: return nil
+    }
+  }
+
+  /// The default encoding of a mixture; nil for a single format.
+  fileprivate init?(usualFor formats: Set<TileFormat>) {
+    let lossy = TileEncoding.webp(WebPOptions(lossless: false, quality: 85))
+    switch formats {
+    case [.jpg, .webp]: self = .mixed(opaque: .jpeg(JPEGOptions()), other: lossy)
+    case [.webp, .png]: self = .mixed(opaque: lossy, other: .png(PNGOptions()))
+    case let formats where formats.count > 1: self = .auto(JPEGOptions(), PNGOptions())
+    default: return nil
     }
   }
 }

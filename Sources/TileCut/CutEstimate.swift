@@ -2,6 +2,14 @@ import Support
 import TileImage
 import TileIndex
 
+#if canImport(Darwin)
+  import Darwin
+#elseif canImport(Musl)
+  import Musl
+#else
+  import Glibc
+#endif
+
 /// What a cut will give and take, scaled up from a sample of its subtrees.
 public struct CutEstimate: Hashable, Sendable, Codable {
   /// Tiles with a visible pixel.
@@ -51,7 +59,10 @@ extension Cutter {
       }
       return { (try timed($0.root), try $0.next.map(timed)) }
     }
-    let scaled = sum.scaled(to: plan, rootZoom: sample.rootZoom)
+    let matrix = plan.matrixSet[sample.rootZoom]
+    let blank = PixelBuffer(width: matrix.tileWidth, height: matrix.tileHeight)
+    let scaled = sum.scaled(
+      to: plan, rootZoom: sample.rootZoom, blankBytes: try TileEncoder(plan.encoding).encode(blank).count)
     let workSeconds = cost.seconds(subtrees: sample.count, rows: sample.rowCount)
     let share = Double(max(plan.tileCountMax, 1)) / Double(max(sum.candidatesInSubtrees(of: plan), 1))
     return CutEstimate(
@@ -168,19 +179,37 @@ private struct SampleSum {
 
   /// The tiles of the whole cut and their bytes. A tile that the sample has more than once is taken for one that fills
   /// large parts of the map, and is stored once.
-  func scaled(to plan: CutPlan, rootZoom: Int) -> (tiles: Double, bytes: Double) {
-    var (count, bytes) = (0.0, 0.0)
+  ///
+  /// - Parameter blankBytes: of a tile with one colour.
+  func scaled(to plan: CutPlan, rootZoom: Int, blankBytes: Int) -> (tiles: Double, bytes: Double) {
+    var sum = (tiles: 0.0, bytes: 0.0)
+    let roots = scaled(rootZoom, to: plan)
     for zoom in plan.zooms {
-      // Coarser zooms are like that of the roots.
-      let like = max(zoom, rootZoom)
-      guard let sampled = candidates[like], sampled > 0 else { continue }
-      let factor = Double(plan.coverages[zoom]?.count ?? 0) / Double(sampled)
-      for tile in (tiles[like] ?? [:]).values {
-        count += Double(tile.count) * factor
-        bytes += Double(tile.bytes) * (tile.count > 1 ? min(factor, 1) : factor)
+      var level = (tiles: 0.0, bytes: 0.0)
+      if zoom >= rootZoom {
+        level = scaled(zoom, to: plan)
+      } else if let places = plan.coverages[zoom]?.count, let rootPlaces = plan.coverages[rootZoom]?.count,
+        places > 0, rootPlaces > 0
+      {
+        // A coarser zoom has the ground of the roots in fewer pixels, as large each; its tiles may be mostly empty.
+        let ratio = plan.matrixSet[rootZoom].cellSize / plan.matrixSet[zoom].cellSize
+        let emptyShare = max(1 - roots.tiles / Double(rootPlaces), 0)
+        level.tiles = Double(places) * (1 - pow(emptyShare, max(Double(rootPlaces) / Double(places), 1)))
+        level.bytes = roots.bytes * ratio * ratio + level.tiles * Double(blankBytes)
       }
+      sum = (sum.tiles + level.tiles, sum.bytes + level.bytes)
     }
-    return (count, bytes)
+    return sum
+  }
+
+  /// The tiles of a zoom that the sample has.
+  private func scaled(_ zoom: Int, to plan: CutPlan) -> (tiles: Double, bytes: Double) {
+    guard let sampled = candidates[zoom], sampled > 0 else { return (0, 0) }
+    let factor = Double(plan.coverages[zoom]?.count ?? 0) / Double(sampled)
+    return (tiles[zoom] ?? [:]).values.reduce(into: (0, 0)) { sum, tile in
+      sum.tiles += Double(tile.count) * factor
+      sum.bytes += Double(tile.bytes) * (tile.count > 1 ? min(factor, 1) : factor)
+    }
   }
 }
 

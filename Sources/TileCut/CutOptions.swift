@@ -145,22 +145,26 @@ public struct CutOptions: Sendable {
     } catch {
       throw CutError(.systemError, "\(error)")
     }
+    try Self.check(encoding)
+  }
+
+  private static func check(_ encoding: TileEncoding) throws {
     switch encoding {
-    case .png(let png) where !(2...256).contains(png.colours ?? 2),
-      .auto(_, let png) where !(2...256).contains(png.colours ?? 2):
+    case .png(let png) where !(2...256).contains(png.colours ?? 2):
       throw CutError(
         .invalidOption, "there is no palette of \(png.colours ?? 0) colours", remedy: "choose a number from 2 to 256")
-    case .jpeg(let jpeg) where !(1...100).contains(jpeg.quality),
-      .auto(let jpeg, _) where !(1...100).contains(jpeg.quality):
+    case .jpeg(let jpeg) where !(1...100).contains(jpeg.quality):
       throw CutError(.invalidOption, "there is no JPEG quality \(jpeg.quality)", remedy: "choose one from 1 to 100")
-    case .png(let png) where !(1...12).contains(png.compressionLevel ?? 1),
-      .auto(_, let png) where !(1...12).contains(png.compressionLevel ?? 1):
+    case .png(let png) where !(1...12).contains(png.compressionLevel ?? 1):
       throw CutError(
         .invalidOption, "there is no compression level \(png.compressionLevel ?? 0)", remedy: "choose one from 1 to 12")
     case .webp(let webp) where !(1...100).contains(webp.quality) || !(0...9).contains(webp.effort):
       throw CutError(
         .invalidOption, "there is no WebP quality \(webp.quality) with effort \(webp.effort)",
         remedy: "choose a quality from 1 to 100 and an effort from 0 to 9")
+    case .mixed(let opaque, let other):
+      try check(opaque)
+      try check(other)
     default: break
     }
   }

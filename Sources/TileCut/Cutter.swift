@@ -154,6 +154,9 @@ public struct Cutter: Sendable {
       var begin = PyramidState()
       if let folder {
         let checkpoint = try folder.resume(into: bundle, matrix: plan.matrixSet[plan.workingZoom])
+        if checkpoint.pyramid.tilesDone > 0 {
+          folder.checkpoints.onContinuing?(checkpoint.pyramid.tilesDone, plan.tileCountMax)
+        }
         let own = try CutJournal(folder, from: checkpoint)
         (begin, journal, writer) = (checkpoint.pyramid, own, RecordedSink(bundle, own))
       }

@@ -4,7 +4,7 @@ import Support
 extension BundleFile {
   /// The container that an output's name asks for: a folder for a name that ends with a slash, else by the extension.
   ///
-  /// - Throws: ``BundleError`` with `.writeFailed` for the extension of something that is no bundle.
+  /// - Throws: ``BundleError`` with `.invalidName` for the extension of something that is no bundle.
   package static func kind(ofOutput path: String) throws -> Kind {
     if path.hasSuffix("/") { return .folder }
     let name = FileSystem.split(path).name
@@ -15,7 +15,7 @@ extension BundleFile {
     if fileExtension == ShardedTileset.fileExtension { return .tileset }
     guard !otherFormats.contains(fileExtension) else {
       throw BundleError(
-        .writeFailed, path: path, "\".\(fileExtension)\" is not a container that is written here",
+        .invalidName, path: path, "\".\(fileExtension)\" is not a container that is written here",
         remedy: "name it .mbtiles, .pmtiles or .gpkg, or end the name with a slash for a folder")
     }
     return .mbtiles
@@ -25,6 +25,21 @@ extension BundleFile {
   private static let otherFormats: Set<String> = [
     "zip", "tar", "gz", "tgz", "7z", "tif", "tiff", "vrt", "png", "jpg", "jpeg", "webp", "json", "geojson",
   ]
+
+  /// Protects bundles that are read from being replaced by the output, or changed by an output inside their folder.
+  ///
+  /// - Throws: ``BundleError`` `.isInput`, by whatever names and links.
+  package static func protect(_ inputs: [String], from output: String) throws {
+    try OutputFile.protect(inputs, from: output)
+    guard let folder = try? FileSystem.realPath(FileSystem.split(output.withoutSlashes).folder) else { return }
+    for input in inputs {
+      guard let inside = try? FileSystem.realPath(input), (folder + "/").hasPrefix(inside + "/"),
+        TileFolderReader.isTileFolder(inside)
+      else { continue }
+      throw BundleError(
+        .isInput, path: output, "lies inside the input \(input)", remedy: "write it beside that folder")
+    }
+  }
 
   /// Checks whether a bundle could be written, as far as can be known without writing.
   ///

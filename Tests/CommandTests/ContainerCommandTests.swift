@@ -75,6 +75,38 @@ import TileIndex
     #expect(try hash("b.mbtiles") == hash("a.pmtiles"))
   }
 
+  /// What go-pmtiles' `verify` checks, by PyPI's reader: without and with leaf directories, and with a wrong count.
+  @Test(
+    .enabled(
+      if: FileManager.default.isReadableFile(atPath: "\(pmtiles)/pmtiles/reader.py"),
+      "pmtiles is not installed (scripts/install-python-tools.sh)"))
+  func archivesPassTheChecksOfPmtilesVerify() throws {
+    let script = ProjectFiles.path("scripts/pmtiles-verify.py")
+    func verify(_ path: String) throws -> CommandRun {
+      try #require(Command(installed: "python3")).run([script, path], environment: ["PYTHONPATH": Self.pmtiles])
+    }
+    let (small, large) = (folder.file("small.pmtiles"), folder.file("large.pmtiles"))
+    #expect(try tilecut("cut", raster, "-o", small, "--zoom", "0-5").status == 0)
+    let writer = try BundleFile.create(large, matrixSet: .webMercatorQuad, format: .png)
+    let head: [UInt8] = [0x89, 0x50, 0x4e, 0x47, 0x0d, 0x0a, 0x1a, 0x0a]
+    for tile in TileMatrixSet.webMercatorQuad.wholeRange(zoom: 7) {
+      // Sea in between, and nothing in some places.
+      if tile.column % 5 == 4 { continue }
+      try writer.put(tile, head + (tile.row % 3 == 0 ? [] : [UInt8(tile.column), UInt8(tile.row)]))
+    }
+    _ = try writer.finish(BundleMetadata(name: "large"))
+    #expect(try tilecut("inspect", large).stdoutLines[0].contains("clustered, "))
+    for path in [small, large] {
+      let run = try verify(path)
+      #expect(run.status == 0 && run.stdout.isEmpty, "\(run)")
+    }
+    var bytes = try folder.bytes("large.pmtiles")
+    bytes[72] ^= 1
+    try bytes.write(to: folder.url.appendingPathComponent("wrong.pmtiles"))
+    let wrong = try verify(folder.file("wrong.pmtiles"))
+    #expect(wrong.status == 1 && wrong.stdout.contains("addressed_tiles_count"), "\(wrong)")
+  }
+
   @Test func rowsOfFoldersMayCountFromTheSouth() throws {
     let output = folder.file("tms/")
     #expect(try tilecut("cut", raster, "-o", output, "--zoom", "3", "--scheme", "tms").status == 0)
@@ -84,7 +116,7 @@ import TileIndex
 
   /// A container that is not written here is not imitated.
   @Test(arguments: ["x.zip", "x.tif", "x.tar.gz"]) func otherExtensionsAreRefused(name: String) throws {
-    expectRefusal(try tilecut("cut", raster, "-o", folder.file(name)), status: 74, naming: name, ".pmtiles")
+    expectRefusal(try tilecut("cut", raster, "-o", folder.file(name)), status: 64, naming: name, ".pmtiles")
     expectRefusal(
       try tilecut("cut", raster, "-o", folder.file("x.pmtiles"), "--matrix", "WorldCRS84Quad"), status: 65,
       naming: "Web Mercator")
@@ -110,6 +142,39 @@ import TileIndex
     #expect(try tilecut("cut", raster, "-o", output, "--zoom", "0").status == 0)
     #expect(made == [name == "out/" ? "out" : name])
     try expectValid(output)
+  }
+
+  /// A folder that is read stays as it is.
+  @Test func outputsInsideAFolderThatIsReadAreRefused() throws {
+    let tiles = folder.file("tiles/")
+    #expect(try tilecut("cut", raster, "-o", tiles, "--zoom", "0-3").status == 0)
+    let link = folder.file("link")
+    try FileManager.default.createSymbolicLink(atPath: link, withDestinationPath: folder.file("tiles/3"))
+    for output in [tiles + "in/", tiles + "in.pmtiles", tiles + "3/4/x.mbtiles", link + "/x.gpkg"] {
+      for words in [["convert", tiles, output], ["extract", folder.file("tiles"), "-o", output]] {
+        expectRefusal(try Command(built: "tilecut").run(words + ["--force"]), status: 64, naming: output, "inside")
+      }
+    }
+    // A name that only begins alike.
+    #expect(try tilecut("convert", tiles, folder.file("tiles2/")).status == 0)
+    #expect(made == ["link", "tiles", "tiles2"])
+    #expect(try hash("tiles/") == hash("tiles2/"))
+  }
+
+  @Test func texturesAreNotWrittenUnderTheNameOfABundle() throws {
+    let bundle = folder.file("a.mbtiles")
+    #expect(try tilecut("cut", raster, "-o", bundle, "--zoom", "0", "--scale-factor", "2").status == 0)
+    for name in ["x.pmtiles", "x.mbtiles", "x.gpkg", "x.png"] {
+      expectRefusal(try tilecut("textures", bundle, "-o", folder.file(name)), status: 64, naming: name)
+    }
+    #expect(made == ["a.mbtiles"])
+  }
+
+  @Test func inspectSaysInWordsHowTilesAreStored() throws {
+    let bundle = folder.file("a.mbtiles")
+    #expect(try tilecut("cut", raster, "-o", bundle, "--zoom", "0").status == 0)
+    let run = try tilecut("inspect", bundle)
+    #expect(run.stdoutLines[0].contains("MBTiles, tables map and images, pages of"), "\(run)")
   }
 
   @Test func metadataAreReadAndChanged() throws {

@@ -201,10 +201,20 @@ import TileIndex
 
   @Test func dryRunRefusesWhatTheCutWould() throws {
     expectRefusal(
-      try tilecut("cut", picture, "-o", folder.file("out.png"), "--dry-run"), status: 74, naming: "out.png")
+      try tilecut("cut", picture, "-o", folder.file("out.png"), "--dry-run"), status: 64, naming: "out.png")
     expectRefusal(
       try tilecut("cut", picture, "-o", folder.file("out.pmtiles"), "--matrix", "degrees", "--dry-run"), status: 65,
       naming: "out.pmtiles", "degrees")
+  }
+
+  /// A grid is named, or lies in a file of any name.
+  @Test func unknownGridsAreRefusedWithTheKnownOnes() throws {
+    expectRefusal(
+      try tilecut("cut", picture, "-o", output, "--matrix", "mercator"), status: 64,
+      naming: "no grid called \"mercator\"", "WebMercatorQuad", "degrees")
+    let file = try folder.write("grid.txt", "no grid")
+    expectRefusal(
+      try tilecut("cut", picture, "-o", output, "--matrix", file), status: 65, naming: "is no tile matrix set")
   }
 
   /// A dry run opens its sources, so one that cannot be read fails.

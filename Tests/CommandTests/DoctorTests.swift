@@ -14,6 +14,9 @@ import Testing
       let lines = run.stdoutLines.filter { $0.hasPrefix("\(name) ") }
       #expect(lines.count == 1 && !lines[0].hasSuffix("missing"), "\(name): \(run)")
     }
+    for name in ["astcenc", "imagequant"] {
+      #expect(run.stdoutLines.count { $0.hasPrefix("\(name) ") } == 1, "\(name): \(run)")
+    }
     #expect(run.stdout.contains("proj.db"), "\(run)")
   }
 
@@ -61,6 +64,17 @@ import Testing
       #expect(doctor.stdout.contains("proj          missing"), "\(doctor)")
       #expect(doctor.stdout.contains("apt-get install libproj25"), "\(doctor)")
       #expect(try Command(built: "tilecut").run(["--version"], environment: environment).status == 0)
+    }
+
+    /// What one command needs is no problem of the others.
+    @Test func aMissingEncoderIsNoProblemButIsNamed() throws {
+      let (folder, environment) = try broken(
+        "libimagequant.so.0", "libimagequant.so", "libimagequant.0.dylib", "libimagequant.dylib", "libastcenc.so.3d")
+      let run = try Command(built: "tilecut").run(["doctor"], environment: environment)
+      #expect(!folder.names.isEmpty && !run.stdout.contains("problem: libimagequant"), "\(run)")
+      #expect(
+        run.stdout.contains("imagequant    missing; only --colors needs it: apt-get install libimagequant0"), "\(run)")
+      #expect(run.stdout.contains("astcenc       missing; only tilecut textures needs it"), "\(run)")
     }
 
     @Test func aMissingCurlIsNamedWhenAnAddressIsRead() throws {

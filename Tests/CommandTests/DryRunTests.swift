@@ -49,6 +49,15 @@ import Testing
       [Self.sample("rocky-mountain-np/rocky-mountain-np-rgb.tif"), "--zoom", "0-11", "--format", "jpeg"], factor: 1.2)
   }
 
+  /// From zoom 0 on most tiles of a small map are nearly empty.
+  @Test(arguments: [
+    ["rocky-mountain-np/rocky-mountain-np-rgb.tif"],
+    ["rocky-mountain-np/rocky-mountain-np-rgb.tif", "--format", "jpeg"],
+    ["rocky-mountain-np/rocky-mountain-np-rgb.tif", "--tile-size", "512"],
+  ]) func estimateOfAllZoomsOfASmallMapIsNear(words: [String]) throws {
+    try expectEstimate([Self.sample(words[0])] + words.dropFirst(), factor: 1.12)
+  }
+
   @Test func estimateFromASampleIsNear() throws {
     try expectEstimate(
       [Self.sample("rocky-mountain-np/rocky-mountain-np-rgb.tif"), "--zoom", "8-13", "--format", "jpeg"], factor: 1.3)

@@ -56,6 +56,27 @@ import Testing
     try expectValid(output)
   }
 
+  /// The cut of what is added has a bundle and a temporary file of its own.
+  @Test func killedAppendLeavesNothingForGood() throws {
+    let raster = ProjectFiles.path("sample-regions/rocky-mountain-np/rocky-mountain-np-rgb.tif")
+    let bundle = folder.file("map.mbtiles")
+    #expect(
+      try tilecut(
+        "cut", raster, "-o", bundle, "--zoom", "0-16", "--format", "jpeg", "--bounds=-105.7,40.3,-105.69,40.31"
+      ).status == 0)
+    let before = try folder.bytes("map.mbtiles")
+    let append = try Command(built: "tilecut").start(["cut", raster, "--append", bundle, "--threads", "1"])
+    #expect(append.wait(timeout: 60) { folder.names.contains { $0.hasPrefix(".map.mbtiles.append") } })
+    append.send(SIGKILL)
+    #expect(append.wait().ending == .signal(SIGKILL))
+    #expect(try folder.bytes("map.mbtiles") == before && folder.names.contains { $0.hasPrefix(".") })
+    let picture = try folder.writePlacedPicture()
+    let next = try tilecut("cut", picture, "--append", bundle, "--zoom", "0-3")
+    #expect(next.status == 0, "\(next)")
+    #expect(folder.names == ["map.mbtiles", "out.mbtiles", "placed.pgw", "placed.png", "placed.prj"])
+    try expectValid(bundle)
+  }
+
   static let signals: [(Int32, Int32)] = [(SIGINT, 130), (SIGTERM, 143), (SIGHUP, 129)]
 
   @Test(arguments: signals)

@@ -32,6 +32,13 @@ import TileIndex
     Row(
       keys: ["format", "quality"], settings: #""format": "auto", "quality": 40, "zooms": 6"#,
       options: ["--format", "auto", "--quality", "40", "--zoom", "6"]),
+    Row(
+      keys: ["format"], settings: #""format": "jpeg+webp", "zooms": 6"#,
+      options: ["--format", "jpeg+webp", "--zoom", "6"]),
+    Row(
+      keys: ["format", "quality", "colors"],
+      settings: #""format": "webp+png", "quality": 40, "colors": 16, "zooms": 6"#,
+      options: ["--format", "webp+png", "--quality", "40", "--colors", "16", "--zoom", "6"]),
     Row(keys: ["effort"], settings: #""effort": "fast""#, options: ["--effort", "fast"]),
     Row(keys: ["colors"], settings: #""colors": 16"#, options: ["--colors", "16"]),
     Row(keys: ["resampling"], settings: #""resampling": "lanczos""#, options: ["--resampling", "lanczos"]),

@@ -107,7 +107,8 @@ import Testing
     _ = try stoppedCut()
     let other = try tilecut(
       "cut", Self.raster, "-o", "out.mbtiles", "--zoom", "0-11", "--resume", in: folder.path)
-    expectRefusal(other, status: 64, naming: "its zoom was levels(0...12), and now it is levels(0...11)", "--force")
+    expectRefusal(other, status: 64, naming: "--zoom was 0-12, and now it is 0-11", "--force")
+    #expect(!other.stderr.contains("from before"), "\(other)")
     let picture = try folder.writePlacedPicture()
     let source = try tilecut("cut", picture, "-o", "out.mbtiles", "--zoom", "0-12", "--resume", in: folder.path)
     expectRefusal(source, status: 64, naming: "is not the same as \(picture)")
@@ -163,6 +164,20 @@ import Testing
     let lines = run.stdoutLines
     #expect(lines.first == "status 74" && lines.suffix(3) == ["status 0", "out.mbtiles", "same"], "\(run)")
     #expect(run.stderr.contains("the disk is full"), "\(run)")
+  }
+
+  /// One byte more behind the program is another build.
+  @Test func anotherBuildOfTheSameVersionIsRefused() throws {
+    let copy = folder.file("tilecut-other")
+    try FileManager.default.copyItem(atPath: Command(built: "tilecut").path, toPath: copy)
+    let file = try #require(FileHandle(forWritingAtPath: copy))
+    try file.seekToEnd()
+    try file.write(contentsOf: Data([0]))
+    try file.close()
+    _ = try stoppedCut()
+    let run = try Command(path: copy).run(
+      ["cut", Self.raster, "-o", "out.mbtiles", "--zoom", "0-12", "--resume"], in: folder.path)
+    expectRefusal(run, status: 64, naming: "it was begun by tilecut 0.1.0+", "and this is 0.1.0+")
   }
 
   @Test func resumeIsNotForAppending() throws {

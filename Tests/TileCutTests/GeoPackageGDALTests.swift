@@ -78,6 +78,41 @@ struct GeoPackageGDALTests {
     #expect(info.status == 0, "\(info.output)")
   }
 
+  /// What GDAL writes unless told otherwise: PNG at the edges, JPEG inside, and not a word of it.
+  @Test func mixturesOfGDALAreConverted() throws {
+    let (tif, path) = (folder.file("a.tif"), folder.file("a.gpkg"))
+    try GDALPrograms.make("gdal_translate", "-outsize", "200%", "200%", Self.raster, tif)
+    try GDALPrograms.make("gdal_translate", "-of", "GPKG", "-co", "TILING_SCHEME=GoogleMapsCompatible", tif, path)
+    try GDALPrograms.make("gdaladdo", path, "2", "4")
+    let reader = try BundleFile.open(path)
+    var formats: Set<TileFormat> = []
+    try reader.forEachTile { _, bytes in if let format = TileFormat(sniffing: bytes) { formats.insert(format) } }
+    #expect(formats == [.png, .jpg] && reader.metadata["formats"] == nil)
+    for name in ["b.mbtiles", "b.pmtiles", "b/", "b.gpkg"] {
+      for isExtract in [false, true] {
+        if isExtract {
+          _ = try BundleExtract().write(reader, to: folder.file(name), replacing: true)
+        } else {
+          _ = try BundleConvert().write(reader, to: folder.file(name), replacing: true)
+        }
+        let copy = try BundleFile.open(folder.file(name))
+        #expect(try TilesHash.of(copy) == TilesHash.of(reader), "\(name)")
+        #expect(copy.metadata.format == .png && copy.metadata["formats"] == "jpg,png", "\(name)")
+        let report = try BundleVerifier(path: folder.file(name)) { bytes, _ in
+          let pixels = try ImageDecoder.decode(bytes)
+          return (pixels.width, pixels.height)
+        }.verify()
+        #expect(report.errors == 0, "\(name) \(report.outcomes.flatMap(\.findings))")
+      }
+    }
+    // A package of one format stays one.
+    try GDALPrograms.make(
+      "gdal_translate", "-of", "GPKG", "-co", "TILING_SCHEME=GoogleMapsCompatible", "-co", "TILE_FORMAT=PNG", tif,
+      folder.file("c.gpkg"))
+    _ = try BundleConvert().write(BundleFile.open(folder.file("c.gpkg")), to: folder.file("c.mbtiles"))
+    #expect(try BundleFile.open(folder.file("c.mbtiles")).metadata["formats"] == nil)
+  }
+
   /// GDAL's own GeoPackages: on the grid of web maps, on a grid at the raster's corner, and in metres of UTM.
   @Test(arguments: ["GoogleMapsCompatible", "PseudoTMS_GlobalGeodetic", "EPSG:4326", "EPSG:26913"])
   func geoPackagesOfGDALAreReadOrRefused(scheme: String) throws {

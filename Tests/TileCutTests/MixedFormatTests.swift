@@ -58,6 +58,34 @@ import TileIndex
     try expectValid(name)
   }
 
+  private static let webp = TileEncoding.webp(WebPOptions(lossless: false, quality: 80))
+
+  /// Other pairs: the bundle is of the format that shows transparency.
+  @Test(
+    arguments: [
+      (TileEncoding.mixed(opaque: .jpeg(JPEGOptions()), other: webp), [TileFormat.jpg, .webp], TileFormat.webp),
+      (.mixed(opaque: webp, other: .png(PNGOptions())), [.webp, .png], .png),
+    ], ["a.mbtiles", "a.pmtiles", "a.gpkg", "a/"])
+  func opaqueAndOtherTilesHaveTheirFormats(
+    pair: (encoding: TileEncoding, formats: [TileFormat], stated: TileFormat), name: String
+  ) throws {
+    let bundle = try cut(name) { $0.encoding = pair.encoding }
+    try bundle.forEachTile { tile, bytes in
+      let isOpaque = try ImageDecoder.decode(bytes).opacity == .opaque
+      #expect(TileFormat(sniffing: bytes) == pair.formats[isOpaque ? 0 : 1], "\(tile)")
+    }
+    #expect(try formats(bundle) == Set(pair.formats) && bundle.metadata.format == pair.stated)
+    #expect(bundle.metadata["formats"] == pair.formats.map(\.rawValue).sorted().joined(separator: ","))
+    try expectValid(name)
+    // Appended tiles keep the mixture.
+    let more = try raster("more", west: 28, east: 40)
+    _ = try BundleAppend(to: folder.file(name), options: CutOptions(sources: [more])).write(
+      to: folder.file("b.mbtiles"))
+    let longer = try BundleFile.open(folder.file("b.mbtiles"))
+    #expect(try formats(longer) == Set(pair.formats) && longer.metadata.format == pair.stated)
+    try expectValid("b.mbtiles")
+  }
+
   /// A map without a transparent pixel is a bundle of JPEG tiles like any other.
   @Test(arguments: ["a.mbtiles", "a.pmtiles", "a/"])
   func mapsWithoutTransparencyAreJPEG(_ name: String) throws {

@@ -1,4 +1,5 @@
 import Foundation
+import Support
 import TestSupport
 import Testing
 import TileImage
@@ -119,6 +120,18 @@ import TileIndex
     }
     #expect(throws: BundleError.self) { try export.write(path, to: folder.file("out1/")) }
     _ = try export.write(path, to: folder.file("out1/"), replacing: true)
+  }
+
+  @Test func documentsSayForWhichScreensTheTexturesAre() throws {
+    let path = try folder.writeBundle(
+      "dense.mbtiles", zooms: 0...1, edge: 512,
+      metadata: BundleMetadata(name: "dense", extra: ["tileSize": "256", "scale": "2"]))
+    _ = try TextureExport().write(path, to: folder.file("out/"))
+    let document = try JSONValue(parsing: Array(folder.bytes("out/tiles.json")))
+    #expect(document["tileSize"] == .number("256") && document["scale"] == .number("2"), "\(document.text)")
+    try BundleConvert().write(BundleFile.open(path), to: folder.file("tiles/"))
+    let plain = try JSONValue(parsing: Array(folder.bytes("tiles/tiles.json")))
+    #expect(plain["scale"] == .number("2") && plain["bounds"] == document["bounds"])
   }
 
   /// A damaged tile is named, and nothing is left behind.

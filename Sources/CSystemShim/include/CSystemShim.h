@@ -55,7 +55,4 @@ int csystem_exchange(const char *first, const char *second);
 /* Has everything that was written to the file system of an open file on the disk: 0, or -1 (errno). */
 int csystem_sync_file_system(int descriptor);
 
-/* Has the system begin to write to the disk what was written to an open file, without waiting for it; nothing where it cannot be told. */
-void csystem_start_writing(int descriptor);
-
 #endif

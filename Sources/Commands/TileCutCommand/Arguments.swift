@@ -106,32 +106,36 @@ func requireFolder(_ output: String, for scheme: TileScheme?) throws {
 
 extension BundleMetadata.Kind: ExpressibleByArgument {}
 
-/// Tile formats that can be written.
-enum FormatArgument: String, ExpressibleByArgument, CaseIterable {
-  case png
-  case jpeg
-  case webp
-  case auto
+/// A tile format that can be written.
+struct FormatArgument: ExpressibleByArgument {
+  let format: RegionSettings.Format
 
   init?(argument: String) {
-    self.init(rawValue: argument == "jpg" ? "jpeg" : argument)
+    let synonyms = ["jpg": "jpeg", "jpeg+png": "auto"]
+    guard let format = RegionSettings.Format(rawValue: synonyms[argument] ?? argument) else { return nil }
+    self.format = format
   }
+
+  static var allValueStrings: [String] { RegionSettings.Format.allCases.map(\.rawValue) }
 }
 
 /// A built-in grid, or a file with one.
 struct MatrixArgument: ExpressibleByArgument {
   private let text: String
 
-  init?(argument: String) {
-    guard argument.lowercased().hasSuffix(".json") || TileMatrixSet.named(argument) != nil else { return nil }
-    text = argument
-  }
+  init?(argument: String) { text = argument }
 
   static var names: String { TileMatrixSet.builtIn.map(\.identifier).joined(separator: ", ") }
 
-  /// - Throws: `BundleError` for a file that has no grid.
+  /// - Throws: `BundleError` for a file that has no grid, `CutError` for what is neither a grid nor a file.
   func matrixSet() throws -> TileMatrixSet {
-    try TileMatrixSet.named(text) ?? TileMatrixSetDocument.matrixSet(inFile: text)
+    if let known = TileMatrixSet.named(text) { return known }
+    guard text.lowercased().hasSuffix(".json") || (try? FileSystem.status(text)) != nil else {
+      throw CutError(
+        .invalidOption, "--matrix: there is no grid called \"\(text)\", and no such file",
+        remedy: "choose \(Self.names), or name a file with a Two Dimensional Tile Matrix Set (.json)")
+    }
+    return try TileMatrixSetDocument.matrixSet(inFile: text)
   }
 }
 

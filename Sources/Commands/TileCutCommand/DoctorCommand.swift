@@ -64,7 +64,10 @@ struct DoctorCommand: ParsableCommand {
     func add(_ title: String, _ text: String) {
       lines.append(title + String(repeating: " ", count: max(14 - title.count, 1)) + text)
     }
-    for library in report.libraries { add(library.name, library.version ?? "missing") }
+    for library in report.libraries {
+      let use = library.use.map { "; only \($0.option) needs it: apt-get install \($0.package)" } ?? ""
+      add(library.name, library.version ?? "missing\(use)")
+    }
     if let proj = report.proj {
       add("PROJ's data", proj.database ?? "none")
       let grids = proj.gridCount == 0 ? "none (apt-get install proj-data has some)" : "\(proj.gridCount)"

@@ -42,7 +42,7 @@ struct InspectCommand: ParsableCommand {
   /// How the container stores the tiles.
   private static func storage(of bundle: BundleInspection) -> String {
     if let layout = bundle.layout, let page = bundle.pageBytes, let id = bundle.applicationID {
-      return "\(layout), pages of \(page) bytes, application id \(id)"
+      return "MBTiles, \(words(layout)), pages of \(page) bytes, application id \(id)"
     }
     if let tables = bundle.tables, let page = bundle.pageBytes {
       let others = tables.dropFirst().map { "GPKG:\(bundle.path):\($0)" }
@@ -54,6 +54,14 @@ struct InspectCommand: ParsableCommand {
         + (archive.leafDirectories == 1 ? "1 leaf directory" : "\(archive.leafDirectories) leaf directories")
     }
     return "a folder, rows as in \(bundle.scheme?.uppercased() ?? "XYZ")"
+  }
+
+  private static func words(_ layout: BundleLayout) -> String {
+    switch layout {
+    case .flat: "one table of tiles"
+    case .mapAndImages: "tables map and images"
+    case .view: "a view of tiles"
+    }
   }
 
   private static func padded(_ text: String, _ width: Int) -> String {

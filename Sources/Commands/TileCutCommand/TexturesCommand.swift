@@ -38,7 +38,7 @@ struct TexturesCommand: ParsableCommand {
 
   func run() throws {
     try OutputFile.protect([bundle], from: output)
-    try OutputFolder.check(output, replacing: force)
+    try TextureExport.check(output: output, replacing: force)
     var export = TextureExport()
     export.block = block ?? .six
     export.effort = effort ?? .medium

@@ -72,7 +72,7 @@ struct TileCutCommand: ParsableCommand {
       }
     case let error as BundleError:
       switch error.code {
-      case .isInput: .usage
+      case .isInput, .invalidName: .usage
       case .notFound, .readFailed: .unreadableInput
       // Content that may not be stored comes from a manifest.
       case .malformed, .invalidContent, .mismatch: .badInput

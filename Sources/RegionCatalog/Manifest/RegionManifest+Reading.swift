@@ -121,7 +121,7 @@ extension RegionManifest {
     if settings.quality != nil, settings.format == .png {
       object.fault("quality", "means nothing for png", remedy: "leave it out, or set \"format\": \"jpeg\"")
     }
-    let hasPNG = settings.format == .png || settings.format == .auto
+    let hasPNG = settings.format.hasPNG
     if settings.effort != "balanced", !hasPNG {
       object.fault("effort", "is for png alone", remedy: "leave it out, or set \"format\": \"png\"")
     }

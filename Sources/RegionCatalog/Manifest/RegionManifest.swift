@@ -49,6 +49,13 @@ public struct RegionSettings: Hashable, Sendable {
     case webp
     /// JPEG where a tile is opaque, PNG elsewhere.
     case auto
+    /// JPEG where a tile is opaque, lossy WebP elsewhere.
+    case jpegAndWebP = "jpeg+webp"
+    /// Lossy WebP where a tile is opaque, PNG elsewhere.
+    case webPAndPNG = "webp+png"
+
+    /// Whether some tiles are PNG.
+    public var hasPNG: Bool { [.png, .auto, .webPAndPNG].contains(self) }
   }
 
   /// Efforts, as TileImage names them.
@@ -86,7 +93,7 @@ public struct RegionSettings: Hashable, Sendable {
   /// Pixels of a tile for each of the screen, 1 or 2.
   public var scaleFactor = 1
   public var format: Format = .png
-  /// 1 to 100, for JPEG (also that of `auto`) and WebP; nil for lossless WebP.
+  /// 1 to 100, for JPEG and WebP; nil for 85, but of WebP alone for no loss.
   public var quality: Int?
   /// Time against size of PNG tiles.
   public var effort = "balanced"

@@ -23,6 +23,18 @@ extension FileSystem {
   /// - Returns: false if that is not possible.
   package static func enter(_ folder: String) -> Bool { chdir(folder) == 0 }
 
+  /// The file of the running program.
+  package static var executablePath: String {
+    #if canImport(Darwin)
+      var count = UInt32(PATH_MAX)
+      var path = [CChar](repeating: 0, count: Int(count))
+      guard _NSGetExecutablePath(&path, &count) == 0 else { return CommandLine.arguments[0] }
+      return String(decoding: path.prefix { $0 != 0 }.map { UInt8(bitPattern: $0) }, as: UTF8.self)
+    #else
+      return "/proc/self/exe"
+    #endif
+  }
+
   /// The folder for temporary files: TMPDIR, or /tmp.
   package static var temporaryFolder: String {
     environment("TMPDIR") ?? "/tmp"
@@ -60,5 +72,14 @@ extension FileSystem {
     let name = split(path).name
     guard let dot = name.lastIndex(of: "."), dot != name.startIndex else { return name }
     return String(name[..<dot])
+  }
+}
+
+extension String {
+  /// A path without slashes at its end.
+  package var withoutSlashes: String {
+    var path = self[...]
+    while path.count > 1, path.hasSuffix("/") { path = path.dropLast() }
+    return String(path)
   }
 }

@@ -12,7 +12,6 @@ package final class SpoolFile {
   private let descriptor: Int32
   private let buffer: UnsafeMutableRawBufferPointer
   private var buffered = 0
-  private let writeback: EarlyWriteback
   /// The offset of the buffer's first byte.
   private var written: Int
   /// The end of the file, with what is in the buffer.
@@ -32,7 +31,6 @@ package final class SpoolFile {
     lock.l_whence = Int16(SEEK_SET)
     _ = fcntl(descriptor, F_SETLK, &lock)
     buffer = .allocate(byteCount: bufferBytes, alignment: 16)
-    writeback = EarlyWriteback(borrowing: descriptor)
     written = offset
   }
 
@@ -46,7 +44,6 @@ package final class SpoolFile {
     if bytes.count > buffer.count {
       try FileSystem.write(bytes, to: descriptor, at: written)
       written += bytes.count
-      writeback.grew(by: bytes.count)
     } else {
       UnsafeMutableRawBufferPointer(rebasing: buffer[buffered...]).copyMemory(from: bytes)
       buffered += bytes.count
@@ -92,7 +89,6 @@ package final class SpoolFile {
   package func flush() throws {
     try FileSystem.write(UnsafeRawBufferPointer(rebasing: buffer[..<buffered]), to: descriptor, at: written)
     written += buffered
-    writeback.grew(by: buffered)
     buffered = 0
   }
 }

@@ -14,8 +14,7 @@ final class CatalogFolder: Sendable {
   ///
   /// - Throws: ``CatalogBuildError``: `.busy` if another build uses it, `.unwritableOutput`.
   init(_ path: String) throws {
-    var path = path
-    while path.count > 1, path.hasSuffix("/") { path.removeLast() }
+    let path = path.withoutSlashes
     self.path = path
     try CatalogFiles.makeFolder(path)
     try CatalogFiles.makeFolder("\(path)/.tilecut")

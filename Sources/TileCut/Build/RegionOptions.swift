@@ -1,6 +1,6 @@
 import Gazetteer
 public import RegionCatalog
-import TileImage
+package import TileImage
 import TileIndex
 
 extension CutOptions {
@@ -24,13 +24,7 @@ extension CutOptions {
       boundary = region.boundary
     }
     let png = PNGOptions(effort: PNGEffort(rawValue: settings.effort) ?? .balanced, colours: settings.colors)
-    encoding =
-      switch settings.format {
-      case .png: .png(png)
-      case .auto: .auto(JPEGOptions(quality: settings.quality ?? 85), png)
-      case .jpeg: .jpeg(JPEGOptions(quality: settings.quality ?? 85))
-      case .webp: .webp(WebPOptions(lossless: settings.quality == nil, quality: settings.quality ?? 85))
-      }
+    encoding = TileEncoding(settings.format, quality: settings.quality, png: png)
     resampling = Resampling(rawValue: settings.resampling) ?? .bilinear
     isLinear = settings.linear
     nodata = settings.nodata
@@ -87,6 +81,26 @@ extension BundlePreview {
     } else {
       let width = wanted.width ?? 512
       size = Size(width: width, height: edge(Double(width) * shape.height / shape.width))
+    }
+  }
+}
+
+extension TileEncoding {
+  /// The encoding that a manifest or an option names.
+  ///
+  /// - Parameters:
+  ///   - quality: of JPEG and WebP; nil for 85, but of WebP alone for no loss.
+  ///   - png: for the tiles that are PNG.
+  package init(_ format: RegionSettings.Format, quality: Int?, png: PNGOptions) {
+    let jpeg = TileEncoding.jpeg(JPEGOptions(quality: quality ?? 85))
+    let webp = TileEncoding.webp(WebPOptions(lossless: false, quality: quality ?? 85))
+    switch format {
+    case .png: self = .png(png)
+    case .jpeg: self = jpeg
+    case .webp: self = quality == nil ? .webp(WebPOptions(lossless: true, quality: 85)) : webp
+    case .auto: self = .mixed(opaque: jpeg, other: .png(png))
+    case .jpegAndWebP: self = .mixed(opaque: jpeg, other: webp)
+    case .webPAndPNG: self = .mixed(opaque: webp, other: .png(png))
     }
   }
 }

@@ -30,14 +30,14 @@ extension Checkpoint {
   func write(to path: String) throws {
     let file = try SpoolFile(path)
     let header = json.bytes
-    try file.append(Self.magic + Self.little(UInt64(header.count)).prefix(4) + header)
+    try file.append(Self.magic + [UInt8](littleEndian: UInt32(header.count)) + header)
     var hash = header.withUnsafeBytes { ContentHash.hash($0) }
     for pixels in pyramid.waiting.compactMap(\.pixels) {
       let bytes = UnsafeRawBufferPointer(start: pixels.bytes, count: pixels.byteCount)
       try file.append(bytes)
       hash = Self.chained(hash, bytes)
     }
-    try file.append(Self.little(hash))
+    try file.append([UInt8](littleEndian: hash))
     try file.flush()
   }
 
@@ -61,7 +61,7 @@ extension Checkpoint {
     }
     guard let state = try PyramidState(json, pixels: pixels), let log = TileLog.Position(json),
       let seconds = json.numbers("seconds")?.first,
-      try file.bytes(at: offset, count: 9) == Self.little(hash)
+      try file.bytes(at: offset, count: 9) == [UInt8](littleEndian: hash)
     else { return nil }
     self.init(pyramid: state, log: log, seconds: seconds)
   }
@@ -76,7 +76,7 @@ extension Checkpoint {
   private static func header(of file: ReadOnlyFile) throws -> (json: JSONValue, bytes: [UInt8], end: Int)? {
     let head = try file.bytes(at: 0, count: 12)
     guard head.count == 12, Array(head.prefix(8)) == magic else { return nil }
-    let count = head[8..<12].reversed().reduce(0) { $0 << 8 | Int($1) }
+    let count = head.withUnsafeBytes { Int($0.littleEndian(UInt32.self, at: 8)) }
     let bytes = try file.bytes(at: 12, count: min(count, file.byteCount))
     guard bytes.count == count, let json = try? JSONValue(parsing: bytes) else { return nil }
     return (json, bytes, 12 + count)
@@ -89,8 +89,6 @@ extension Checkpoint {
   private static func chained(_ hash: UInt64, _ bytes: UnsafeRawBufferPointer) -> UInt64 {
     TileLog.chained(hash, ContentHash.hash(bytes))
   }
-
-  static func little(_ value: UInt64) -> [UInt8] { withUnsafeBytes(of: value.littleEndian) { Array($0) } }
 }
 
 extension PyramidState {

@@ -1,13 +1,15 @@
 import Support
 import TileIndex
 
-/// Everything that the bytes of a cut depend on: the tool's version, the sources' content, and the options.
+/// Everything that the bytes of a cut depend on: the tool's version and build, the sources' content, and the options.
 ///
 /// Two cuts of equal identity give equal bundles, so one may continue the other, or do a part of it.
 struct CutIdentity: Sendable {
   struct Option: Hashable, Sendable {
     let name: String
     let value: String
+    /// The value as one types it; nil for what has no short form.
+    var typed: String?
   }
 
   let toolVersion: String
@@ -21,7 +23,8 @@ struct CutIdentity: Sendable {
     // Every member counts, also one that is added later. Paths do not: a source may move.
     self.options = Mirror(reflecting: options).children.compactMap { child in
       guard let label = child.label, label != "sources" else { return nil }
-      return Option(name: label, value: label == "name" ? name : Self.text(child.value))
+      let value: Any = label == "name" ? name : child.value
+      return Option(name: label, value: Self.text(value), typed: CutOptionText.typed(value))
     }
   }
 
@@ -44,8 +47,12 @@ struct CutIdentity: Sendable {
         ? "the source \(new.path) has changed since" : "its source \(old.path) is not the same as \(new.path)"
     }
     for option in options {
-      let old = earlier.options.first { $0.name == option.name }?.value
-      if old != option.value { return "its \(option.name) was \(old ?? "not known"), and now it is \(option.value)" }
+      let old = earlier.options.first { $0.name == option.name }
+      guard old?.value != option.value else { continue }
+      let flag = CutOptionText.flag(option.name)
+      // A short form may leave out what differs.
+      guard let before = old?.typed, let now = option.typed, before != now else { return "\(flag) is not the same" }
+      return "\(flag) was \(before), and now it is \(now)"
     }
     return earlier.options.count == options.count ? nil : "it had other options"
   }
@@ -62,6 +69,8 @@ struct CutIdentity: Sendable {
             ])
           })),
       .init("options", .object(options.map { .init($0.name, .string($0.value)) })),
+      .init(
+        "typed", .object(options.compactMap { option in option.typed.map { .init(option.name, .string($0)) } })),
     ])
   }
 
@@ -76,7 +85,9 @@ struct CutIdentity: Sendable {
       else { return nil }
       return SourceIdentity(path: path, bytes: bytes, digest: digest)
     }
-    self.options = options.compactMap { member in member.value.string.map { Option(name: member.name, value: $0) } }
+    self.options = options.compactMap { member in
+      member.value.string.map { Option(name: member.name, value: $0, typed: json["typed"]?[member.name]?.string) }
+    }
     guard self.sources.count == sources.count, self.options.count == options.count else { return nil }
   }
 

@@ -3,10 +3,12 @@ import TileIndex
 
 /// Makes a cut one that can be continued: `tilecut cut --resume`.
 public struct CutCheckpoints: Sendable {
-  /// Another version may cut other bytes, and does not continue the work.
+  /// Version and build: another may cut other bytes, and does not continue the work.
   public let toolVersion: String
   /// The least time between two checkpoints. It grows with what they cost.
   public var secondsMin: Double
+  /// Called before a cut goes on, with the tiles that were done and those of all.
+  public var onContinuing: (@Sendable (_ tilesDone: Int, _ tilesTotal: Int) -> Void)?
 
   public init(toolVersion: String, secondsMin: Double = 0.25) {
     (self.toolVersion, self.secondsMin) = (toolVersion, secondsMin)
@@ -57,9 +59,7 @@ final class CutWorkFolder: Sendable {
   private static func lock(_ folder: String) -> String { "\(folder)/lock" }
 
   private static func path(for output: String) -> String {
-    var name = output[...]
-    while name.count > 1, name.hasSuffix("/") { name = name.dropLast() }
-    let (folder, last) = FileSystem.split(String(name))
+    let (folder, last) = FileSystem.split(output.withoutSlashes)
     return "\(folder)/.\(last).resume"
   }
 

@@ -97,8 +97,9 @@ final class TileLog {
     while position.bytes < end.bytes {
       guard try fill(headBytes) else { return false }
       func number(_ index: Int) -> Int {
-        let start = position.bytes - held.lowerBound + 4 * index
-        return buffer[start..<(start + 4)].reversed().reduce(0) { $0 << 8 | Int($1) }
+        buffer.withUnsafeBytes {
+          Int($0.littleEndian(UInt32.self, at: position.bytes - held.lowerBound + 4 * index))
+        }
       }
       let (tile, count) = (TileID(unchecked: number(0), number(1), number(2)), number(3))
       guard tile.zoom <= TileID.zoomMax, try fill(headBytes + count) else { return false }

@@ -60,7 +60,7 @@ public struct ContactSheet: Sendable {
     var tiles = 0
     try bundle.forEachTile(in: range) { tile, bytes in
       tiles += 1
-      let pixels = try decoding(tile, of: bundle) { try ImageDecoder.decode(bytes) }
+      let pixels = try TileDrawing.decoding(tile, bundle.path) { try ImageDecoder.decode(bytes) }
       guard pixels.width == edge, pixels.height == edge else { return }
       level.copy(
         pixels.shrunk(by: ratio), x: (tile.column * edge - part.x) / ratio, y: (tile.row * edge - part.y) / ratio)
@@ -76,20 +76,11 @@ public struct ContactSheet: Sendable {
   private func tileEdge(of bundle: any BundleReader, _ range: TileRange) throws -> Int? {
     for tile in range {
       guard let bytes = try bundle.tile(tile) else { continue }
-      return try decoding(tile, of: bundle) { try bytes.withUnsafeBytes { try ImageDecoder.size(of: $0).width } }
+      return try TileDrawing.decoding(tile, bundle.path) {
+        try bytes.withUnsafeBytes { try ImageDecoder.size(of: $0).width }
+      }
     }
     return nil
-  }
-
-  /// Adds the bundle and the tile to the codecs' errors.
-  private func decoding<T>(_ tile: TileID, of bundle: any BundleReader, _ body: () throws -> T) throws -> T {
-    do {
-      return try body()
-    } catch let error as ImageError {
-      throw BundleError(
-        .malformed, path: bundle.path, "tile \(tile) cannot be shown: \(error)",
-        remedy: "only PNG, JPEG and WebP tiles can; tilecut verify finds every damaged one")
-    }
   }
 
   /// The pixels of a zoom inside the bundle's bounds; all tiles if it has no bounds.

@@ -145,7 +145,7 @@ struct TileDrawing {
       return try body()
     } catch let error as ImageError {
       throw BundleError(
-        .malformed, path: path, "tile \(tile) cannot be shown: \(error)",
+        .malformed, path: path, "tile \(tile) cannot be drawn: \(error)",
         remedy: "only PNG, JPEG and WebP tiles can; tilecut verify finds every damaged one")
     }
   }

@@ -1,3 +1,4 @@
+import CASTCShim
 import CCurlShim
 import CDeflate
 import CGeoTIFF
@@ -10,6 +11,7 @@ import CTIFF
 import CWebP
 import CZlib
 import Support
+import TileImage
 
 #if canImport(Darwin)
   import Darwin
@@ -25,6 +27,13 @@ public struct SystemReport: Encodable, Sendable {
     public let name: String
     /// The version that is loaded, or that was compiled with where the library does not tell its own; nil if missing.
     public let version: String?
+    /// The only thing that needs it, and Debian's package with it; nil for libraries that every cut may need.
+    public private(set) var use: Use?
+
+    public struct Use: Encodable, Sendable {
+      public let option: String
+      public let package: String
+    }
   }
 
   public struct PROJData: Encodable, Sendable {
@@ -112,8 +121,15 @@ public struct SystemReport: Encodable, Sendable {
     let jpeg = LIBJPEG_TURBO_VERSION_NUMBER
     let geotiff = LIBGEOTIFF_VERSION
     return [
+      // It does not tell its version; this is that of its interface.
+      Library(
+        name: "astcenc", version: castc_load() == nil ? "3" : nil,
+        use: .init(option: "tilecut textures", package: "libastcenc3d")),
       Library(name: "curl", version: LateLibrary.curl.problem == nil ? word(ccurl_version()) : nil),
       Library(name: "geotiff", version: LateLibrary.geotiff.problem == nil ? dotted(geotiff, 1000, 100, 10) : nil),
+      Library(
+        name: "imagequant", version: TileEncoding.quantizerVersion,
+        use: .init(option: "--colors", package: "libimagequant0")),
       Library(name: "jpeg-turbo", version: dotted(jpeg, 1_000_000, 1000, 1)),
       Library(name: "libdeflate", version: LIBDEFLATE_VERSION_STRING),
       Library(name: "openjpeg", version: String(cString: opj_version())),

@@ -1,3 +1,5 @@
+import Support
+
 /// The bytes of a KTX 2.0 file with one ASTC texture (Khronos KTX File Format Specification 2.0): one level, no
 /// supercompression, so that a program may map the file and hand its blocks to the GPU.
 ///
@@ -22,9 +24,9 @@ package struct KTX2File {
   package var bytes: [UInt8] {
     let values = Self.keyValues
     let start = (Self.descriptorOffset + Self.descriptorBytes + values.count + 15) / 16 * 16
-    var file = LittleEndianBytes()
-    file.bytes.reserveCapacity(start + blocks.count)
-    file.bytes += Self.identifier
+    var file: [UInt8] = []
+    file.reserveCapacity(start + blocks.count)
+    file += Self.identifier
     file.add([block.vulkanFormat, 1, UInt32(width), UInt32(height)])
     // No depth and no array, one face, one level, no supercompression.
     file.add([UInt32(0), 0, 1, 1, 0])
@@ -33,9 +35,9 @@ package struct KTX2File {
     file.add([UInt64(0), 0])
     file.add([UInt64(start), UInt64(blocks.count), UInt64(blocks.count)])
     file.add(descriptor)
-    file.bytes += values
-    file.bytes += [UInt8](repeating: 0, count: start - file.bytes.count)
-    return file.bytes + blocks
+    file += values
+    file += [UInt8](repeating: 0, count: start - file.count)
+    return file + blocks
   }
 
   private static let identifier: [UInt8] = [
@@ -56,15 +58,15 @@ package struct KTX2File {
 
   /// Sorted by key, each with its length before it and padding to 4 bytes behind.
   private static let keyValues: [UInt8] = {
-    var values = LittleEndianBytes()
+    var values: [UInt8] = []
     // Rows go down, as in all tiles.
     for (key, value) in [("KTXorientation", "rd"), ("KTXwriter", "tilecut")] {
       let entry = Array(key.utf8) + [0] + Array(value.utf8) + [0]
-      values.add([UInt32(entry.count)])
-      values.bytes += entry
-      values.bytes += [UInt8](repeating: 0, count: (4 - entry.count % 4) % 4)
+      values.append(littleEndian: UInt32(entry.count))
+      values += entry
+      values += [UInt8](repeating: 0, count: (4 - entry.count % 4) % 4)
     }
-    return values.bytes
+    return values
   }()
 }
 
@@ -80,10 +82,8 @@ extension TextureBlock {
   }
 }
 
-private struct LittleEndianBytes {
-  var bytes: [UInt8] = []
-
-  mutating func add<Word: FixedWidthInteger>(_ words: [Word]) {
-    for word in words { withUnsafeBytes(of: word.littleEndian) { bytes += $0 } }
+extension [UInt8] {
+  fileprivate mutating func add(_ words: [some FixedWidthInteger]) {
+    for word in words { append(littleEndian: word) }
   }
 }

@@ -34,6 +34,8 @@ public struct TextureExport: Sendable {
         .badSource, path: path, "its tiles are no images, so that there is nothing to make textures of",
         remedy: "name a bundle of PNG, JPEG or WebP tiles")
     }
+    try BundleFile.protect([path], from: output)
+    try Self.check(output: output, replacing: replacing)
     let folder = try OutputFolder(target: output, replacing: replacing)
     defer { folder.remove() }
     var summary = TextureSummary()
@@ -55,8 +57,13 @@ public struct TextureExport: Sendable {
           return textures
         }
       }
-      let document = try Self.document(bundle, zooms: ranges.map(\.zoom))
-      try document.withUnsafeBytes { try FileSystem.writeNew($0, to: "\(folder.path)/\(Self.documentName)") }
+      var json = TileJSONDocument(template: "{z}/{x}/{y}.ktx2", of: bundle, ranges: ranges)
+      json.extra = [.init("format", .string("ktx2"))]
+      if bundle.matrixSet != .webMercatorQuad {
+        json.extra.append(.init("tileMatrixSet", .string(bundle.matrixSet.uri)))
+      }
+      let document = json.bytes
+      try document.withUnsafeBytes { try FileSystem.writeNew($0, to: "\(folder.path)/\(TileJSONDocument.name)") }
       summary.bytes += document.count
       try folder.commit()
     } catch let error as FileSystem.SystemError {
@@ -65,8 +72,21 @@ public struct TextureExport: Sendable {
     return summary
   }
 
-  /// As in a folder of tiles.
-  private static let documentName = "tiles.json"
+  /// Checks whether the folder could be written, and that its name is not that of a file.
+  ///
+  /// - Throws: ``BundleError``: `.invalidName`, `.exists`, `.writeFailed`.
+  package static func check(output: String, replacing: Bool) throws {
+    let name = FileSystem.split(output).name
+    let isFileName =
+      try name.lowercased().hasSuffix(".mbtiles") || ![.folder, .mbtiles].contains(BundleFile.kind(ofOutput: output))
+    guard !isFileName else {
+      throw BundleError(
+        .invalidName, path: output, "textures are files in a folder, and this is the name of a bundle",
+        remedy: "name a folder: '\(FileSystem.stem(output))/'")
+    }
+    try OutputFolder.check(output, replacing: replacing)
+  }
+
   private static let pieceRows = 32
 
   private static func pieces(of ranges: [TileRange]) -> AnyIterator<TileRange> {
@@ -85,30 +105,6 @@ public struct TextureExport: Sendable {
     let column = "\(folder)/\(tile.zoom)/\(tile.column)"
     try FileSystem.makeFolders(column)
     try bytes.withUnsafeBytes { try FileSystem.writeNew($0, to: "\(column)/\(tile.row).ktx2") }
-  }
-
-  /// TileJSON 3.0.0 with the members `format`, `tileSize` and, for other grids than Web Mercator, `tileMatrixSet`.
-  private static func document(_ bundle: any BundleReader, zooms: [Int]) throws -> [UInt8] {
-    let rows = bundle.metadata
-    var members: [JSONValue.Member] = [
-      .init("tilejson", .string("3.0.0")), .init("tiles", .array([.string("{z}/{x}/{y}.ktx2")])),
-      .init("scheme", .string("xyz")), .init("format", .string("ktx2")),
-      .init("minzoom", .number(zooms.min() ?? 0)), .init("maxzoom", .number(zooms.max() ?? 0)),
-      .init("tileSize", .number(rows.tileSize ?? bundle.matrixSet[0].tileWidth)),
-    ]
-    if bundle.matrixSet != .webMercatorQuad {
-      members.append(.init("tileMatrixSet", .string(bundle.matrixSet.uri)))
-    }
-    if let bounds = rows.bounds {
-      members.append(.init("bounds", .numbers(bounds.west, bounds.south, bounds.east, bounds.north)))
-    }
-    if let center = rows.center {
-      members.append(.init("center", .numbers(center.longitude, center.latitude, Double(center.zoom))))
-    }
-    for name in ["name", "description", "attribution"] {
-      if let value = rows[name] { members.append(.init(name, .string(value))) }
-    }
-    return JSONValue.object(members).bytes
   }
 }
 

@@ -92,12 +92,21 @@ final class ColourQuantizer {
 }
 
 extension TileEncoding {
+  /// The version of libimagequant; nil if it is not installed.
+  package static var quantizerVersion: String? {
+    guard let version = try? ImageQuant.loaded().version() else { return nil }
+    return "\(version / 10_000).\(version / 100 % 100).\(version % 100)"
+  }
+
   /// Loads what the encoder loads only when it is needed.
   ///
   /// - Throws: ``ImageError`` of code `unsupported` if a library is not installed.
   package func requireLibraries() throws(ImageError) {
     switch self {
-    case .png(let options), .auto(_, let options): if options.colours != nil { _ = try ImageQuant.loaded() }
+    case .png(let options): if options.colours != nil { _ = try ImageQuant.loaded() }
+    case .mixed(let opaque, let other):
+      try opaque.requireLibraries()
+      try other.requireLibraries()
     case .jpeg, .webp: break
     }
   }
@@ -116,6 +125,8 @@ private struct ImageQuant: @unchecked Sendable {
   let remap: @convention(c) (OpaquePointer, OpaquePointer, UnsafeMutableRawPointer, Int) -> Int32
   let palette: @convention(c) (OpaquePointer) -> UnsafeRawPointer?
   let destroyResult: @convention(c) (OpaquePointer) -> Void
+  /// A number such as 21700 for 2.17.0.
+  let version: @convention(c) () -> Int32
   /// OpenMP's, with which Debian's library is built; of the calling thread.
   let setThreads: (@convention(c) (Int32) -> Void)?
 
@@ -148,7 +159,8 @@ private struct ImageQuant: @unchecked Sendable {
       let remap: @convention(c) (OpaquePointer, OpaquePointer, UnsafeMutableRawPointer, Int) -> Int32 =
         function("liq_write_remapped_image"),
       let palette: @convention(c) (OpaquePointer) -> UnsafeRawPointer? = function("liq_get_palette"),
-      let destroyResult: @convention(c) (OpaquePointer) -> Void = function("liq_result_destroy")
+      let destroyResult: @convention(c) (OpaquePointer) -> Void = function("liq_result_destroy"),
+      let version: @convention(c) () -> Int32 = function("liq_version")
     else { return nil }
     self.createAttributes = createAttributes
     self.destroyAttributes = destroyAttributes
@@ -161,6 +173,7 @@ private struct ImageQuant: @unchecked Sendable {
     self.remap = remap
     self.palette = palette
     self.destroyResult = destroyResult
+    self.version = version
     setThreads = function("omp_set_num_threads")
   }
 }

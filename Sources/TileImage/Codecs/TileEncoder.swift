@@ -12,11 +12,29 @@ public final class TileEncoder {
   /// The limit for kept uniform tiles: a map has a sea and a few land colours.
   private static let uniformTileCountMax = 64
 
-  private enum Codec {
+  private indirect enum Codec {
     case png(PNGTiles)
     case jpeg(JPEGEncoder)
     case webp(WebPEncoder)
-    case auto(opaque: JPEGEncoder, other: PNGTiles)
+    case mixed(opaque: Codec, other: Codec)
+
+    init(_ encoding: TileEncoding) {
+      switch encoding {
+      case .png(let options): self = .png(PNGTiles(options))
+      case .jpeg(let options): self = .jpeg(JPEGEncoder(options: options))
+      case .webp(let options): self = .webp(WebPEncoder(options: options))
+      case .mixed(let opaque, let other): self = .mixed(opaque: Codec(opaque), other: Codec(other))
+      }
+    }
+
+    func encode(_ pixels: PixelBuffer) throws(ImageError) -> [UInt8] {
+      switch self {
+      case .png(let encoder): try encoder.encode(pixels)
+      case .jpeg(let encoder): try encoder.encode(pixels)
+      case .webp(let encoder): try encoder.encode(pixels)
+      case .mixed(let opaque, let other): try (pixels.opacity == .opaque ? opaque : other).encode(pixels)
+      }
+    }
   }
 
   private struct UniformTile: Hashable {
@@ -28,13 +46,7 @@ public final class TileEncoder {
   /// - Precondition: a compression level is within 1...12, a quality within 1...100, an effort within 0...9.
   public init(_ encoding: TileEncoding) {
     self.encoding = encoding
-    switch encoding {
-    case .png(let options): codec = .png(PNGTiles(options))
-    case .jpeg(let options): codec = .jpeg(JPEGEncoder(options: options))
-    case .webp(let options): codec = .webp(WebPEncoder(options: options))
-    case .auto(let opaque, let other):
-      codec = .auto(opaque: JPEGEncoder(options: opaque), other: PNGTiles(other))
-    }
+    codec = Codec(encoding)
   }
 
   /// Encodes a tile of any size.
@@ -42,23 +54,13 @@ public final class TileEncoder {
   /// - Throws: ``ImageError`` of code `encodingFailed`: the format has no images of this size, or memory ran out.
   /// - Complexity: O(pixels). A uniform tile that was encoded before costs one pass over its pixels.
   public func encode(_ pixels: PixelBuffer) throws(ImageError) -> [UInt8] {
-    guard let colour = pixels.uniformColour else { return try encodeAny(pixels) }
+    guard let colour = pixels.uniformColour else { return try codec.encode(pixels) }
     let key = UniformTile(colour: colour, width: pixels.width, height: pixels.height)
     if let known = uniformTiles[key] { return known }
-    let bytes = try encodeAny(pixels)
+    let bytes = try codec.encode(pixels)
     if uniformTiles.count == Self.uniformTileCountMax { uniformTiles.removeAll(keepingCapacity: true) }
     uniformTiles[key] = bytes
     return bytes
-  }
-
-  private func encodeAny(_ pixels: PixelBuffer) throws(ImageError) -> [UInt8] {
-    switch codec {
-    case .png(let encoder): try encoder.encode(pixels)
-    case .jpeg(let encoder): try encoder.encode(pixels)
-    case .webp(let encoder): try encoder.encode(pixels)
-    case .auto(let opaque, let other):
-      try pixels.opacity == .opaque ? opaque.encode(pixels) : other.encode(pixels)
-    }
   }
 }
 
@@ -92,27 +94,44 @@ private final class PNGTiles {
 }
 
 /// The format and options of tiles.
-public enum TileEncoding: Hashable, Sendable {
+public indirect enum TileEncoding: Hashable, Sendable {
   /// Lossless.
   case png(PNGOptions)
   /// Lossy and opaque.
   case jpeg(JPEGOptions)
   /// Lossless or lossy, with transparency.
   case webp(WebPOptions)
-  /// JPEG where all pixels of a tile are opaque, PNG elsewhere.
-  case auto(JPEGOptions, PNGOptions)
+  /// One encoding where all pixels of a tile are opaque, another elsewhere.
+  case mixed(opaque: TileEncoding, other: TileEncoding)
 
-  /// The format in a bundle's metadata; of a mixture PNG, which shows all that its tiles do.
-  public var format: TileFormat {
+  /// JPEG where all pixels of a tile are opaque, PNG elsewhere.
+  public static func auto(_ jpeg: JPEGOptions, _ png: PNGOptions) -> TileEncoding {
+    .mixed(opaque: .jpeg(jpeg), other: .png(png))
+  }
+
+  /// All formats that tiles may have.
+  public var formats: Set<TileFormat> {
     switch self {
-    case .png, .auto: .png
-    case .jpeg: .jpg
-    case .webp: .webp
+    case .png: [.png]
+    case .jpeg: [.jpg]
+    case .webp: [.webp]
+    case .mixed(let opaque, let other): opaque.formats.union(other.formats)
     }
   }
 
+  /// The format in a bundle's metadata; of a mixture the one that shows all that its tiles do.
+  public var format: TileFormat { TileFormat(stating: formats) }
+
   /// Further formats that single tiles may have.
-  public var mixing: Set<TileFormat> {
-    if case .auto = self { [.jpg] } else { [] }
+  public var mixing: Set<TileFormat> { formats.subtracting([format]) }
+
+  /// The same with other options of its PNG tiles.
+  public func changingPNG(_ change: (PNGOptions) -> PNGOptions) -> TileEncoding {
+    switch self {
+    case .png(let options): .png(change(options))
+    case .mixed(let opaque, let other):
+      .mixed(opaque: opaque.changingPNG(change), other: other.changingPNG(change))
+    case .jpeg, .webp: self
+    }
   }
 }

@@ -10,7 +10,7 @@ public struct BundleConvert: Sendable {
   /// Writes all of a bundle; the output's name chooses the container (``BundleFile/kind(ofOutput:)``).
   ///
   /// Metadata rows are kept as they are. Only what the container requires is added or corrected: a name, the format of
-  /// the tiles, the grid where it is not Web Mercator.
+  /// the tiles, or their formats where a GeoPackage mixes them, the grid where it is not Web Mercator.
   ///
   /// - Parameters:
   ///   - bundle: of any container.
@@ -21,16 +21,20 @@ public struct BundleConvert: Sendable {
   /// - Complexity: O(bytes).
   @discardableResult
   public func write(_ bundle: any BundleReader, to output: String, replacing: Bool = false) throws -> BundleSummary {
-    try OutputFile.protect([bundle.path], from: output)
+    try BundleFile.protect([bundle.path], from: output)
     let format = try bundle.requiredFormat()
     let sink = try BundleFile.create(
       output, matrixSet: bundle.matrixSet, format: format, replacing: replacing, scheme: scheme,
-      mixing: bundle.metadata.mixedFormats)
+      mixing: bundle.formats(beside: format))
     defer { sink.discard() }
-    try forEachTile(of: bundle, for: sink) { tile, bytes in try sink.copy(tile, bytes, from: bundle) }
+    var tally = FormatTally(sink)
+    try forEachTile(of: bundle, for: sink) { tile, bytes in
+      tally.insert(bytes)
+      try sink.copy(tile, bytes, from: bundle)
+    }
     let places = try bundle.places()
     if !places.isEmpty { try sink.write(places: places) }
-    return try sink.finish(.rows(Self.rows(of: bundle, format: format)))
+    return try sink.finish(.rows(Self.rows(of: bundle, format: format, found: tally.formats ?? [])))
   }
 
   /// Walks the tiles in the order that costs least: that of their ids where an archive is read, which is the order of
@@ -42,14 +46,20 @@ public struct BundleConvert: Sendable {
       { body in
         switch bundle {
         case let bundle as PMTilesReader: try bundle.forEachTileByID(body)
-        case let bundle as MBTilesReader where sink is PMTilesWriter: try bundle.forEachTileByID(body)
+        case let bundle as any TableReader where sink is PMTilesWriter: try bundle.forEachTileByID(body)
         default: try bundle.forEachTile(body)
         }
       }, body)
   }
 
   /// The bundle's rows, completed.
-  static func rows(of bundle: any BundleReader, format: TileFormat) -> [StoredMetadata.Entry] {
+  ///
+  /// - Parameter found: formats of tiles, which are stated if the bundle does not say that it mixes them.
+  static func rows(
+    of bundle: any BundleReader, format: TileFormat, found: Set<TileFormat> = []
+  ) -> [StoredMetadata.Entry] {
+    let isUnstated = bundle.metadata.mixedFormats.isEmpty && found.count > 1
+    let format = isUnstated ? TileFormat(stating: found) : format
     var seen: Set<String> = []
     // Of repeated names the first counts, as for readers.
     var rows = bundle.metadata.entries.filter { seen.insert($0.name).inserted }
@@ -62,6 +72,7 @@ public struct BundleConvert: Sendable {
     }
     set("name", bundle.fileStem) { !$0.isEmpty }
     set("format", format.rawValue) { TileFormat(rawValue: $0) == format }
+    if isUnstated { set(MetadataKey.formats, MetadataKey.text(found)) { _ in false } }
     let matrixSet = bundle.matrixSet
     guard matrixSet != .webMercatorQuad else { return rows }
     set(MetadataKey.matrixSet, matrixSet.uri) { $0 == matrixSet.uri }
@@ -107,17 +118,43 @@ extension PMTilesReader {
   }
 }
 
-extension MBTilesReader {
+/// A database whose tiles can be listed without their bytes.
+private protocol TableReader: DatabaseReader {
+  /// The smallest table that has the addresses of all tiles, for SQL.
+  var keyTable: String { get }
+  /// The tile of an address in it; nil when it is not in the grid.
+  func tile(zoom: Int, column: Int, storedRow: Int) -> TileID?
+}
+
+extension MBTilesReader: TableReader {
+  fileprivate var keyTable: String { schema.keys }
+
+  fileprivate func tile(zoom: Int, column: Int, storedRow: Int) -> TileID? {
+    tile(at: StoredKey(zoom: zoom, column: column, storedRow: storedRow))
+  }
+}
+
+extension GeoPackageReader: TableReader {
+  fileprivate var keyTable: String { quotedTable }
+
+  fileprivate func tile(zoom: Int, column: Int, storedRow: Int) -> TileID? {
+    guard let tile = try? TileID(zoom: zoom, column: column, row: storedRow) else { return nil }
+    return matrixSet.contains(tile) ? tile : nil
+  }
+}
+
+extension TableReader {
   /// Passes every tile of a bundle in Web Mercator to a closure by rising id.
   ///
   /// - Complexity: O(tiles log tiles), 8 bytes of memory for each.
   fileprivate func forEachTileByID(_ body: (TileID, UnsafeRawBufferPointer) throws -> Void) throws {
     var ids: [UInt64] = []
     try reading {
-      let keys = try connection.prepare("SELECT zoom_level, tile_column, tile_row FROM \(schema.keys)")
+      let keys = try connection.prepare("SELECT zoom_level, tile_column, tile_row FROM \(keyTable)")
       while try keys.step() {
-        let key = StoredKey(zoom: keys.int(0), column: keys.int(1), storedRow: keys.int(2))
-        if let tile = tile(at: key) { ids.append(tile.hilbertID) }
+        if let tile = tile(zoom: keys.int(0), column: keys.int(1), storedRow: keys.int(2)) {
+          ids.append(tile.hilbertID)
+        }
       }
     }
     ids.sort()

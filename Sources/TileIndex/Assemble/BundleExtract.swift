@@ -26,17 +26,20 @@ public struct BundleExtract: Sendable {
   /// - Complexity: O(tiles in the rectangle around the area), for polygons times their edges.
   @discardableResult
   public func write(_ bundle: any BundleReader, to output: String, replacing: Bool = false) throws -> BundleSummary {
-    try OutputFile.protect([bundle.path], from: output)
+    try BundleFile.protect([bundle.path], from: output)
     let format = try bundle.requiredFormat()
     let matrixSet = bundle.matrixSet
     let writer = try BundleFile.create(
       output, matrixSet: matrixSet, format: format, replacing: replacing, scheme: scheme,
-      mixing: bundle.metadata.mixedFormats)
+      mixing: bundle.formats(beside: format))
     defer { writer.discard() }
+    var tally = FormatTally(writer)
     for zoom in try bundle.zooms() where zooms?.contains(zoom) ?? true {
       for range in area.ranges(zoom: zoom, in: matrixSet) {
         try bundle.forEachTile(in: range) { tile, bytes in
-          if area.contains(tile, in: matrixSet) { try writer.copy(tile, bytes, from: bundle) }
+          guard area.contains(tile, in: matrixSet) else { return }
+          tally.insert(bytes)
+          try writer.copy(tile, bytes, from: bundle)
         }
       }
     }
@@ -47,7 +50,9 @@ public struct BundleExtract: Sendable {
     }
     let places = try bundle.places().filter { area.contains(longitude: $0.longitude, latitude: $0.latitude) }
     if !places.isEmpty { try writer.write(places: places) }
-    return try writer.finish(metadata(of: bundle))
+    var metadata = metadata(of: bundle)
+    metadata.formats = tally.formats
+    return try writer.finish(metadata)
   }
 
   private func metadata(of bundle: any BundleReader) -> BundleMetadata {

@@ -48,14 +48,16 @@ public struct BundleMerge: Sendable {
     guard let first = bundles.first else {
       throw BundleError(.invalidContent, path: output, "there is nothing to merge", remedy: "name a bundle")
     }
-    try OutputFile.protect(bundles.map(\.path), from: output)
+    try BundleFile.protect(bundles.map(\.path), from: output)
     let format = try Self.commonFormat(of: bundles)
-    let mixing = bundles.reduce(Set()) { $0.union($1.metadata.mixedFormats) }
+    let mixing = bundles.reduce(Set()) { $0.union($1.formats(beside: format)) }
     let writer = try BundleFile.create(
       output, matrixSet: first.matrixSet, format: format, replacing: replacing, scheme: scheme, mixing: mixing)
     defer { writer.discard() }
+    var tally = FormatTally(writer)
     for (index, bundle) in bundles.enumerated() {
       try bundle.forEachTile { tile, bytes in
+        tally.insert(bytes)
         try put(tile, bytes, earlier: bundles[..<index], bundle, later: bundles[(index + 1)...], into: writer)
       }
     }
@@ -63,7 +65,10 @@ public struct BundleMerge: Sendable {
     var known: Set<Place> = []
     for bundle in bundles { places += try bundle.places().filter { known.insert($0).inserted } }
     if !places.isEmpty { try writer.write(places: places) }
-    return try writer.finish(MergedMetadata(bundles, name: name).metadata)
+    var metadata = MergedMetadata(bundles, name: name).metadata
+    // Tiles that are drawn over each other may get any of the formats.
+    if case .combine = conflict {} else { metadata.formats = tally.formats }
+    return try writer.finish(metadata)
   }
 
   private func put(

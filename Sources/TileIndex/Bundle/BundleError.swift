@@ -19,8 +19,10 @@ public struct BundleError: Error, CustomStringConvertible, Sendable {
     public static let tooManyOpenFiles = Code("too many open files")
     /// The target exists, and replacing it was not requested.
     public static let exists = Code("exists")
-    /// The target is one of its own input files.
+    /// The target is one of its own inputs, or lies inside one.
     public static let isInput = Code("is an input")
+    /// The target's name is not that of something that can be written.
+    public static let invalidName = Code("invalid name")
     /// No space, no permission, or another failure of the disk.
     public static let writeFailed = Code("write failed")
     /// Two files that do not belong together: a patch and another bundle, bundles of different grids.

@@ -81,6 +81,15 @@ extension BundleReader {
     return try firstTile { TileFormat(sniffing: $0) } ?? nil
   }
 
+  /// The formats that tiles may have beside that of the first: as the metadata state, and in GeoPackages PNG beside
+  /// JPEG, which makers mix without a word (OGC 12-128r18, requirements 36 and 37).
+  package func formats(beside format: TileFormat) -> Set<TileFormat> {
+    let mixed = metadata.mixedFormats
+    let mixture: Set<TileFormat> = [.png, .jpg]
+    return (mixed.isEmpty && self is GeoPackageReader && mixture.contains(format) ? mixture : mixed)
+      .subtracting([format])
+  }
+
   /// The pixels along the edge of the first tile; nil when there are no tiles, or its header does not state them.
   package func tilePixels() throws -> Int? { try firstTile { ImageHeader($0)?.width } ?? nil }
 

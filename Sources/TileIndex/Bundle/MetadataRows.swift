@@ -27,7 +27,7 @@ struct MetadataRows {
       metadata.center.map { Self.clipped($0, to: bounds, zooms: zooms) }
       ?? Self.center(bounds: bounds, given: metadata.bounds, zooms: zooms, matrixSet: matrixSet)
     let formats = metadata.formats ?? mixing.union([format])
-    let format = formats.count == 1 ? formats.first! : format
+    let format = formats.isEmpty ? format : TileFormat(stating: formats)
 
     var rows: [(name: String, value: String)] = [
       ("name", metadata.name),
@@ -53,7 +53,7 @@ struct MetadataRows {
       }
     }
     if formats.count > 1 {
-      rows.append((MetadataKey.formats, formats.map(\.rawValue).sorted().joined(separator: ",")))
+      rows.append((MetadataKey.formats, MetadataKey.text(formats)))
     }
     for (name, value) in metadata.extra.sorted(by: { $0.key < $1.key }) {
       guard !MetadataKey.reserved.contains(name), !name.isEmpty else {

@@ -79,7 +79,7 @@ package struct OutputFile: Sendable {
   /// - Throws: ``BundleError`` as ``BundleWriter/init(path:matrixSet:format:replacing:)`` would.
   package static func check(_ target: String, replacing: Bool) throws {
     guard !target.isEmpty, !target.utf8.contains(0), !target.hasSuffix("/") else {
-      throw BundleError(.writeFailed, path: target, "is not the name of a file", remedy: "name the file to write")
+      throw BundleError(.invalidName, path: target, "is not the name of a file", remedy: "name the file to write")
     }
     try checkFolder(above: target)
     try checkTarget(target, replacing: replacing)

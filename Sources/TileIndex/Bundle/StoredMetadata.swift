@@ -209,6 +209,8 @@ enum MetadataKey {
   static let crs = "crs"
   /// The formats of the tiles, separated by commas, where they differ.
   static let formats = "formats"
+  /// The value of ``formats``.
+  static func text(_ formats: Set<TileFormat>) -> String { formats.map(\.rawValue).sorted().joined(separator: ",") }
   /// Definition, as JSON, of a tile matrix set that is not a well-known one.
   static let grid = "tile_matrix_set_definition"
 

@@ -7,6 +7,11 @@ public enum TileFormat: String, Sendable, CaseIterable, Codable {
 }
 
 extension TileFormat {
+  /// What a bundle says it is whose tiles have one or several formats: the one that shows all that they do.
+  public init(stating formats: Set<TileFormat>) {
+    self = [.png, .webp, .jpg, .pbf].first { formats.contains($0) } ?? .png
+  }
+
   /// The format that the first bytes identify, or nil. A gzip stream counts as a vector tile, since MBTiles stores
   /// those compressed.
   public init?(sniffing bytes: UnsafeRawBufferPointer) {

@@ -69,6 +69,20 @@ package enum SinkMetadata {
   }
 }
 
+/// The formats of the tiles that a sink gets which may mix them.
+struct FormatTally {
+  private let isNeeded: Bool
+  private var found: Set<TileFormat> = []
+  /// Nil for a sink of one format.
+  var formats: Set<TileFormat>? { isNeeded ? found : nil }
+
+  init(_ sink: any TileSink) { isNeeded = !sink.mixing.isEmpty }
+
+  mutating func insert(_ bytes: UnsafeRawBufferPointer) {
+    if isNeeded, let format = TileFormat(sniffing: bytes) { found.insert(format) }
+  }
+}
+
 extension TileSink {
   package var mixing: Set<TileFormat> { [] }
 

@@ -28,7 +28,6 @@ final class GeoPackageTables: TileTables, @unchecked Sendable {
   private static let pageBytes = 4096
 
   private let connection: SQLiteConnection
-  private let writeback: EarlyWriteback
   private let matrixSet: TileMatrixSet
   private let formats: Set<TileFormat>
   private let insertTile: SQLiteStatement
@@ -44,7 +43,6 @@ final class GeoPackageTables: TileTables, @unchecked Sendable {
     (self.matrixSet, self.formats) = (matrixSet, formats)
     connection = try SQLiteConnection(
       uri: SQLiteConnection.uri(path: path, parameters: []), flags: SQLITE_OPEN_READWRITE)
-    writeback = EarlyWriteback(path)
     try connection.beginBundle(pageBytes: Self.pageBytes)
     for statement in GeoPackageSchema.statements { try connection.execute(statement) }
     insertTile = try connection.prepare(
@@ -54,19 +52,16 @@ final class GeoPackageTables: TileTables, @unchecked Sendable {
       """)
   }
 
-  func insert(_ tile: TileID, _ data: [UInt8]) throws -> Bool {
+  func insert(_ tile: TileID, _ data: UnsafeRawBufferPointer) throws -> Bool {
     insertTile.bind(1, tile.zoom)
     insertTile.bind(2, tile.column)
     insertTile.bind(3, tile.row)
-    try data.withUnsafeBytes {
-      insertTile.bind(4, uncopied: $0)
-      try insertTile.run()
-    }
+    insertTile.bind(4, uncopied: data)
+    try insertTile.run()
     guard insertTile.changes == 1 else { return false }
     coverage.insert(tile)
     imageBytes += data.count
-    writeback.grew(by: data.count)
-    if sizes[tile.zoom] == nil, let header = data.withUnsafeBytes({ ImageHeader($0) }) {
+    if sizes[tile.zoom] == nil, let header = ImageHeader(data) {
       sizes[tile.zoom] = GeoPackageGrid.TileSize(width: header.width, height: header.height)
     }
     return true

@@ -6,7 +6,6 @@ import Support
 /// Unchecked, because the writer uses it only under its mutex.
 final class BundleTables: TileTables, @unchecked Sendable {
   private let connection: SQLiteConnection
-  private let writeback: EarlyWriteback
   /// Nil until the page size is decided.
   private var statements: Statements?
   private let matrixSet: TileMatrixSet
@@ -29,7 +28,6 @@ final class BundleTables: TileTables, @unchecked Sendable {
     fixedPageBytes = pageBytes
     connection = try SQLiteConnection(
       uri: SQLiteConnection.uri(path: path, parameters: []), flags: SQLITE_OPEN_READWRITE)
-    writeback = EarlyWriteback(path)
   }
 
   /// Creates the tables.
@@ -50,9 +48,9 @@ final class BundleTables: TileTables, @unchecked Sendable {
 
   /// Stores a tile; false when its address is taken. The tile is held back until its place is known, with a few hundred
   /// others.
-  func insert(_ tile: TileID, _ data: [UInt8]) throws -> Bool {
+  func insert(_ tile: TileID, _ data: UnsafeRawBufferPointer) throws -> Bool {
     guard try !pending.contains(tile) && !isStored(tile) else { return false }
-    let hash = data.withUnsafeBytes { ContentHash.hash($0) }
+    let hash = ContentHash.hash(data)
     if let waiting = pending.image(hash, data) {
       pending.append(tile, .waiting(waiting))
     } else if let known = try duplicates.find(hash, isSame: { image in try isImage(image, equalTo: data) }) {
@@ -100,7 +98,6 @@ final class BundleTables: TileTables, @unchecked Sendable {
       try statements.insertTile.run()
     }
     pending.removeAll()
-    writeback.grew(by: sizes.reduce(0, +))
   }
 
   /// Writes places and metadata and commits. The connection closes with this object.
@@ -132,12 +129,12 @@ final class BundleTables: TileTables, @unchecked Sendable {
     statement.bind(3, MBTilesRow.flipped(tile.row, matrixHeight: matrixSet[tile.zoom].matrixHeight))
   }
 
-  private func isImage(_ image: Int, equalTo data: [UInt8]) throws -> Bool {
+  private func isImage(_ image: Int, equalTo data: UnsafeRawBufferPointer) throws -> Bool {
     guard let select = statements?.selectImage else { return false }
     select.bind(1, image)
     defer { select.reset() }
     guard try select.step() else { return false }
-    return data.withUnsafeBytes { select.bytes(0).isSame(as: $0) }
+    return select.bytes(0).isSame(as: data)
   }
 }
 
@@ -169,8 +166,8 @@ private struct PendingTiles {
   func contains(_ tile: TileID) -> Bool { addresses.contains(tile) }
 
   /// The image with these bytes. Of different ones with an equal hash the first is remembered.
-  func image(_ hash: UInt64, _ bytes: [UInt8]) -> Int? {
-    guard let index = byHash[hash], images[index].bytes == bytes else { return nil }
+  func image(_ hash: UInt64, _ bytes: UnsafeRawBufferPointer) -> Int? {
+    guard let index = byHash[hash], images[index].bytes.withUnsafeBytes({ $0.isSame(as: bytes) }) else { return nil }
     return index
   }
 
@@ -179,10 +176,10 @@ private struct PendingTiles {
     addresses.insert(tile)
   }
 
-  mutating func append(_ tile: TileID, _ data: [UInt8], hash: UInt64) {
+  mutating func append(_ tile: TileID, _ data: UnsafeRawBufferPointer, hash: UInt64) {
     append(tile, .waiting(images.count))
     if byHash[hash] == nil { byHash[hash] = images.count }
-    images.append((data, hash))
+    images.append((Array(data), hash))
     bytes += data.count
   }
 

@@ -88,21 +88,14 @@ public final class BundleWriter: Sendable {
   /// - Throws: ``BundleError``: `.invalidContent` when the tile lies outside the grid, was put before, or has another
   ///   format; the writer remains usable. `.writeFailed` when the disk is full or failing; the temporary file is then
   ///   gone and every later call fails alike.
-  public func put(_ tile: TileID, _ data: [UInt8]) throws {
-    guard matrixSet.contains(tile) else {
-      throw BundleError(.invalidContent, path: path, "tile \(tile) lies outside \(matrixSet.identifier)")
-    }
-    guard data.withUnsafeBytes(accepts) else {
-      throw BundleError(.invalidContent, path: path, "the bytes of tile \(tile) are not \(format.rawValue)")
-    }
+  public func put(_ tile: TileID, _ data: UnsafeRawBufferPointer) throws {
+    try check(tile, data)
     let isNew = try withTables { try $0.insert(tile, data) }
     guard isNew else { throw BundleError(.invalidContent, path: path, "tile \(tile) was put twice") }
   }
 
   /// Adds a tile.
-  public func put(_ tile: TileID, _ data: UnsafeRawBufferPointer) throws {
-    try put(tile, [UInt8](data))
-  }
+  public func put(_ tile: TileID, _ data: [UInt8]) throws { try data.withUnsafeBytes { try put(tile, $0) } }
 
   /// Sets the places of the bundle and replaces those of an earlier call. ``finish(_:)`` writes them, by falling
   /// importance.

@@ -12,7 +12,7 @@ protocol TileTables: AnyObject, Sendable {
   var places: [Place]? { get set }
 
   /// Stores a tile; false when its address is taken.
-  func insert(_ tile: TileID, _ data: [UInt8]) throws -> Bool
+  func insert(_ tile: TileID, _ data: UnsafeRawBufferPointer) throws -> Bool
   /// False when this SQLite lacks what places need.
   func canStorePlaces() throws -> Bool
   /// Writes places and metadata and commits. The connection closes with this object.

@@ -1,3 +1,5 @@
+import Support
+
 /// The first 127 bytes of a PMTiles archive (PMTiles v3, section 3).
 ///
 /// ```
@@ -175,32 +177,24 @@ extension PMTilesHeader {
   /// The 127 bytes of the file.
   var bytes: [UInt8] {
     var bytes = BundleMagic.pmtiles + [3]
-    func append(_ number: some FixedWidthInteger) {
-      withUnsafeBytes(of: number.littleEndian) { bytes += Array($0) }
-    }
     for section in [root, metadata, leaves, tileData] {
-      append(UInt64(section.offset))
-      append(UInt64(section.count))
+      bytes.append(littleEndian: UInt64(section.offset))
+      bytes.append(littleEndian: UInt64(section.count))
     }
-    for count in [counts.tiles, counts.entries, counts.contents] { append(count) }
+    for count in [counts.tiles, counts.entries, counts.contents] { bytes.append(littleEndian: count) }
     bytes += [
       isClustered ? 1 : 0, internalCompression.rawValue, tileCompression.rawValue, tileType, UInt8(zooms.min),
       UInt8(zooms.max),
     ]
-    for degrees in [bounds.west, bounds.south, bounds.east, bounds.north] { append(Self.number(degrees)) }
+    for degrees in [bounds.west, bounds.south, bounds.east, bounds.north] {
+      bytes.append(littleEndian: Self.number(degrees))
+    }
     bytes.append(UInt8(center.zoom))
-    append(Self.number(center.longitude))
-    append(Self.number(center.latitude))
+    bytes.append(littleEndian: Self.number(center.longitude))
+    bytes.append(littleEndian: Self.number(center.latitude))
     return bytes
   }
 
   /// Ten-millionths of a degree.
   static func number(_ degrees: Double) -> Int32 { Int32((degrees * 1e7).rounded()) }
-}
-
-/// Little-endian numbers. The caller has checked that the bytes exist.
-extension UnsafeRawBufferPointer {
-  func littleEndian<Number: FixedWidthInteger>(_ type: Number.Type, at offset: Int) -> Number {
-    Number(littleEndian: loadUnaligned(fromByteOffset: offset, as: type))
-  }
 }

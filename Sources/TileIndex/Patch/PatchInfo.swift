@@ -36,7 +36,7 @@ struct PatchInfo {
     }
     if let format { rows.append(("format", format.rawValue)) }
     if !mixing.isEmpty {
-      rows.append((MetadataKey.formats, mixing.map(\.rawValue).sorted().joined(separator: ",")))
+      rows.append((MetadataKey.formats, MetadataKey.text(mixing)))
     }
     for (prefix, state) in [("base", base), ("result", result)] {
       rows.append(("\(prefix)_title", state.title))

@@ -23,7 +23,7 @@ package struct OutputFolder: Sendable {
   /// - Throws: ``BundleError``: `.exists` when the target holds something that may not be replaced, `.writeFailed`.
   package init(target: String, replacing: Bool) throws {
     try Self.check(target, replacing: replacing)
-    self.target = Self.trimmed(target)
+    self.target = target.withoutSlashes
     self.replacing = replacing
     do {
       folder = try AtomicFile(folder: self.target)
@@ -58,9 +58,9 @@ package struct OutputFolder: Sendable {
   ///
   /// An empty folder may always be filled. One with other things than a folder of tiles has is never replaced.
   package static func check(_ target: String, replacing: Bool) throws {
-    let path = trimmed(target)
+    let path = target.withoutSlashes
     guard !path.isEmpty, !path.utf8.contains(0) else {
-      throw BundleError(.writeFailed, path: target, "is not the name of a folder", remedy: "name the folder to write")
+      throw BundleError(.invalidName, path: target, "is not the name of a folder", remedy: "name the folder to write")
     }
     try OutputFile.checkFolder(above: path)
     do {
@@ -85,13 +85,6 @@ package struct OutputFolder: Sendable {
     } catch let error as FileSystem.SystemError {
       throw OutputFile.writeFailed(target, error)
     }
-  }
-
-  /// The name without slashes at its end.
-  private static func trimmed(_ path: String) -> String {
-    var path = path[...]
-    while path.count > 1, path.hasSuffix("/") { path = path.dropLast() }
-    return String(path)
   }
 
   /// True for a folder that is not empty.

@@ -6,11 +6,11 @@ struct TileFolder {
 
   static let metadataName = "metadata.json"
   static let resourceName = "tilemapresource.xml"
-  static let tileJSONName = "tiles.json"
   static let pageName = "index.html"
   /// The files beside the zooms.
   static let documents: Set<String> = [
-    metadataName, resourceName, tileJSONName, pageName, PlaceDocument.fileName, "openlayers.html", "leaflet.html",
+    metadataName, resourceName, TileJSONDocument.name, pageName, PlaceDocument.fileName, "openlayers.html",
+    "leaflet.html",
     "googlemaps.html", "doc.kml", "mapml.mapml",
   ]
 

@@ -151,7 +151,10 @@ struct TileFolderDocuments {
     var files = [(TileFolder.metadataName, metadata)]
     // TileJSON has no other grid, and no map without a place on Earth.
     if matrixSet == .webMercatorQuad, rows[FlatImage.metadataKey] == nil {
-      files.append((TileFolder.tileJSONName, tileJSON))
+      let document = TileJSONDocument(
+        template: template, scheme: scheme, rows: rows, coverage: coverage, matrixSet: matrixSet,
+        isImage: format != .pbf)
+      files.append((TileJSONDocument.name, document.bytes))
     }
     if format != .pbf { files.append((TileFolder.pageName, TileFolderPage(self).bytes)) }
     return files
@@ -163,36 +166,8 @@ struct TileFolderDocuments {
     return JSONValue.object(members + [.init("scheme", .string(scheme.rawValue))]).bytes
   }
 
-  var bounds: BoundingBox { rows.bounds ?? coverage.bounds(in: matrixSet) ?? .world }
-
-  var center: BundleMetadata.Center {
-    rows.center
-      ?? BundleMetadata.Center(
-        longitude: bounds.centre.x, latitude: bounds.centre.y, zoom: coverage.zooms?.lowerBound ?? 0)
-  }
+  var bounds: BoundingBox { coverage.bounds(stated: rows, in: matrixSet) }
 
   /// The name of a tile's file, relative to the folder.
   var template: String { "{z}/{x}/{y}.\(format.fileExtension)" }
-
-  /// TileJSON 3.0.0. The tiles' URL is relative to the document.
-  private var tileJSON: [UInt8] {
-    let zooms = coverage.zooms ?? 0...0
-    var members: [JSONValue.Member] = [
-      .init("tilejson", .string("3.0.0")), .init("tiles", .array([.string(template)])),
-      .init("scheme", .string(scheme.rawValue)), .init("minzoom", .number(zooms.lowerBound)),
-      .init("maxzoom", .number(zooms.upperBound)),
-      .init("bounds", .numbers(bounds.west, bounds.south, bounds.east, bounds.north)),
-      .init("center", .numbers(center.longitude, center.latitude, Double(center.zoom))),
-    ]
-    if format != .pbf { members.append(.init("tileSize", .number(rows.tileSize ?? matrixSet[0].tileWidth))) }
-    for name in ["name", "description", "attribution"] {
-      if let value = rows[name] { members.append(.init(name, .string(value))) }
-    }
-    if let json = rows.json.flatMap({ try? JSONValue(parsing: Array($0.utf8), duplicates: .lastWins) }),
-      let layers = json["vector_layers"]
-    {
-      members.append(.init("vector_layers", layers))
-    }
-    return JSONValue.object(members).bytes
-  }
 }

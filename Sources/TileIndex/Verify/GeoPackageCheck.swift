@@ -2,9 +2,8 @@ import Support
 
 /// GeoPackage 1.3 (OGC 12-128r18), as far as a table of raster tiles goes.
 struct GeoPackageCheck: ContainerCheck {
-  private let reader: GeoPackageReader
-  private let bundle: VerifiedBundle
-  var matrixSet: TileMatrixSet { reader.matrixSet }
+  let reader: GeoPackageReader
+  let bundle: VerifiedBundle
 
   static var rules: [VerificationRule] {
     [
@@ -25,16 +24,6 @@ struct GeoPackageCheck: ContainerCheck {
       GeoPackageTileRule(reader: reader), ExtensionRule(reader: reader), BlobFormatRule(bundle), DecodeRule(bundle),
       ZoomRule(bundle), BoundsRule(bundle), DescriptiveMetadataRule(bundle), SideFileRule(reader),
     ]
-  }
-
-  func forEachTile(_ coverage: inout TileCoverage, _ body: (VisitedTile, Int) throws -> Void) throws {
-    // Taken out, because the closure below may not use the parameter while it is changed.
-    var found = coverage
-    try reader.forEachTile { tile, bytes in
-      found.insert(tile)
-      try body(VisitedTile(tile: tile, data: bytes, format: bundle.format(of: bytes)), 1)
-    }
-    coverage = found
   }
 }
 

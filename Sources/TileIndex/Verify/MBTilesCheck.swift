@@ -2,20 +2,36 @@ import Support
 
 /// An opened bundle of one container: its rules, and how its tiles are walked.
 protocol ContainerCheck {
+  associatedtype Reader: BundleReader
   /// The first one reports what is damaged.
   static var rules: [VerificationRule] { get }
-  var matrixSet: TileMatrixSet { get }
+  var reader: Reader { get }
+  var bundle: VerifiedBundle { get }
   /// The rules, in the order of ``rules``.
   func makeRules() -> [any BundleRule]
   /// Passes every tile to the closure, with the number of tiles that have these bytes at consecutive places.
   func forEachTile(_ coverage: inout TileCoverage, _ body: (VisitedTile, Int) throws -> Void) throws
 }
 
+extension ContainerCheck {
+  var matrixSet: TileMatrixSet { reader.matrixSet }
+
+  /// One by one, through the reader.
+  func forEachTile(_ coverage: inout TileCoverage, _ body: (VisitedTile, Int) throws -> Void) throws {
+    // Taken out, because the closure below may not use the parameter while it is changed.
+    var found = coverage
+    try reader.forEachTile { tile, bytes in
+      found.insert(tile)
+      try body(VisitedTile(tile: tile, data: bytes, format: bundle.format(of: bytes)), 1)
+    }
+    coverage = found
+  }
+}
+
 /// MBTiles 1.3.
 struct MBTilesCheck: ContainerCheck {
-  private let reader: MBTilesReader
-  private let bundle: VerifiedBundle
-  var matrixSet: TileMatrixSet { reader.matrixSet }
+  let reader: MBTilesReader
+  let bundle: VerifiedBundle
 
   static var rules: [VerificationRule] {
     [

@@ -2,10 +2,9 @@ import Support
 
 /// PMTiles v3.
 struct PMTilesCheck: ContainerCheck {
-  private let reader: PMTilesReader
-  private let bundle: VerifiedBundle
+  let reader: PMTilesReader
+  let bundle: VerifiedBundle
   private let survey: PMTilesSurvey
-  var matrixSet: TileMatrixSet { reader.matrixSet }
 
   static var rules: [VerificationRule] {
     [

@@ -2,9 +2,8 @@ import Support
 
 /// A folder of tiles, which no specification describes: what readers of XYZ and TMS folders rely on.
 struct TileFolderCheck: ContainerCheck {
-  private let reader: TileFolderReader
-  private let bundle: VerifiedBundle
-  var matrixSet: TileMatrixSet { reader.matrixSet }
+  let reader: TileFolderReader
+  let bundle: VerifiedBundle
 
   static var rules: [VerificationRule] {
     [
@@ -23,16 +22,6 @@ struct TileFolderCheck: ContainerCheck {
       FolderFilesRule(reader: reader), FolderMetadataRule(reader: reader), BlobFormatRule(bundle), DecodeRule(bundle),
       ZoomRule(bundle), BoundsRule(bundle), CenterRule(bundle), DescriptiveMetadataRule(bundle),
     ]
-  }
-
-  func forEachTile(_ coverage: inout TileCoverage, _ body: (VisitedTile, Int) throws -> Void) throws {
-    // Taken out, because the closure below may not use the parameter while it is changed.
-    var found = coverage
-    try reader.forEachTile { tile, bytes in
-      found.insert(tile)
-      try body(VisitedTile(tile: tile, data: bytes, format: bundle.format(of: bytes)), 1)
-    }
-    coverage = found
   }
 }
 

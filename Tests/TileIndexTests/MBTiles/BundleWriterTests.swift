@@ -162,8 +162,8 @@ import TileIndex
   @Test func unwritableTargetsAreRefusedImmediately() throws {
     for (path, code) in [
       (folder.path, BundleError.Code.writeFailed), (folder.file("no/such/out.mbtiles"), .writeFailed),
-      ("", .writeFailed),
-      ("/dev/null", .writeFailed), (folder.file("x/"), .writeFailed), ("/proc/out.mbtiles", .writeFailed),
+      ("", .invalidName),
+      ("/dev/null", .writeFailed), (folder.file("x/"), .invalidName), ("/proc/out.mbtiles", .writeFailed),
     ] {
       let error = #expect(throws: BundleError.self) {
         try BundleWriter(path: path, matrixSet: .webMercatorQuad, format: .png, replacing: true)

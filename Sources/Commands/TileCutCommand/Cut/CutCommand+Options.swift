@@ -60,33 +60,26 @@ extension CutCommand {
   func checkFormat() throws {
     if let quality, !(1...100).contains(quality) { throw ValidationError("--quality goes from 1 to 100") }
     if let colors, !(2...256).contains(colors) { throw ValidationError("--colors goes from 2 to 256") }
+    let format = format?.format
     if quality != nil, format == nil || format == .png {
-      throw ValidationError("--quality needs --format jpeg, webp or auto")
+      throw ValidationError("--quality needs --format, with another than png")
     }
-    guard let format, format != .png, format != .auto else { return }
+    guard let format, !format.hasPNG else { return }
     if effort != nil { throw ValidationError("--effort is for PNG tiles, and --format is \(format.rawValue)") }
     if colors != nil { throw ValidationError("--colors is for PNG tiles, and --format is \(format.rawValue)") }
   }
 
   private func setEncoding(of options: inout CutOptions) throws {
-    switch format {
-    case .png: options.encoding = .png(PNGOptions())
-    case .jpeg: options.encoding = .jpeg(JPEGOptions(quality: quality ?? 85))
-    case .webp: options.encoding = .webp(WebPOptions(lossless: quality == nil, quality: quality ?? 85))
-    case .auto: options.encoding = .auto(JPEGOptions(quality: quality ?? 85), PNGOptions())
-    case nil: break
-    }
-    func change(_ png: PNGOptions) -> PNGOptions {
-      PNGOptions(effort: effort ?? png.effort, colours: colors ?? png.colours)
-    }
-    switch options.encoding {
-    case .png(let png): options.encoding = .png(change(png))
-    case .auto(let jpeg, let png): options.encoding = .auto(jpeg, change(png))
-    case .jpeg, .webp:
-      guard let option = effort != nil ? "--effort" : colors != nil ? "--colors" : nil else { return }
+    if let format { options.encoding = TileEncoding(format.format, quality: quality, png: PNGOptions()) }
+    guard effort != nil || colors != nil else { return }
+    guard options.encoding.formats.contains(.png) else {
+      let option = effort != nil ? "--effort" : "--colors"
       throw CutError(
         .invalidOption, path: sources[0], "\(option) is for PNG tiles, and the manifest's format is another",
         remedy: "leave \(option) out, or add --format png")
+    }
+    options.encoding = options.encoding.changingPNG { png in
+      PNGOptions(effort: effort ?? png.effort, colours: colors ?? png.colours)
     }
   }
 

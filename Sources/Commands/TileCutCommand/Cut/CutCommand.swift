@@ -12,8 +12,8 @@ struct CutCommand: ParsableCommand {
     commandName: "cut",
     abstract: "Cuts rasters into a bundle.",
     discussion: """
-      SOURCE is a GeoTIFF, or a PNG, JPEG or WebP with a world file and .prj beside it; several are drawn one over the \
-      other. \
+      SOURCE is a GeoTIFF, a JPEG 2000 with its position inside, a VRT, or a PNG, JPEG or WebP with a world file and \
+      .prj beside it; also its URL (http, https), or - for standard input. Several are drawn one over the other. \
       A region manifest (.json with one region) stands for all that it says of it; options go over it.
       """)
 
@@ -76,10 +76,15 @@ struct CutCommand: ParsableCommand {
   var crop: [String] = []
   @Flag(help: "The source lies nowhere on Earth (a scan, a plan): cut its pixels as they are.")
   var flat = false
-  @Option(help: "Tile format: png, jpeg, webp, or auto: JPEG where opaque, PNG elsewhere. (default: png)")
+  @Option(
+    help: """
+      Tile format: png, jpeg, webp, or one where opaque and another elsewhere: auto (JPEG and PNG), jpeg+webp, \
+      webp+png. (default: png)
+      """)
   var format: FormatArgument?
   @Option(
-    help: ArgumentHelp("Quality of JPEG (default: 85) and WebP, 1-100; WebP is lossless without.", valueName: "n"))
+    help: ArgumentHelp(
+      "Quality of JPEG and WebP, 1-100; webp alone is lossless without. (default: 85)", valueName: "n"))
   var quality: Int?
   @Option(help: ArgumentHelp("Reduce PNG tiles to palettes of at most so many colours, 2-256.", valueName: "n"))
   var colors: Int?
@@ -213,7 +218,7 @@ struct CutCommand: ParsableCommand {
         from: output)
       let isDone = resume && CutCheckpoints.isPublishing(output)
       try BundleFile.check(output: output, replacing: force || outputOption == nil || isDone)
-      try resume ? reportLeftover() : dropLeftover()
+      if !resume { try dropLeftover() }
     }
     let folder = FileSystem.split(output).folder
     let addition = try append.map { bundle in
@@ -251,8 +256,7 @@ struct CutCommand: ParsableCommand {
         try addition?.write(to: output, replacing: replacing, cancellation: cancellation, onProgress: show)
         ?? cutter.cut(
           to: output, replacing: replacing,
-          checkpoints: resume ? CutCheckpoints(toolVersion: ToolVersion.text) : nil, cancellation: cancellation,
-          onProgress: show)
+          checkpoints: resume ? try checkpoints() : nil, cancellation: cancellation, onProgress: show)
       printer.finish()
       // Some damage is found only when pixels are decoded.
       for warning in summary.warnings where !warnings.contains(warning) { printError("tilecut: warning: \(warning)") }
@@ -271,9 +275,12 @@ struct CutCommand: ParsableCommand {
     }
   }
 
-  private func reportLeftover() {
-    guard let left = CutCheckpoints.leftover(of: output), left.tilesDone > 0, !left.isInUse else { return }
-    printError("tilecut: \(left.tilesDone) of \(counted(left.tilesTotal, "tile")) are there from before")
+  private func checkpoints() throws -> CutCheckpoints {
+    var checkpoints = CutCheckpoints(toolVersion: try ToolVersion.ofBuild())
+    checkpoints.onContinuing = { done, total in
+      printError("tilecut: \(done) of \(counted(total, "tile")) are there from before")
+    }
+    return checkpoints
   }
 
   /// The work of a stopped cut is neither used nor removed unless the user says so.
