@@ -54,11 +54,9 @@ build-times: packages
 build: packages
 	@scripts/build.sh tilecut tileserve purchase-ledger mapstore
 
-# The first map needs tilecut alone, so it is there before the servers are built.
 demo: packages
-	@start=$$(date +%s); scripts/build.sh tilecut; scripts/demo-first-map.sh; \
-	echo "after $$(($$(date +%s) - start)) s; next come the server and the store"; echo
-	@scripts/build.sh tileserve purchase-ledger mapstore
+	@scripts/demo-first-map.sh
+	@scripts/build.sh tilecut tileserve purchase-ledger mapstore
 	@scripts/install-web-libraries.sh
 	@scripts/demo.sh
 
@@ -97,11 +95,11 @@ docs: packages
 	@scripts/docs.sh TileIndex TilePrefetch MapStoreClient PurchaseLedger TileServe
 
 lint:
-	@swift format lint --strict --recursive Sources Tests Benchmarks Fuzz Package.swift
+	@swift format lint --strict --recursive Sources Tests Benchmarks Fuzz examples Package.swift
 	@echo "lint: clean"
 
 format:
-	@swift format --in-place --recursive Sources Tests Benchmarks Fuzz Package.swift
+	@swift format --in-place --recursive Sources Tests Benchmarks Fuzz examples Package.swift
 
 bench: build
 	@scripts/build.sh TileBench
