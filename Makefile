@@ -70,7 +70,8 @@ tests-built:
 	@echo "building the tests; the first time takes a few minutes"
 	@$(BUILD_TESTS) 2>&1 | scripts/quiet-build.sh
 
-RUN_TESTS := swift test --skip-build --disable-xctest
+# Without the second option SwiftPM looks for tests in the index, and runs none.
+RUN_TESTS := swift test --skip-build --disable-xctest --enable-swift-testing
 test: tests-built
 	@$(RUN_TESTS) 2>&1 | scripts/quiet-tests.sh
 
@@ -88,7 +89,7 @@ test-clients: tests-built
 
 bless: packages
 	@$(BUILD_TESTS) 2>&1 | scripts/quiet-build.sh
-	@BLESS=1 swift test --skip-build --disable-xctest --filter "HelpTests|CurlTests|ReplayCommandTests" 2>&1 | scripts/quiet-tests.sh
+	@BLESS=1 $(RUN_TESTS) --filter "HelpTests|CurlTests|ReplayCommandTests" 2>&1 | scripts/quiet-tests.sh
 	@git --no-pager diff --stat -- Tests/CommandTests/Goldens
 
 docs: packages
@@ -141,7 +142,7 @@ tsan:
 	@scripts/install-packages.sh --tests
 	@echo "building the tests with the thread sanitizer; the first time takes half an hour"
 	@$(BUILD_TESTS) $(TSAN) 2>&1 | scripts/quiet-build.sh
-	@TSAN_OPTIONS="halt_on_error=1 suppressions=$$PWD/scripts/tsan-suppressions.txt" swift test $(TSAN) --skip-build --disable-xctest \
+	@TSAN_OPTIONS="halt_on_error=1 suppressions=$$PWD/scripts/tsan-suppressions.txt" $(RUN_TESTS) $(TSAN) \
 	  --filter "^(TilePrefetchTests|MemoryPressureTests)\.|^PrefetchReplayTests\.BundleReplay|^SupportTests\.LRUTable|^TileServeTests\.(ClientView|PrefetchServing|Upstream|RemoteArchive)" \
 	  2>&1 | scripts/quiet-tests.sh
 

@@ -1,6 +1,6 @@
 #!/bin/sh
 # Reads swift test's output and prints failures as they come, a count now and then, what was not tried and how to try it,
-# and as its last line the test runner's own summary.
+# and as its last line the test runner's own summary. Without a summary nothing was tested, which is a failure.
 # mawk gathers 4 kB of a pipe before it looks at a line, unless told otherwise; the others take a line as it comes.
 case $(awk -W version 2>/dev/null </dev/null) in
   mawk*) set -- -W interactive ;;
@@ -38,6 +38,7 @@ exec awk "$@" '
       for (i = 1; i <= reasonCount; i++) line = line (i == 1 ? ": " : "; ") missing[reasons[i]] " x " reasons[i]
       print line
     }
-    if (summary != "") print summary
+    if (summary == "") { print "error: the test runner printed no summary, so no test ran to its end"; exit 1 }
+    print summary
   }
 '

@@ -39,4 +39,16 @@ import Testing
     let run = try Command(path: "/bin/sh").start(["-c", "\"$1\" <\"$2\"", "sh", filter, path]).wait(timeout: 20)
     #expect(run.stdoutLines.map(String.init) == [output[2], output[5], output[6]], "\(run)")
   }
+
+  /// `swift test` may end with exit code 0 without having run a test.
+  @Test func runWithoutASummaryIsAFailure() throws {
+    let filter = ProjectFiles.path("scripts/quiet-tests.sh")
+    let run = try Command(path: "/bin/sh").start(["-c", "echo '[0/1] Planning build' | \"$1\"", "sh", filter])
+      .wait(timeout: 20)
+    #expect(
+      run.status == 1
+        && run.stdoutLines.map(String.init) == [
+          "error: the test runner printed no summary, so no test ran to its end"
+        ], "\(run)")
+  }
 }
