@@ -17,13 +17,14 @@
 # make bench-store  measures mapstore: downloads beside nginx, libraries, purchases
 # make soak    loads tileserve for an hour (SOAK_SECONDS) and checks that its memory stays within the budget; soak-short takes two minutes
 # make tsan    runs the tests of cache, prefetch, replay, memory pressure and upstreams under the thread sanitizer, in a build of their own
+# make examples  builds the packages in examples/ by themselves, as somebody else's package would
 # make docs    builds the DocC documentation of the libraries that an app embeds, into .build/docs
 # make fuzz    runs libFuzzer on the readers of evidence and rasters, FUZZ_SECONDS each (120); what it found is kept in .build/fuzz-corpus
 # Debug builds compile the loops over pixels with optimisation (Package.swift).
 export OPTIMISED_KERNELS := 1
 SHELL := /bin/bash
 .SHELLFLAGS := -eu -o pipefail -c
-.PHONY: all install uninstall dist test-dist build-times demo test test-long test-clients test-full tests-built bless build lint format packages web-libraries bench bench-check bench-serve bench-cache bench-ledger bench-store tsan docs fuzz soak soak-short clean
+.PHONY: all install uninstall dist test-dist build-times demo test test-long test-clients test-full tests-built bless build lint format packages web-libraries bench bench-check bench-serve bench-cache bench-ledger bench-store tsan examples docs fuzz soak soak-short clean
 
 all: build
 
@@ -89,8 +90,13 @@ test-clients: tests-built
 
 bless: packages
 	@$(BUILD_TESTS) 2>&1 | scripts/quiet-build.sh
-	@BLESS=1 $(RUN_TESTS) --filter "HelpTests|CurlTests|ReplayCommandTests" 2>&1 | scripts/quiet-tests.sh
-	@git --no-pager diff --stat -- Tests/CommandTests/Goldens
+	@BLESS=1 $(RUN_TESTS) --filter "HelpTests|CommandReferenceTests|CurlTests|ReplayCommandTests" 2>&1 | scripts/quiet-tests.sh
+	@git --no-pager diff --stat -- Tests/CommandTests/Goldens docs/reference/commands.md
+
+# Flags of the kernels are not allowed in a package that others depend on.
+examples: packages
+	@for example in examples/*/; do \
+	  echo "building $$example"; env -u OPTIMISED_KERNELS swift build --package-path "$$example" 2>&1 | scripts/quiet-build.sh; done
 
 docs: packages
 	@scripts/docs.sh TileIndex TilePrefetch MapStoreClient PurchaseLedger TileServe

@@ -40,13 +40,15 @@ package final class CountPrinter: Sendable {
   package func finish() { printer.finish() }
 
   private func json(_ done: Int, _ fraction: Double?, _ seconds: Double, _ pace: WorkPace) -> String {
-    JSONValue.fields([
-      ("done", .init(done)), ("of", .string(noun)),
-      ("fraction", fraction.map { .number(DecimalText.fixed($0, 4)) } ?? .null),
-      ("seconds", .number(DecimalText.fixed(seconds, 3))),
-      ("perSecond", .number(DecimalText.fixed(pace.perSecond, 3))),
-      ("secondsLeft", pace.secondsLeft.map { .number(DecimalText.fixed($0, 3)) } ?? .null),
-    ]).text
+    func number(_ value: Double?, _ digits: Int) -> JSONValue {
+      value.map { .number(DecimalText.fixed($0, digits)) } ?? .null
+    }
+    let members: [JSONValue.Member] = [
+      .init("done", .number(done)), .init("of", .string(noun)), .init("fraction", number(fraction, 4)),
+      .init("seconds", number(seconds, 3)), .init("perSecond", number(pace.perSecond, 3)),
+      .init("secondsLeft", number(pace.secondsLeft, 3)),
+    ]
+    return JSONValue.object(members).text
   }
 
   private func text(_ done: Int, _ fraction: Double?, _ pace: WorkPace) -> String {
