@@ -18,13 +18,14 @@
 # make test-scale  cuts the world relief in 16 shards on a Slurm cluster of two nodes on this host, which it installs: clean, with a killed node, with shards that fail
 # make soak    loads tileserve for an hour (SOAK_SECONDS) and checks that its memory stays within the budget; soak-short takes two minutes
 # make tsan    runs the tests of cache, prefetch, map sessions, replay, memory pressure and upstreams under the thread sanitizer, in a build of their own
+# make examples  builds the packages in examples/ by themselves, as somebody else's package would
 # make docs    builds the DocC documentation of the libraries that an app embeds, into .build/docs
 # make fuzz    runs libFuzzer on the readers of evidence and rasters, FUZZ_SECONDS each (120); what it found is kept in .build/fuzz-corpus
 # Debug builds compile the loops over pixels with optimisation (Package.swift).
 export OPTIMISED_KERNELS := 1
 SHELL := /bin/bash
 .SHELLFLAGS := -eu -o pipefail -c
-.PHONY: all install uninstall dist test-dist build-times demo test test-long test-clients test-full test-scale tests-built bless build lint format packages web-libraries bench bench-check bench-serve bench-cache bench-ledger bench-store tsan docs fuzz soak soak-short clean
+.PHONY: all install uninstall dist test-dist build-times demo test test-long test-clients test-full test-scale tests-built bless build lint format packages web-libraries bench bench-check bench-serve bench-cache bench-ledger bench-store tsan examples docs fuzz soak soak-short clean
 
 all: build
 
@@ -55,11 +56,9 @@ build-times: packages
 build: packages
 	@scripts/build.sh tilecut tileserve purchase-ledger mapstore
 
-# The first map needs tilecut alone, so it is there before the servers are built.
 demo: packages
-	@start=$$(date +%s); scripts/build.sh tilecut; scripts/demo-first-map.sh; \
-	echo "after $$(($$(date +%s) - start)) s; next come the server and the store"; echo
-	@scripts/build.sh tileserve purchase-ledger mapstore
+	@scripts/demo-first-map.sh
+	@scripts/build.sh tilecut tileserve purchase-ledger mapstore
 	@scripts/install-web-libraries.sh
 	@scripts/demo.sh
 
@@ -98,18 +97,23 @@ test-scale:
 
 bless: packages
 	@$(BUILD_TESTS) 2>&1 | scripts/quiet-build.sh
-	@BLESS=1 $(RUN_TESTS) --filter "HelpTests|CurlTests|ReplayCommandTests" 2>&1 | scripts/quiet-tests.sh
-	@git --no-pager diff --stat -- Tests/CommandTests/Goldens
+	@BLESS=1 $(RUN_TESTS) --filter "HelpTests|CommandReferenceTests|CurlTests|ReplayCommandTests" 2>&1 | scripts/quiet-tests.sh
+	@git --no-pager diff --stat -- Tests/CommandTests/Goldens docs/reference/commands.md
+
+# Flags of the kernels are not allowed in a package that others depend on.
+examples: packages
+	@for example in examples/*/; do \
+	  echo "building $$example"; env -u OPTIMISED_KERNELS swift build --package-path "$$example" 2>&1 | scripts/quiet-build.sh; done
 
 docs: packages
 	@scripts/docs.sh TileIndex OfflineMap TilePrefetch MapStoreClient PurchaseLedger TileServe
 
 lint:
-	@swift format lint --strict --recursive Sources Tests Benchmarks Fuzz Package.swift
+	@swift format lint --strict --recursive Sources Tests Benchmarks Fuzz examples Package.swift
 	@echo "lint: clean"
 
 format:
-	@swift format --in-place --recursive Sources Tests Benchmarks Fuzz Package.swift
+	@swift format --in-place --recursive Sources Tests Benchmarks Fuzz examples Package.swift
 
 bench: build
 	@scripts/build.sh TileBench

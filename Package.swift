@@ -302,6 +302,18 @@ let package = Package(
       name: "TileBench", dependencies: ["TileIndex", "TileImage", "TileCut"], path: "Benchmarks/TileBench",
       swiftSettings: strict),
 
+    // The examples, which are packages of their own; built here, they share what is compiled for the tests.
+    .executableTarget(
+      name: "TerminalViewer", dependencies: ["TileIndex", "TileImage"], path: "examples/terminal-viewer/Sources",
+      swiftSettings: strict),
+    .executableTarget(
+      name: "OneProcess",
+      dependencies: [
+        "TileServe", "MapStoreServer", "PurchaseLedger", .product(name: "Logging", package: "swift-log"),
+        .product(name: "UnixSignals", package: "swift-service-lifecycle"),
+      ],
+      path: "examples/one-process/Sources", swiftSettings: strict),
+
     // Lets the thread sanitizer see what Swift's locks do; empty without it.
     .target(name: "CThreadSanitizerShim", path: "Tests/CThreadSanitizerShim"),
     .target(
@@ -313,8 +325,9 @@ let package = Package(
       name: "DocumentationTests",
       dependencies: [
         "OfflineMap", "Gazetteer", "RegionCatalog", "TileIndex", "TilePrefetch", "TileServe", "PurchaseLedger",
-        "MapStoreClient", "MapStoreWire",
-        "MapStoreServer", "TestSupport", .product(name: "Crypto", package: "swift-crypto"),
+        "MapStoreClient", "MapStoreWire", "MapStoreServer", "TileCutCommand", "TileServeCommand",
+        "PurchaseLedgerCommand", "MapStoreCommand", "TerminalViewer", "OneProcess", "TestSupport",
+        .product(name: "Crypto", package: "swift-crypto"),
         .product(name: "Logging", package: "swift-log"),
       ],
       swiftSettings: strict),
@@ -441,7 +454,24 @@ if Context.environment["OPTIMISED_KERNELS"] == "1" {
 // each product. SwiftPM builds one product or all of them.
 if Context.environment["COMMANDS_ONLY"] == "1" {
   package.targets.removeAll { target in
-    target.type == .test || ["Tests/", "Benchmarks/"].contains { target.path?.hasPrefix($0) == true }
+    target.type == .test || ["Tests/", "Benchmarks/", "examples/"].contains { target.path?.hasPrefix($0) == true }
+  }
+}
+
+// `scripts/build.sh tilecut` sets this: without the servers one package is fetched, not 26.
+if Context.environment["TILECUT_ONLY"] == "1" {
+  var kept: Set<String> = []
+  func keep(_ name: String) {
+    guard let target = package.targets.first(where: { $0.name == name }), kept.insert(name).inserted else { return }
+    for case .targetItem(let name, _) in target.dependencies { keep(name) }
+    for case .byNameItem(let name, _) in target.dependencies { keep(name) }
+  }
+  keep("TileCutCommand")
+  package.targets.removeAll { !kept.contains($0.name) }
+  package.products.removeAll { $0.name != "tilecut" }
+  package.dependencies.removeAll { dependency in
+    guard case .sourceControl(_, let location, _) = dependency.kind else { return false }
+    return !location.hasSuffix("swift-argument-parser")
   }
 }
 

@@ -50,6 +50,12 @@ import Testing
     expectRefusal(run, status: 64, naming: "Usage: tilecut")
   }
 
+  @Test func unknownCommandIsAnsweredWithThoseThatThereAre() throws {
+    let run = try tilecut("verfy", "a.mbtiles")
+    expectRefusal(run, status: 64, naming: "there is no command verfy; choose one of cut, ")
+    #expect(try !tilecut("verify", "--colour").stderr.contains("there is no command"))
+  }
+
   @Test func missingSourceFileIsNamed() throws {
     let missing = folder.file("missing.tif")
     expectRefusal(try tilecut("cut", missing, "-o", output), status: 66, naming: missing)

@@ -31,7 +31,7 @@ import Testing
   }
 
   @Test func everyLinkLeadsToAFileAndAHeading() throws {
-    for document in try Self.documents + ["CHANGELOG.md", "sample-regions/README.md"] {
+    for document in try Self.documents + ["CHANGELOG.md", "sample-regions/README.md", "examples/README.md"] {
       let text = try Self.text(document)
       let folder = URL(fileURLWithPath: "/\(document)").deletingLastPathComponent()
       for match in text.matches(of: /\]\(([^)#\s:]*)(?:#([^)\s]*))?\)/) {

@@ -6,7 +6,7 @@ import Testing
 @testable import PurchaseLedger
 
 @Suite(.ownThread) struct CanonicalEncodingTests {
-  /// The expected bytes come from an independent implementation of docs/reference/ledger.md. The format is hashed, so
+  /// The expected bytes come from an independent implementation of docs/reference/ledger-schema.md. The format is hashed, so
   /// it must never change.
   @Test func aRefundedTransactionEncodesToTheDocumentedBytes() {
     let fact = StoreTransaction(

@@ -72,8 +72,18 @@ package struct CommandProcess<Command: ParsableCommand>: Sendable {
     }
     // A command that found faults has printed them. If that output was lost, the exit code reports the loss instead.
     if error is ExitCode { finish() }
+    if let unknownCommand { printError("\(name): \(unknownCommand)") }
     // Usage errors, --help and the statuses of commands are the argument parser's own.
     Command.exit(withError: error)
+  }
+
+  /// What commands there are, where the first word is none of them: the argument parser names no other word.
+  private var unknownCommand: String? {
+    let commands = Command.configuration.subcommands.compactMap { $0.configuration.commandName }
+    guard let word = CommandLine.arguments.dropFirst().first, !word.hasPrefix("-"), word != "help",
+      !commands.isEmpty, !commands.contains(word)
+    else { return nil }
+    return "there is no command \(word); choose one of \(commands.joined(separator: ", "))"
   }
 
   private func end(_ status: ExitStatus, _ message: String) -> Never {

@@ -17,9 +17,17 @@ struct VerifyCommand: ParsableCommand {
   var json = false
   @Flag(help: "List the rules that hold as well.")
   var verbose = false
+  @OptionGroup var progress: ProgressOption
 
   func run() throws {
-    let report = try BundleVerifier(path: bundle) { try ImageDecoder.check($0, format: $1) }.verify()
+    let printer = progress.printer("tiles")
+    defer { printer.finish() }
+    // Counting reads no tile.
+    let total = try? (BundleFile.open(bundle) as? MBTilesReader)?.tileCount()
+    let report = try BundleVerifier(path: bundle) { try ImageDecoder.check($0, format: $1) }.verify {
+      printer.show($0, of: total)
+    }
+    printer.finish()
     if json { printText(try prettyJSON(report)) } else { Self.lines(report, verbose: verbose).forEach(printLine) }
     if !report.isValid { throw ExitCode(.found) }
   }

@@ -1,6 +1,6 @@
 import Support
 
-/// The tables, described in docs/reference/ledger.md, Tables. The scratch database into which `verify` folds the events
+/// The tables, described in docs/reference/ledger-schema.md, Tables. The scratch database into which `verify` folds the events
 /// has only the projections.
 enum LedgerSchema {
   /// "MPLD" in the file's header.

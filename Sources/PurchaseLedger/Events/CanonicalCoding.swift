@@ -4,7 +4,7 @@
   package import Foundation
 #endif
 
-/// Writes the canonical bytes that are hashed (docs/reference/ledger.md, Bytes that are hashed): integers big-endian,
+/// Writes the canonical bytes that are hashed (docs/reference/ledger-schema.md, Bytes that are hashed): integers big-endian,
 /// text with its length.
 package struct CanonicalEncoder: Sendable {
   package private(set) var bytes: [UInt8] = []

@@ -1,4 +1,4 @@
-/// The decoded content of an event. Bodies, keys and their fields: docs/reference/ledger.md, Types.
+/// The decoded content of an event. Bodies, keys and their fields: docs/reference/ledger-schema.md, Types.
 public enum EventContent: Sendable, Hashable {
   case transaction(StoreTransaction)
   case notification(NotificationFact)
@@ -58,7 +58,7 @@ public enum EventContent: Sendable, Hashable {
   }
 }
 
-/// The type of an event. The integers are hashed: never renumber. Fields: docs/reference/ledger.md, Types.
+/// The type of an event. The integers are hashed: never renumber. Fields: docs/reference/ledger-schema.md, Types.
 public enum EventType: UInt16, Sendable, Hashable, CaseIterable {
   case transaction = 1
   case notification = 2

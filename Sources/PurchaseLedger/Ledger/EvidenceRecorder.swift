@@ -106,7 +106,7 @@ final class EvidenceRecorder {
 }
 
 extension EvidenceRecorder {
-  /// Records an account's claim of a fact unless it changes nothing (docs/reference/ledger.md, Owners).
+  /// Records an account's claim of a fact unless it changes nothing (docs/explanation/ledger.md, Owners).
   ///
   /// - Returns: Whether an event was appended.
   func claim(_ fact: PreparedFact, by account: AccountRow, isTransfer: Bool, evidence: [UInt8]) throws -> Bool {

@@ -111,7 +111,7 @@ extension EntitlementRow {
   }
 }
 
-/// Computes a grant's entitlement from its transactions and the policies alone (docs/reference/ledger.md, Grants).
+/// Computes a grant's entitlement from its transactions and the policies alone (docs/explanation/ledger.md, Grants).
 struct GrantFold {
   let key: RowKey
   /// Never empty.
@@ -193,7 +193,7 @@ struct GrantFold {
 }
 
 /// Computes who owns a grant from claims, openings and erasures of accounts in their recorded order
-/// (docs/reference/ledger.md, Owners).
+/// (docs/explanation/ledger.md, Owners).
 struct OwnerFold {
   /// The account with the grant's token, also an erased one.
   let tokenAccount: AccountRow?

@@ -7,7 +7,7 @@ import Support
   import Foundation
 #endif
 
-/// A row of `store_transaction`: the least upper bound of all facts about one transaction (docs/reference/ledger.md,
+/// A row of `store_transaction`: the least upper bound of all facts about one transaction (docs/explanation/ledger.md,
 /// The fold).
 struct TransactionRow: Sendable, Equatable {
   var key: RowKey

@@ -1,7 +1,7 @@
 import Support
 
 /// Compares the snapshot of the store's transactions with the ledger and records what is missing
-/// (docs/reference/ledger.md, Reconciliation).
+/// (docs/explanation/ledger.md, Reconciliation).
 public struct Reconciler: Sendable {
   let ledger: Ledger
   private let snapshot: Snapshot

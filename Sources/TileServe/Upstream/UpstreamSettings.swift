@@ -2,7 +2,7 @@ import Support
 import TileIndex
 
 /// The description of an upstream (`NAME.upstream.json`): a tile server, and how its tiles are cached here.
-/// docs/reference/http-api.md lists the members.
+/// docs/how-to/upstreams.md lists the members.
 struct UpstreamSettings: Hashable, Sendable {
   /// How tiles are requested.
   enum Address: Hashable, Sendable {

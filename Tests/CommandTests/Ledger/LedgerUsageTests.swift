@@ -358,5 +358,6 @@ import Testing
     let line = try #require(run.stderrLines.last, "\(run)")
     let value = try #require(try JSONSerialization.jsonObject(with: Data(line.utf8)) as? [String: Any])
     #expect(value["fraction"] as? Double == 1 && value["done"] as? Int == shop.shop.evidence.count)
+    #expect(value["secondsLeft"] as? Double == 0 && (value["perSecond"] as? Double ?? 0) > 0)
   }
 }

@@ -3,7 +3,7 @@ import Support
 import TestSupport
 import Testing
 
-/// Receipts and `verifyReceipt` responses: the cases of docs/reference/ledger.md, by number.
+/// Receipts and `verifyReceipt` responses: the cases of docs/explanation/ledger.md, by number.
 @Suite(.ownThread) struct AppleReceiptCases {
   private func verifier(bytesMax: Int = 4_194_304) throws -> EvidenceVerifier {
     try EvidenceVerifier(

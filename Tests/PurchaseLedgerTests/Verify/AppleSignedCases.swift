@@ -4,7 +4,7 @@ import Support
 import TestSupport
 import Testing
 
-/// Signed JSON: the cases of docs/reference/ledger.md, by number.
+/// Signed JSON: the cases of docs/explanation/ledger.md, by number.
 @Suite(.ownThread) struct AppleSignedCases {
   @Test(arguments: [
     "1700000000000000", "1700000000000000.0", "1000000000000000000", "9223372036854775807", "99999999999999999999",

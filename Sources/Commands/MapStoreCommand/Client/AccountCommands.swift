@@ -43,7 +43,9 @@ struct CredentialFlags: ParsableArguments {
         StandardStreams.writeError("\n")
       }
     }
-    guard let line = readLine(), !line.isEmpty else { throw ValidationError("there is no password; \(Self.help)") }
+    guard let line = readLine(), !line.isEmpty else {
+      throw ValidationError("there is no password; set MAPSTORE_PASSWORD, or give it as a line of standard input")
+    }
     return Credentials(login: login, password: line)
   }
 }

@@ -50,22 +50,37 @@ enum RegionTable {
 
 /// Shows downloads on standard error: one line for all of them.
 final class DownloadPrinter: Sendable {
+  private struct State {
+    var parts: [RegionPart: InstallProgress] = [:]
+    /// What was on the disk when the work began, and seconds until then.
+    var start: (bytes: Int, seconds: Double)?
+  }
+
   private let printer: ProgressPrinter
-  private let parts = Mutex<[RegionPart: InstallProgress]>([:])
+  private let state = Mutex(State())
 
   init(style: ProgressStyle) { printer = ProgressPrinter(style: style) }
 
   func show(_ progress: InstallProgress) {
-    parts.withLock { parts in
-      parts[progress.part] = progress
-      let done = parts.values.reduce(0) { $0 + $1.bytesDone }
-      let total = parts.values.reduce(0) { $0 + $1.bytesTotal }
-      let going = parts.values.filter { $0.phase != .installed }.sorted { $0.part.region < $1.part.region }
+    state.withLock { state in
+      state.parts[progress.part] = progress
+      let parts = state.parts.values
+      let done = parts.reduce(0) { $0 + $1.bytesDone }
+      let total = parts.reduce(0) { $0 + $1.bytesTotal }
+      let going = parts.filter { $0.phase != .installed }.sorted { $0.part.region < $1.part.region }
+      let start = state.start ?? (done, printer.seconds)
+      state.start = start
+      let rest = total - start.bytes
+      let pace = WorkPace(
+        done: done - start.bytes, fraction: rest > 0 ? Double(done - start.bytes) / Double(rest) : nil,
+        seconds: printer.seconds - start.seconds)
       printer.show(
         fraction: total > 0 ? Double(done) / Double(total) : nil,
-        text:
-          "\(RegionTable.size(done)) of \(RegionTable.size(total))  \(going.map(Self.text).joined(separator: ", "))",
-        json: Self.json(progress))
+        text: """
+          \(RegionTable.size(done)) of \(RegionTable.size(total)), \(RegionTable.size(Int(pace.perSecond)))/s\
+          \(pace.leftText)  \(going.map(Self.text).joined(separator: ", "))
+          """,
+        json: Self.json(progress, pace))
     }
   }
 
@@ -83,13 +98,17 @@ final class DownloadPrinter: Sendable {
     let edition: String
     let phase: InstallProgress.Phase
     let bytesDone, bytesTotal: Int
+    /// Of all regions together.
+    let bytesPerSecond: Int
+    let secondsLeft: Double?
     let complaint: String?
   }
 
-  private static func json(_ progress: InstallProgress) -> String {
+  private static func json(_ progress: InstallProgress, _ pace: WorkPace) -> String {
     let line = Line(
       region: progress.part.region, pack: progress.part.pack, edition: progress.edition, phase: progress.phase,
-      bytesDone: progress.bytesDone, bytesTotal: progress.bytesTotal, complaint: progress.complaint)
+      bytesDone: progress.bytesDone, bytesTotal: progress.bytesTotal, bytesPerSecond: Int(pace.perSecond),
+      secondsLeft: pace.secondsLeft.map { ($0 * 1000).rounded() / 1000 }, complaint: progress.complaint)
     return jsonLine(line)
   }
 }

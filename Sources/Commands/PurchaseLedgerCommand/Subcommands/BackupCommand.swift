@@ -10,7 +10,7 @@ struct BackupCommand: AsyncParsableCommand {
     discussion: """
       The copy has the ledger's state at the start of the backup. It is published once its hash chain is checked and \
       it is synced to the disk; only its owner can read it. A plain copy of the ledger's file may lack what is in the \
-      -wal file beside it. docs/reference/ledger.md says how to restore.
+      -wal file beside it. docs/how-to/backup.md says how to restore.
       """)
 
   @Argument(help: "The copy.")

@@ -1,7 +1,7 @@
 /// What one piece of evidence states about one transaction: a verified, decoded fact. Times are milliseconds since
 /// 1970.
 ///
-/// Facts with equal fields become one event, whichever evidence carried them (docs/reference/ledger.md, Events).
+/// Facts with equal fields become one event, whichever evidence carried them (docs/reference/ledger-schema.md, Events).
 public struct StoreTransaction: Sendable, Hashable, Codable {
   public var store: Store
   public var environment: StoreEnvironment

@@ -1,0 +1,48 @@
+import Foundation
+import TestSupport
+import Testing
+
+/// The programs in examples/, which are targets here and packages of their own.
+@Suite(.ownThread) struct ExampleProgramTests {
+  @Test func terminalViewerDrawsATile() throws {
+    let folder = try TemporaryFolder()
+    let map = folder.file("fault.mbtiles")
+    let raster = ProjectFiles.path("sample-regions/jacksboro-fault/jacksboro-fault-relief.tif")
+    #expect(try Command(built: "tilecut").run(["cut", raster, "-o", map, "--zoom", "8-9"]).status == 0)
+    let run = try Command(built: "TerminalViewer").run([map, "-84.25", "36.6", "9", "32"])
+    let lines = run.stdoutLines
+    #expect(run.status == 0 && lines.count == 17 && lines[0] == "9/136/199, 256 x 256 pixels", "\(run)")
+    for line in lines.dropFirst() { #expect(line.count { $0 == "▀" } == 32) }
+    #expect(Set(run.stdout.matches(of: /8;2;\d+;\d+;\d+m/).map(\.0)).count > 50, "a relief has many colours")
+    let missing = try Command(built: "TerminalViewer").run([map, "100", "36.6", "9"])
+    #expect(missing.stdout == "no tile there at zoom 9; the bundle has zooms [8, 9]\n", "\(missing)")
+  }
+
+  @Test func oneProcessServesTilesAndStore() throws {
+    let folder = try TemporaryFolder()
+    let manifest = ProjectFiles.path("sample-regions/jacksboro-fault/regions.json")
+    let built = try Command(built: "tilecut").run(["build", manifest, "-o", folder.file("shelf"), "--progress", "none"])
+    #expect(built.status == 0, "\(built)")
+    let process = try Command(built: "OneProcess").start([folder.file("shelf"), folder.file("ledger.sqlite"), "0", "0"])
+    let isServing = process.wait(timeout: 60) { process.stderr.contains("/catalogue\n") }
+    #expect(isServing, "\(process.stderr)")
+    let ports = process.stderr.matches(of: /: http:\/\/127\.0\.0\.1:(\d+)/).compactMap { Int($0.1) }
+    try #require(ports.count == 2)
+    let tilesets = try HTTPConnection(port: ports[0]).request("/tilesets.json")
+    let regions = try HTTPConnection(port: ports[1]).request("/v1/catalogue")
+    for answer in [tilesets, regions] {
+      #expect(answer.status == 200 && String(decoding: answer.body, as: UTF8.self).contains("jacksboro"), "\(answer)")
+    }
+    process.send(SIGTERM)
+    #expect(process.wait(timeout: 60).ending == .status(0), "\(process.stderr)")
+  }
+
+  /// What their own manifests name is a product of the package.
+  @Test(arguments: ["terminal-viewer", "one-process"]) func manifestNamesProducts(_ name: String) throws {
+    let products = try String(contentsOfFile: ProjectFiles.path("Package.swift"), encoding: .utf8)
+    let manifest = try String(contentsOfFile: ProjectFiles.path("examples/\(name)/Package.swift"), encoding: .utf8)
+    let named = manifest.matches(of: /\.product\(name: "(\w+)", package: "map-toolkit"\)/).map { String($0.1) }
+    try #require(!named.isEmpty)
+    for product in named { #expect(products.contains(".library(name: \"\(product)\""), "\(name): \(product)") }
+  }
+}

@@ -1,0 +1,15 @@
+// swift-tools-version: 6.2
+import PackageDescription
+
+let package = Package(
+  name: "terminal-viewer",
+  platforms: [.macOS(.v15)],
+  dependencies: [.package(name: "map-toolkit", path: "../..")],
+  targets: [
+    .executableTarget(
+      name: "TerminalViewer",
+      dependencies: [
+        .product(name: "TileIndex", package: "map-toolkit"), .product(name: "TileImage", package: "map-toolkit"),
+      ],
+      path: "Sources")
+  ])
