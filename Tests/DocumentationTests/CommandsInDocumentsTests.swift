@@ -29,6 +29,7 @@ import Testing
     Document(path: "docs/how-to/backup.md"),
     Document(path: "docs/how-to/reconcile.md"),
     Document(path: "docs/how-to/replace.md", files: ["usa.tif": "continental-us/us-shadedrelief.tif"]),
+    Document(path: "docs/how-to/scale.md", files: ["usa.tif": "continental-us/us-shadedrelief.tif"]),
   ]
 
   /// Commands that change the machine, build, or need another one.

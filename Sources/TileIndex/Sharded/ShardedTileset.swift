@@ -3,8 +3,8 @@ import Support
 /// A tileset whose tiles are in many bundles: a JSON file that names them. Each shard is the subtree below a tile of
 /// one zoom; tiles above that zoom are in a bundle of their own.
 ///
-/// `tilecut merge --plan PLAN -o NAME.tileset` writes it, ``ShardedReader`` reads it. docs/bundle-format.md describes
-/// the members.
+/// `tilecut merge --plan PLAN -o NAME.tileset` writes it, ``ShardedReader`` reads it. docs/reference/bundle-format.md
+/// describes the members.
 struct ShardedTileset {
   struct Shard {
     let root: TileID
