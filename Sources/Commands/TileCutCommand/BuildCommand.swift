@@ -114,11 +114,6 @@ struct BuildCommand: ParsableCommand {
   private func make(_ number: ShardNumber, _ cancellation: CutCancellation) throws {
     let number = try number.value()
     let builder = try CatalogBuilder(makeOptions())
-    guard builder.regionIDs.indices.contains(number) else {
-      throw CatalogBuildError(
-        .invalidOption, path: manifest, "has no region \(number)",
-        remedy: "its regions are 0 to \(builder.regionIDs.count - 1)")
-    }
     let printer = ProgressPrinter(style: progress)
     defer { printer.finish() }
     let region = try builder.make(region: number, cancellation: cancellation) { step in
@@ -126,7 +121,7 @@ struct BuildCommand: ParsableCommand {
     }
     printer.finish()
     for warning in region.warnings { printError("tilecut: warning: \(warning)") }
-    print("region \(number) of \(builder.regionIDs.count): \(BuildProgressPrinter.text(region))")
+    print("region \(number) of \(builder.regionCount): \(BuildProgressPrinter.text(region))")
   }
 
   private func makeOptions() throws -> CatalogBuildOptions {

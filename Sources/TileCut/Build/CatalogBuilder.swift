@@ -63,8 +63,8 @@ public struct CatalogBuilder: Sendable {
 
   // MARK: - On many machines
 
-  /// The regions, in the manifest's order. A region's number is its position.
-  public var regionIDs: [String] { selected.map(\.id) }
+  /// A region's number is its position in the manifest, or among those that are asked for.
+  public var regionCount: Int { selected.count }
 
   /// Makes the files of one region and publishes nothing: they wait for ``build(cancellation:onProgress:)``, which finds
   /// that they are there. Any number of processes may make regions of one catalogue at the same time.
@@ -74,6 +74,11 @@ public struct CatalogBuilder: Sendable {
   public func make(
     region index: Int, cancellation: CutCancellation = CutCancellation(), onProgress: ((CutProgress) -> Void)? = nil
   ) throws -> RegionReport {
+    guard selected.indices.contains(index) else {
+      throw CatalogBuildError(
+        .invalidOption, path: options.manifest.path, "has no region \(index)",
+        remedy: "its regions are 0 to \(selected.count - 1)")
+    }
     let region = selected[index]
     let folder = try CatalogFolder(options.output, to: .make(region: region.id))
     try checkInputs([region])
