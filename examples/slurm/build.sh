@@ -14,7 +14,7 @@ shift 2
 here=$(cd "$(dirname "$0")" && pwd)
 log=$CATALOGUE.log
 mkdir -p "$log"
-missing=$(tilecut build "$MANIFEST" -o "$CATALOGUE" --missing)
+missing=$(tilecut build "$MANIFEST" -o "$CATALOGUE" --list-missing)
 after=()
 if [ -n "$missing" ]; then
   job=$(sbatch --parsable --export=ALL --array="$missing" --output="$log/build-%A_%a.log" "$@" "$here/build.sbatch")

@@ -48,7 +48,7 @@ struct BuildCommand: ParsableCommand {
   @Flag(help: "Remove bundles of earlier editions and of regions that are gone.")
   var prune = false
   @Flag(help: "Print the numbers of the regions that are not made yet, such as 3,7-9, and stop.")
-  var missing = false
+  var listMissing = false
   @Option(
     help: ArgumentHelp(
       """
@@ -79,8 +79,9 @@ struct BuildCommand: ParsableCommand {
     if shard == nil, shardOffset != nil || shardList != nil {
       throw ValidationError("--shard-offset and --shard-list need --shard")
     }
-    if shard != nil || missing, prune || json || (missing && shard != nil) {
-      throw ValidationError("--shard and --missing publish nothing: leave --prune and --json out, and one of the two")
+    if shard != nil || listMissing, prune || json || (listMissing && shard != nil) {
+      throw ValidationError(
+        "--shard and --list-missing publish nothing: leave --prune and --json out, and one of the two")
     }
   }
 
@@ -91,7 +92,7 @@ struct BuildCommand: ParsableCommand {
     let signals = SignalWatch()
     defer { signals.stop() }
     let builder = try CatalogBuilder(makeOptions())
-    if missing {
+    if listMissing {
       let numbers = try builder.missing()
       if !numbers.isEmpty { print(ShardFolder.text(numbers)) }
       return

@@ -15,12 +15,12 @@ import TileImage
   @Test func regionsThatWereMadeOneByOneArePublishedByTheBuild() throws {
     let catalog = try BuiltCatalog()
     try catalog.writeVariety()
-    #expect(try catalog.build("--missing").stdout == "0-3\n")
+    #expect(try catalog.build("--list-missing").stdout == "0-3\n")
     for number in [3, 0, 2, 0] {
       let run = try catalog.build("--shard", "\(number)")
       #expect(run.status == 0 && run.stdout.hasPrefix("region \(number) of 4: "), "\(run)")
     }
-    #expect(try catalog.build("--missing").stdout == "1\n")
+    #expect(try catalog.build("--list-missing").stdout == "1\n")
     #expect(!FileManager.default.fileExists(atPath: catalog.path("catalogue.json")))
     #expect(try catalog.build("--shard", "4").status == 64)
     let picture = catalog.folder.file("noise.png")
