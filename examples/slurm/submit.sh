@@ -3,8 +3,8 @@
 #
 #   submit.sh PLAN OUTPUT [options of sbatch for the shards, such as --partition=long or --cpus-per-task=4]
 #
-# The plan lies on a disk that all nodes share, and tilecut is in their PATH. Prints the number of the merging job, which
-# does not start if a shard fails: look with `tilecut missing PLAN`, and submit again.
+# The plan lies on a disk that all nodes share, and tilecut is in their PATH. Prints the number of the merging job,
+# which does not start if a shard fails: look with `tilecut missing PLAN`, and submit again.
 set -euo pipefail
 plan=$(realpath "${1:?usage: submit.sh PLAN OUTPUT [options of sbatch]}")
 output=$(realpath -m "${2:?usage: submit.sh PLAN OUTPUT [options of sbatch]}")

@@ -47,6 +47,22 @@ struct BuildCommand: ParsableCommand {
   var rebuild = false
   @Flag(help: "Remove bundles of earlier editions and of regions that are gone.")
   var prune = false
+  @Flag(help: "Print the numbers of the regions that are not made yet, such as 3,7-9, and stop.")
+  var listMissing = false
+  @Option(
+    help: ArgumentHelp(
+      """
+      Make one region for a later build, and publish nothing: its number in the manifest from 0, or auto for that in \
+      \(ShardNumber.variables.joined(separator: ", ")).
+      """,
+      valueName: "n|auto"))
+  var shard: ShardArgument?
+  @Option(help: ArgumentHelp("Added to the number of the shard.", valueName: "n"))
+  var shardOffset: Int?
+  @Option(
+    help: ArgumentHelp(
+      "A file with shards such as 3,7-9; the number is a position in it, from 0.", valueName: "file"))
+  var shardList: String?
   @Flag(help: "Print JSON: the report of the build.")
   var json = false
   @Option(help: "auto, bar, plain, json or none.")
@@ -60,21 +76,27 @@ struct BuildCommand: ParsableCommand {
         "--max-bytes must be at least \(formatted(bytes: RegionSettings.packBytesLimits.lowerBound))")
     }
     if output.isEmpty { throw ValidationError("--output is empty") }
+    if shard == nil, shardOffset != nil || shardList != nil {
+      throw ValidationError("--shard-offset and --shard-list need --shard")
+    }
+    if shard != nil || listMissing, prune || json || (listMissing && shard != nil) {
+      throw ValidationError(
+        "--shard and --list-missing publish nothing: leave --prune and --json out, and one of the two")
+    }
   }
 
   func run() throws {
+    if let shard {
+      return try attempt { try make(ShardNumber(shard: shard, offset: shardOffset, list: shardList), $0) }
+    }
     let signals = SignalWatch()
     defer { signals.stop() }
-    var options = CatalogBuildOptions(
-      manifest: try RegionManifest(path: manifest), output: output, toolVersion: ToolVersion.text)
-    options.only = only.isEmpty ? nil : only
-    options.packBytesMax = maxBytes?.bytes
-    options.patchesFrom = patchesFrom
-    options.jobs = jobs
-    options.memoryBytes = memory.bytes
-    options.rebuilds = rebuild
-    options.prunes = prune
-    let builder = try CatalogBuilder(options)
+    let builder = try CatalogBuilder(makeOptions())
+    if listMissing {
+      let numbers = try builder.missing()
+      if !numbers.isEmpty { print(ShardFolder.text(numbers)) }
+      return
+    }
     let cancellation = CutCancellation()
     signals.whenStopped { cancellation.cancel() }
     let printer = BuildProgressPrinter(style: progress)
@@ -87,6 +109,33 @@ struct BuildCommand: ParsableCommand {
       if let signal = signals.received { throw ExitCode(.signal(signal)) }
       throw error
     }
+  }
+
+  /// One attempt at one region.
+  private func make(_ number: ShardNumber, _ cancellation: CutCancellation) throws {
+    let number = try number.value()
+    let builder = try CatalogBuilder(makeOptions())
+    let printer = ProgressPrinter(style: progress)
+    defer { printer.finish() }
+    let region = try builder.make(region: number, cancellation: cancellation) { step in
+      printer.show(seconds: step.seconds, fraction: step.fraction, text: step.text, json: step.json)
+    }
+    printer.finish()
+    for warning in region.warnings { printError("tilecut: warning: \(warning)") }
+    print("region \(number) of \(builder.regionCount): \(BuildProgressPrinter.text(region))")
+  }
+
+  private func makeOptions() throws -> CatalogBuildOptions {
+    var options = CatalogBuildOptions(
+      manifest: try RegionManifest(path: manifest), output: output, toolVersion: ToolVersion.text)
+    options.only = only.isEmpty ? nil : only
+    options.packBytesMax = maxBytes?.bytes
+    options.patchesFrom = patchesFrom
+    options.jobs = jobs
+    options.memoryBytes = memory.bytes
+    options.rebuilds = rebuild
+    options.prunes = prune
+    return options
   }
 
   private static func text(_ report: CatalogBuildReport) -> String {
@@ -162,7 +211,7 @@ private final class BuildProgressPrinter: Sendable {
     return String((state.total > 0 ? "\(state.done) of \(state.total) done; \(regions)" : regions).prefix(100))
   }
 
-  private static func text(_ region: RegionReport) -> String {
+  static func text(_ region: RegionReport) -> String {
     if let error = region.error { return "\(region.id): failed: \(error)" }
     var facts = ["\(region.id) \(region.edition): \(region.outcome.rawValue)", counted(region.tileCount, "tile")]
     facts.append(formatted(bytes: region.bytes))

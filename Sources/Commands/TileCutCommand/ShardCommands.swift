@@ -93,42 +93,71 @@ enum ShardArgument: ExpressibleByArgument {
   }
 }
 
-/// `tilecut cut --plan PLAN --shard N`: one attempt at a shard, for schedulers, which look at the exit code: 64 and 65
-/// fail again, 75 may not.
-struct ShardRun {
-  let plan: String
+/// Which of many processes this one is.
+struct ShardNumber {
   let shard: ShardArgument
-  let offset: Int
+  let offset: Int?
   let list: String?
-  let resources: CutResources
-  let progress: ProgressStyle
 
-  /// Where schedulers say which of the processes this is: any, Slurm, Kubernetes, AWS Batch.
+  /// Where schedulers say it: any, Slurm, Kubernetes, AWS Batch.
   static let variables = [
     "TILECUT_SHARD", "SLURM_ARRAY_TASK_ID", "JOB_COMPLETION_INDEX", "AWS_BATCH_JOB_ARRAY_INDEX",
   ]
 
-  func run() throws {
-    let signals = SignalWatch()
-    defer { signals.stop() }
-    let cancellation = CutCancellation()
-    signals.whenStopped { cancellation.cancel() }
-    do {
-      try cut(cancellation)
-    } catch {
-      if let signal = signals.received { throw ExitCode(.signal(signal)) }
-      switch TileCutCommand.status(of: error) {
-      // Files that cannot be read or written, and memory, may be there at the next attempt, or on another machine.
-      case .unreadableInput, .outputFailed, .cannotCreate, .systemError:
-        printError("tilecut: \(error)")
-        throw ExitCode(.busy)
-      default: throw error
-      }
+  func value() throws -> Int {
+    let index = try index() + (offset ?? 0)
+    guard let list else { return index }
+    guard let text = try? FileSystem.bytes(of: list, countMax: 1 << 24),
+      let numbers = ShardFolder.numbers(String(decoding: text, as: UTF8.self))
+    else { throw ValidationError("\(list) cannot be read, or is no list of numbers such as 3,7-9") }
+    guard numbers.indices.contains(index) else {
+      throw ValidationError("\(list) has \(counted(numbers.count, "number")), and none at position \(index)")
     }
+    return numbers[index]
   }
 
+  private func index() throws -> Int {
+    if case .number(let number) = shard { return number }
+    for name in Self.variables {
+      guard let text = FileSystem.environment(name) else { continue }
+      guard let number = Int(text) else { throw ValidationError("\(name) is no number: \(text)") }
+      return number
+    }
+    throw ValidationError("--shard auto needs one of the variables \(Self.variables.joined(separator: ", "))")
+  }
+}
+
+/// One attempt at a shard, for schedulers, which look at the exit code: 64 and 65 fail again, 75 may not.
+func attempt(_ body: (CutCancellation) throws -> Void) throws {
+  let signals = SignalWatch()
+  defer { signals.stop() }
+  let cancellation = CutCancellation()
+  signals.whenStopped { cancellation.cancel() }
+  do {
+    try body(cancellation)
+  } catch {
+    if let signal = signals.received { throw ExitCode(.signal(signal)) }
+    switch TileCutCommand.status(of: error) {
+    // Files that cannot be read or written, and memory, may be there at the next attempt, or on another machine.
+    case .unreadableInput, .outputFailed, .cannotCreate, .systemError:
+      printError("tilecut: \(error)")
+      throw ExitCode(.busy)
+    default: throw error
+    }
+  }
+}
+
+/// `tilecut cut --plan PLAN --shard N`
+struct ShardRun {
+  let plan: String
+  let number: ShardNumber
+  let resources: CutResources
+  let progress: ProgressStyle
+
+  func run() throws { try attempt(cut) }
+
   private func cut(_ cancellation: CutCancellation) throws {
-    let number = try number()
+    let number = try number.value()
     let path = FileSystem.absolutePath(plan)
     let (shards, cutter) = try PlanCommand.open(path, resources)
     guard shards.shards.indices.contains(number) else {
@@ -143,30 +172,8 @@ struct ShardRun {
     }
     printer.finish()
     print(
-      "shard \(number) of \(shards.shards.count): \(counted(receipt.tiles, "tile")), \(formatted(bytes: receipt.tileBytes))"
-    )
-  }
-
-  private func number() throws -> Int {
-    let index = try index() + offset
-    guard let list else { return index }
-    guard let text = try? FileSystem.bytes(of: list, countMax: 1 << 24),
-      let numbers = ShardFolder.numbers(String(decoding: text, as: UTF8.self))
-    else { throw ValidationError("\(list) cannot be read, or is no list of numbers such as 3,7-9") }
-    guard numbers.indices.contains(index) else {
-      throw ValidationError("\(list) has \(counted(numbers.count, "shard")), and none at position \(index)")
-    }
-    return numbers[index]
-  }
-
-  private func index() throws -> Int {
-    if case .number(let number) = shard { return number }
-    for name in Self.variables {
-      guard let text = FileSystem.environment(name) else { continue }
-      guard let number = Int(text) else { throw ValidationError("\(name) is no number: \(text)") }
-      return number
-    }
-    throw ValidationError("--shard auto needs one of the variables \(Self.variables.joined(separator: ", "))")
+      "shard \(number) of \(shards.shards.count): \(counted(receipt.tiles, "tile")), "
+        + formatted(bytes: receipt.tileBytes))
   }
 }
 

@@ -12,14 +12,16 @@ package final class FolderLock: Sendable {
 
   /// Locks a folder by a file in it. Blocks the calling thread while it waits.
   ///
-  /// - Parameter path: the file; created if missing, and never removed.
+  /// - Parameters:
+  ///   - path: the file; created if missing, and never removed.
+  ///   - sharing: whether others that share may hold it too.
   /// - Returns: nil when another process, or another object of this one, has held the lock for two seconds.
   /// - Throws: `FileSystem.SystemError`.
-  package convenience init?(_ path: String) throws {
+  package convenience init?(_ path: String, sharing: Bool = false) throws {
     try self.init(opening: path, O_CREAT | O_RDWR)
     // A process that is being killed, or a child between fork and exec, still holds the lock for a moment.
     for _ in 0..<Self.attempts(inSeconds: 2) {
-      if try take() { return }
+      if try take(sharing ? LOCK_SH : LOCK_EX) { return }
       usleep(UInt32(Self.pauseMilliseconds) * 1000)
     }
     return nil
@@ -54,8 +56,8 @@ package final class FolderLock: Sendable {
   }
 
   /// False when somebody else holds the lock.
-  private func take() throws -> Bool {
-    while flock(descriptor, LOCK_EX | LOCK_NB) != 0 {
+  private func take(_ kind: Int32 = LOCK_EX) throws -> Bool {
+    while flock(descriptor, kind | LOCK_NB) != 0 {
       if errno == EWOULDBLOCK { return false }
       guard errno == EINTR else { throw FileSystem.SystemError(number: errno) }
     }

@@ -41,7 +41,7 @@ public struct CatalogBuilder: Sendable {
     let folder = try CatalogFolder(options.output)
     let publisher = CatalogPublisher(folder: folder, prunes: options.prunes, isWhole: options.only == nil)
     let present = try publisher.present()
-    try checkInputs()
+    try checkInputs(selected)
     let hashes = InputHashes(file: folder.hashes)
     let results = makeRegions(folder, hashes, cancellation, onProgress)
     try hashes.save()
@@ -59,6 +59,52 @@ public struct CatalogBuilder: Sendable {
       regions: reports, catalogue: folder.catalogue,
       catalogBytes: catalogue.regions.flatMap(\.files).reduce(0) { $0 + $1.bytes }, removed: removed,
       seconds: (ContinuousClock.now - start) / .seconds(1))
+  }
+
+  // MARK: - On many machines
+
+  /// A region's number is its position in the manifest, or among those that are asked for.
+  public var regionCount: Int { selected.count }
+
+  /// Makes the files of one region and publishes nothing: they wait for ``build(cancellation:onProgress:)``, which finds
+  /// that they are there. Any number of processes may make regions of one catalogue at the same time.
+  ///
+  /// - Parameter index: the region's number.
+  /// - Throws: as ``build(cancellation:onProgress:)``; `.busy` while another process makes this region.
+  public func make(
+    region index: Int, cancellation: CutCancellation = CutCancellation(), onProgress: ((CutProgress) -> Void)? = nil
+  ) throws -> RegionReport {
+    guard selected.indices.contains(index) else {
+      throw CatalogBuildError(
+        .invalidOption, path: options.manifest.path, "has no region \(index)",
+        remedy: "its regions are 0 to \(selected.count - 1)")
+    }
+    let region = selected[index]
+    let folder = try CatalogFolder(options.output, to: .make(region: region.id))
+    try checkInputs([region])
+    let (_, resources) = options.shares(regions: 1)
+    let made = make(region, folder, InputHashes(file: folder.hashes), resources, cancellation) { onProgress?($0) }
+    if let error = made.error { throw error }
+    return made.report
+  }
+
+  /// The numbers of the regions whose bundle, preview or packs are not there, or were made of something else.
+  ///
+  /// - Complexity: reads all sources whose hashes are not known yet, and keeps these for ``make(region:)``.
+  public func missing() throws -> [Int] {
+    let folder = try CatalogFolder(options.output, to: .look)
+    try checkInputs(selected)
+    let hashes = InputHashes(file: folder.hashes)
+    let missing = try selected.indices.filter { index in
+      let prints = try RegionFingerprints(selected[index], options, hashes)
+      guard let record = RegionRecord(path: folder.record(selected[index].id)) else { return true }
+      let pieces: [(RegionRecord.Piece?, String)] = [
+        (record.bundle, prints.bundle), (record.preview, prints.preview), (record.packs, prints.packs),
+      ]
+      return pieces.contains { piece, print in piece?.intact(print, in: folder) == nil }
+    }
+    try hashes.save()
+    return missing
   }
 
   /// The result of one region: a record, or an error.
@@ -130,10 +176,10 @@ public struct CatalogBuilder: Sendable {
   }
 
   /// Checks all inputs first, because a region may be reached hours later.
-  private func checkInputs() throws {
+  private func checkInputs(_ regions: [RegionManifest.Region]) throws {
     let manifest = options.manifest
     var faults: [ManifestError.Fault] = []
-    for region in selected {
+    for region in regions {
       let index = manifest.regions.firstIndex { $0.id == region.id } ?? 0
       let lists = [("sources", region.settings.sources), ("gazetteers", region.settings.gazetteers)]
       for (key, files) in lists {

@@ -5,35 +5,50 @@ import TileIndex
 /// A catalogue's folder and the builder's state in it: `.tilecut/` with the lock, the hashes of inputs, a record for
 /// each region, and files that are finished but not published.
 ///
-/// One builder uses the folder at a time; the system releases the lock when the process ends, however it ends.
+/// One builder of the whole catalogue uses the folder at a time, or any number of builders of one region each; the
+/// system releases the locks when a process ends, however it ends.
 final class CatalogFolder: Sendable {
+  /// What a process does with the folder.
+  enum Use: Equatable {
+    case publish
+    /// Makes the files of a region, which others do not make meanwhile.
+    case make(region: String)
+    case look
+  }
+
   let path: String
-  private let lock: FolderLock
+  private let locks: [FolderLock]
 
   /// Opens or creates the folder and locks it.
   ///
   /// - Throws: ``CatalogBuildError``: `.busy` if another build uses it, `.unwritableOutput`.
-  init(_ path: String) throws {
+  init(_ path: String, to use: Use = .publish) throws {
     let path = path.withoutSlashes
     self.path = path
     try CatalogFiles.makeFolder(path)
     try CatalogFiles.makeFolder("\(path)/.tilecut")
-    let name = "\(path)/.tilecut/lock"
-    do {
-      guard let lock = try FolderLock(name) else {
-        throw CatalogBuildError(
-          .busy, path: path, "another tilecut build is at work in it", remedy: "wait until it is done, then try again")
-      }
-      self.lock = lock
-    } catch let error as FileSystem.SystemError {
-      throw CatalogFiles.unwritable(name, "cannot be locked", error)
+    for folder in ["records", "finished", "work", "locks"] { try CatalogFiles.makeFolder("\(path)/.tilecut/\(folder)") }
+    var locks = [try Self.lock("\(path)/.tilecut/lock", of: path, sharing: use != .publish)]
+    if case .make(let region) = use {
+      locks.append(try Self.lock("\(path)/.tilecut/locks/\(region)", of: path, sharing: false))
     }
-    for folder in ["records", "finished", "work"] { try CatalogFiles.makeFolder("\(path)/.tilecut/\(folder)") }
+    self.locks = locks
+    guard use == .publish else { return }
     // Left over from a process that no longer runs, since the lock is free.
     for name in CatalogFiles.names(in: "\(path)/.tilecut/work") { CatalogFiles.remove("\(path)/.tilecut/work/\(name)") }
     let partial = ".\(Catalog.fileName)."
     for name in CatalogFiles.names(in: path) where name.hasPrefix(partial) && name.hasSuffix(".partial") {
       CatalogFiles.remove("\(path)/\(name)")
+    }
+  }
+
+  private static func lock(_ file: String, of path: String, sharing: Bool) throws -> FolderLock {
+    do {
+      if let lock = try FolderLock(file, sharing: sharing) { return lock }
+      throw CatalogBuildError(
+        .busy, path: path, "another tilecut build is at work in it", remedy: "wait until it is done, then try again")
+    } catch let error as FileSystem.SystemError {
+      throw CatalogFiles.unwritable(file, "cannot be locked", error)
     }
   }
 

@@ -93,7 +93,8 @@ struct BundlePlaces: Sendable {
       } else if status.isFolder {
         if TileFolderReader.isTileFolder(path) {
           add(id: prefix + name, path: path, status, log: newest(in: path))
-        } else if above.count <= Self.depthMax {
+        } else if above.count <= Self.depthMax, !name.hasSuffix(".shards") {
+          // A plan's shards are served through their tileset, not one by one.
           walk(path, status, prefix: prefix + name + "--", above: above)
         }
       }

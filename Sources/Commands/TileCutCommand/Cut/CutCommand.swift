@@ -142,7 +142,8 @@ struct CutCommand: ParsableCommand {
   var plan: String?
   @Option(
     help: ArgumentHelp(
-      "The shard: its number, or auto for that in \(ShardRun.variables.joined(separator: ", ")).", valueName: "n|auto"))
+      "The shard: its number, or auto for that in \(ShardNumber.variables.joined(separator: ", ")).",
+      valueName: "n|auto"))
   var shard: ShardArgument?
   @Option(help: ArgumentHelp("Added to the number of the shard.", valueName: "n"))
   var shardOffset: Int?
@@ -202,9 +203,8 @@ struct CutCommand: ParsableCommand {
   func run() throws {
     let resources = CutResources(threads: threads, memoryBytes: memory.bytes)
     if let plan, let shard {
-      return try ShardRun(
-        plan: plan, shard: shard, offset: shardOffset ?? 0, list: shardList, resources: resources, progress: progress
-      ).run()
+      let number = ShardNumber(shard: shard, offset: shardOffset, list: shardList)
+      return try ShardRun(plan: plan, number: number, resources: resources, progress: progress).run()
     }
     let signals = SignalWatch()
     defer { signals.stop() }
