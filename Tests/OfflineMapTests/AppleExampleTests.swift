@@ -1,5 +1,6 @@
 import Foundation
 import OfflineMap
+import Synchronization
 import TestSupport
 import Testing
 
