@@ -37,6 +37,13 @@ let package = Package(
     .library(name: "MapStoreServer", targets: ["MapStoreServer"]),
     .library(name: "MapStoreClient", targets: ["MapStoreClient"]),
   ],
+  // An app that embeds libraries without them asks for `traits: []`, and SwiftPM fetches no package but this one.
+  traits: [
+    .default(enabledTraits: ["Servers"]),
+    .trait(
+      name: "Servers", description: "The commands, the servers and the ledger", enabledTraits: ["StoreClient"]),
+    .trait(name: "StoreClient", description: "MapStoreClient, which needs an HTTP client and cryptography"),
+  ],
   dependencies: [
     .package(url: "https://github.com/apple/swift-argument-parser", from: "1.8.0"),
     .package(url: "https://github.com/apple/swift-nio", from: "2.101.0"),
@@ -441,6 +448,16 @@ let package = Package(
   ],
   swiftLanguageModes: [.v6]
 )
+
+// Products of other packages belong to traits, so that those whose traits are off are not fetched.
+let packagesOfStoreClient: Set = ["async-http-client", "swift-crypto", "swift-nio", "swift-nio-ssl"]
+for target in package.targets {
+  target.dependencies = target.dependencies.map { dependency in
+    guard case .productItem(let name, let package?, let aliases, _) = dependency else { return dependency }
+    let traits: Set = [packagesOfStoreClient.contains(package) ? "StoreClient" : "Servers"]
+    return .productItem(name: name, package: package, moduleAliases: aliases, condition: .when(traits: traits))
+  }
+}
 
 // `make test` sets this: three quarters of a debug cut are filters and other loops over pixels. Overflow and bounds are
 // checked all the same. A package that others depend on must not have such flags.

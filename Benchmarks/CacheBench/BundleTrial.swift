@@ -9,7 +9,7 @@ enum BundleTrial {
       let bundle = try MapBundle(path: path)
       let tiles = Array(try await bundle.tiles(in: .world).prefix(1024))
       let actor = try ReaderActor(path)
-      print("microseconds a tile, best of 5; \(tiles.count) tiles of \(path)")
+      print("microseconds of the processors a tile, best of 5; \(tiles.count) tiles of \(path)")
       print("tasks      actor  MapBundle")
       for tasks in [1, 2, 8] {
         let times = (
@@ -29,7 +29,7 @@ enum BundleTrial {
     let count = 20_000
     var best = Double.infinity
     for _ in 0..<5 {
-      let start = ContinuousClock.now
+      let start = runTime()
       try await withThrowingTaskGroup(of: Int.self) { group in
         for task in 0..<tasks {
           group.addTask {
@@ -42,9 +42,16 @@ enum BundleTrial {
         }
         for try await bytes in group { precondition(bytes > 0) }
       }
-      best = min(best, (ContinuousClock.now - start) / .microseconds(1) / Double(count))
+      best = min(best, (runTime() - start) / 1000 / Double(count))
     }
     return best
+  }
+
+  /// The processor time of this process in nanoseconds, so that other processes do not count.
+  private static func runTime() -> Double {
+    var time = timespec()
+    clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &time)
+    return Double(time.tv_sec) * 1e9 + Double(time.tv_nsec)
   }
 
   /// A bundle of 1,365 tiles of 20 kB.

@@ -1,0 +1,59 @@
+import Foundation
+import OfflineMap
+import Synchronization
+import TestSupport
+import Testing
+
+#if canImport(FoundationNetworking)
+  import FoundationNetworking
+#endif
+
+/// The files of examples/apple. Their frameworks are missing here: what they use of them is declared in Tests/StandIns.
+@Suite(.ownThread) struct AppleExampleTests {
+  /// The example's own file is a source of these tests.
+  @Test func urlsOfABundleAreAnsweredByTheExample() async throws {
+    let folder = try TemporaryFolder()
+    let bundle = try MapBundle(path: folder.writeBundle("map.mbtiles", edge: 64))
+    BundleURLProtocol.bundles.withLock { $0["map"] = bundle }
+    let configuration = URLSessionConfiguration.ephemeral
+    configuration.protocolClasses = [BundleURLProtocol.self]
+    let session = URLSession(configuration: configuration)
+    let (data, response) = try await session.data(from: #require(URL(string: "bundle://map/2/1/3")))
+    #expect(try await Array(data) == bundle.tile(TileID(zoom: 2, column: 1, row: 3)))
+    #expect(response.mimeType == "image/png")
+    for missing in ["bundle://map/9/1/3", "bundle://map/2/4/0", "bundle://other/2/1/3", "bundle://map"] {
+      let url = try #require(URL(string: missing))
+      await #expect(throws: (any Error).self, "\(missing)") { try await session.data(from: url) }
+    }
+  }
+
+  #if os(Linux)
+    @Test func examplesForApplesFrameworksAreTypeCorrect() throws {
+      let folder = try TemporaryFolder()
+      let build = URL(fileURLWithPath: CommandLine.arguments[0]).deletingLastPathComponent().path
+      let sources = ProjectFiles.path("Sources")
+      var flags = ["-swift-version", "6", "-parse-as-library", "-I", folder.path]
+      for module in ["CoreGraphics", "ImageIO", "MapKit", "SwiftUI"] {
+        let standIn = ProjectFiles.path("Tests/StandIns/\(module).swift")
+        try expectSuccess(
+          flags + ["-emit-module", "-module-name", module, standIn, "-o", folder.file("\(module).swiftmodule")])
+      }
+      flags += ["-I", "\(build)/Modules", "-Xcc", "-I\(sources)/CSystemShim/include"]
+      let maps = ["CSQLite", "CZlib", "CNettle", "CExpat"].map { "\(sources)/\($0)/module.modulemap" }
+      for map in maps + ["\(build)/CSystemShim.build/module.modulemap"] {
+        flags += ["-Xcc", "-fmodule-map-file=\(map)"]
+      }
+      let examples = try FileManager.default.contentsOfDirectory(atPath: ProjectFiles.path("examples/apple"))
+        .filter { $0.hasSuffix(".swift") }
+      #expect(examples.count == 4)
+      try expectSuccess(
+        flags + ["-typecheck", "-module-name", "Adapters"] + examples.map { ProjectFiles.path("examples/apple/\($0)") })
+    }
+
+    /// The compiler has no complaint, not even a warning.
+    private func expectSuccess(_ arguments: [String]) throws {
+      let result = try #require(try run("env", ["swiftc"] + arguments))
+      #expect(result.status == 0 && !result.output.contains("warning:"), "\(result.output)")
+    }
+  #endif
+}

@@ -1,0 +1,1 @@
+../../examples/apple/BundleURLProtocol.swift
