@@ -102,8 +102,9 @@ bless: packages
 
 # Flags of the kernels are not allowed in a package that others depend on.
 examples: packages
-	@for example in examples/*/; do \
-	  echo "building $$example"; env -u OPTIMISED_KERNELS swift build --package-path "$$example" 2>&1 | scripts/quiet-build.sh; done
+	@for manifest in examples/*/Package.swift; do \
+	  example=$${manifest%/Package.swift}; echo "building $$example"; \
+	  env -u OPTIMISED_KERNELS swift build --package-path "$$example" 2>&1 | scripts/quiet-build.sh; done
 
 docs: packages
 	@scripts/docs.sh TileIndex OfflineMap TilePrefetch MapStoreClient PurchaseLedger TileServe
