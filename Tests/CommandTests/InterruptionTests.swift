@@ -74,7 +74,8 @@ import Testing
     let next = try tilecut("cut", picture, "--append", bundle, "--zoom", "0-3")
     #expect(next.status == 0, "\(next)")
     #expect(folder.names == ["map.mbtiles", "out.mbtiles", "placed.pgw", "placed.png", "placed.prj"])
-    try expectValid(bundle)
+    // With a warning: the other zooms have nothing of the picture.
+    #expect(try tilecut("verify", bundle).status == 0)
   }
 
   static let signals: [(Int32, Int32)] = [(SIGINT, 130), (SIGTERM, 143), (SIGHUP, 129)]

@@ -121,7 +121,7 @@ struct ServerSetup: Sendable {
     let system = FileSystem.SystemError(number: error.errnoCode)
     if system.isOutOfDescriptors { return "\(system); \(system.openingRemedy)" }
     switch error.errnoCode {
-    case 98, 48: return "the address is in use; choose another port, 0 for any that is free, or end the program that has it"
+    case 98, 48: return "the address is in use; choose another port, 0 for a free one, or end the program that has it"
     case 13: return "not permitted; ports below 1024 need rights of their own"
     case 99, 49: return "this machine has no such address"
     default: return "\(error)"
