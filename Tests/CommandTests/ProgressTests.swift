@@ -85,15 +85,20 @@ import Testing
     #expect(run.status == 0 && run.stdout.contains("\r\u{1b}[K[") && run.stdout.contains(" tiles/s, "), "\(run)")
   }
 
-  /// Standard error is a file: a line every few seconds, and no control characters.
-  @Test func autoProgressIsPlainWithoutATerminal() throws {
+  /// Standard error is a file: a line every few seconds if it is asked for, and no control characters.
+  @Test(arguments: ["plain", "auto"]) func progressWithoutATerminal(_ style: String) throws {
     let raster = ProjectFiles.path("sample-regions/rocky-mountain-np/rocky-mountain-np-rgb.tif")
-    let cut = try startTilecut("cut", raster, "-o", folder.file("out.mbtiles"), "--zoom", "0-17", "--threads", "1")
-    #expect(cut.wait(timeout: 40) { cut.stderr.contains("\n") })
+    let cut = try startTilecut(
+      "cut", raster, "-o", folder.file("out.mbtiles"), "--zoom", "0-17", "--threads", "1", "--progress", style)
+    // Longer than the time between two lines.
+    let isShown = cut.wait(timeout: style == "plain" ? 40 : 7) { cut.stderr.contains("\n") }
+    #expect(isShown == (style == "plain"))
     cut.send(SIGTERM)
     let run = cut.wait()
-    let line = try #require(run.stderrLines.first)
-    #expect(line.wholeMatch(of: /\d+ of \d+ tiles, \d+ tiles\/s, [\d.]+ k?M?B, .* left/) != nil, "\(run)")
+    if style == "plain" {
+      let line = try #require(run.stderrLines.first)
+      #expect(line.wholeMatch(of: /\d+ of \d+ tiles, \d+ tiles\/s, [\d.]+ k?M?B, .* left/) != nil, "\(run)")
+    }
     #expect(!run.stderr.contains("\r") && !run.stderr.contains("\u{1b}"))
     #expect(run.status == 143)
   }

@@ -12,7 +12,7 @@ import Synchronization
 
 /// How progress is shown, on standard error.
 package enum ProgressStyle: String, ExpressibleByArgument, CaseIterable, Sendable {
-  /// A bar on a terminal, plain lines elsewhere.
+  /// A bar on a terminal, nothing elsewhere.
   case auto
   /// One line that is redrawn.
   case bar
@@ -35,8 +35,9 @@ package final class ProgressPrinter: Sendable {
   private let start = ContinuousClock.now
   private let state: Mutex<State>
 
-  package init(style: ProgressStyle) {
-    self.style = style == .auto ? (isatty(STDERR_FILENO) == 1 ? .bar : .plain) : style
+  /// - Parameter unseen: what `auto` is where standard error is no terminal.
+  package init(style: ProgressStyle, unseen: ProgressStyle = .none) {
+    self.style = style == .auto ? (isatty(STDERR_FILENO) == 1 ? .bar : unseen) : style
     // Work of less than one interval prints no plain line.
     state = Mutex(State(lastShown: self.style == .plain ? 0 : -.infinity))
   }

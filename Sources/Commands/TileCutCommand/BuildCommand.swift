@@ -173,7 +173,8 @@ private final class BuildProgressPrinter: Sendable {
   private let printer: ProgressPrinter
   private let state = Mutex(State())
 
-  init(style: ProgressStyle) { printer = ProgressPrinter(style: style) }
+  // A finished region's line is a result, which a log wants.
+  init(style: ProgressStyle) { printer = ProgressPrinter(style: style, unseen: .plain) }
 
   func show(_ progress: CatalogBuildProgress) {
     state.withLock { state in
