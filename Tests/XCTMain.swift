@@ -6,8 +6,8 @@ import Testing
   import Darwin
 #endif
 
-/// The entry point of the test runner. SwiftPM takes it instead of the one that it writes itself: that one looks for XCTest
-/// classes in the editors' index, which is not made here, and there are none.
+/// The entry point of the test runner. SwiftPM takes it instead of the one that it writes itself: that one looks for
+/// XCTest classes in the editors' index, which is not made here, and there are none.
 @main
 enum TestMain {
   static func main() async {

@@ -1,7 +1,10 @@
 #!/bin/bash
-# Seconds and bytes of every format, container and kernel on the four benchmark rasters, one after the other in each round: BENCH_RASTERS (docs/reference/performance.md).
-# BENCH_ROUNDS (1) rounds, medians. A cell has the seconds on the clock, those of all processors (user and system), and the MB of the output.
-# BENCH_ONLY names rows by a regular expression. Kernels are measured on a and d alone, so that a round takes about a quarter of an hour.
+# Seconds and bytes of every format, container and kernel on the four benchmark rasters, one after the other in each
+# round: BENCH_RASTERS (docs/reference/performance.md).
+# BENCH_ROUNDS (1) rounds, medians. A cell has the seconds on the clock, those of all processors (user and system),
+# and the MB of the output.
+# BENCH_ONLY names rows by a regular expression. Kernels are measured on a and d alone, so that a round takes about a
+# quarter of an hour.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 rasters=${BENCH_RASTERS:-}

@@ -1,7 +1,8 @@
 import Foundation
 import OfflineMap
 
-/// Measures reading tiles of a bundle from tasks: an actor around one reader, and `MapBundle`, which has a pool of them.
+/// Measures reading tiles of a bundle from tasks: an actor around one reader, and `MapBundle`, which has a pool of
+/// them.
 enum BundleTrial {
   static func run(_ path: String?) async {
     do {

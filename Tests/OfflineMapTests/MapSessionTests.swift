@@ -143,8 +143,8 @@ import TilePrefetch
     #expect(error.code == .mismatch && error.remedy != nil)
   }
 
-  /// The map moves by the clock while two workers read and decode: the budget holds at every frame, and so it does under
-  /// the thread sanitizer.
+  /// The map moves by the clock while two workers read and decode: the budget holds at every frame, and so it does
+  /// under the thread sanitizer.
   @Test func budgetHoldsWhileTheMapMoves() async throws {
     let budget = 3 << 20
     let session = try MapSession(bundle: bundle(edge: 256), budget: budget, encodedBytes: 256 << 10) { bytes in

@@ -6,8 +6,8 @@ import Testing
 @testable import PurchaseLedger
 
 @Suite(.ownThread) struct CanonicalEncodingTests {
-  /// The expected bytes come from an independent implementation of docs/reference/ledger-schema.md. The format is hashed, so
-  /// it must never change.
+  /// The expected bytes come from an independent implementation of docs/reference/ledger-schema.md. The format is
+  /// hashed, so it must never change.
   @Test func aRefundedTransactionEncodesToTheDocumentedBytes() {
     let fact = StoreTransaction(
       store: .apple, environment: .production, transactionID: "12345", originalTransactionID: "12345",

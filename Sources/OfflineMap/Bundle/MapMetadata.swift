@@ -1,7 +1,7 @@
 public import TileIndex
 
-/// What a map view needs to know of a bundle. Missing metadata are derived from the tiles, so nothing here is a guess of
-/// the app's.
+/// What a map view needs to know of a bundle. Missing metadata are derived from the tiles, so nothing here is a guess
+/// of the app's.
 public struct MapMetadata: Codable, Hashable, Sendable {
   /// The title; the name of the file for a bundle without one.
   public var name: String

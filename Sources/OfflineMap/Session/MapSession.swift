@@ -137,8 +137,8 @@ public final class MapSession<Picture: Sendable>: Sendable {
     return before.x == now.x && before.y == now.y ? .rest : .drag
   }
 
-  /// The viewport in tiles that the bundle has and that fit the budget: coarser ones where the screen alone would exceed
-  /// it, and beyond the bundle's finest zoom; where even the coarsest do not fit, the middle of the screen.
+  /// The viewport in tiles that the bundle has and that fit the budget: coarser ones where the screen alone would
+  /// exceed it, and beyond the bundle's finest zoom; where even the coarsest do not fit, the middle of the screen.
   private func fitted(_ viewport: Viewport, _ workerCount: Int) -> Viewport {
     let viewport = viewport.inTiles(ofPixels: bundle.metadata.tilePixels)
     let room = max(1, tiles.decoded.byteCountMax / loader.tileCost - max(workerCount, 1))
@@ -210,8 +210,8 @@ public final class MapSession<Picture: Sendable>: Sendable {
   /// Gives back half of the memory, at once, as an app must that has got a memory warning of its system. Nothing is
   /// prefetched and the budget is halved, until the map moves 30 s later.
   ///
-  /// Tiles that are not on the screen go first, prefetched ones before others. Where half of the budget is less than the
-  /// screen takes, the map is drawn with coarser tiles.
+  /// Tiles that are not on the screen go first, prefetched ones before others. Where half of the budget is less than
+  /// the screen takes, the map is drawn with coarser tiles.
   public func memoryWarning() {
     adjust(to: .warning)
     let recovery = now() + Self.recoveryDelay

@@ -1,7 +1,7 @@
 import Support
 
-/// The tables, described in docs/reference/ledger-schema.md, Tables. The scratch database into which `verify` folds the events
-/// has only the projections.
+/// The tables, described in docs/reference/ledger-schema.md, Tables. The scratch database into which `verify` folds the
+/// events has only the projections.
 enum LedgerSchema {
   /// "MPLD" in the file's header.
   static let applicationID: Int32 = 0x4D50_4C44

@@ -4,8 +4,8 @@
   package import Foundation
 #endif
 
-/// Writes the canonical bytes that are hashed (docs/reference/ledger-schema.md, Bytes that are hashed): integers big-endian,
-/// text with its length.
+/// Writes the canonical bytes that are hashed (docs/reference/ledger-schema.md, Bytes that are hashed): integers
+/// big-endian, text with its length.
 package struct CanonicalEncoder: Sendable {
   package private(set) var bytes: [UInt8] = []
 

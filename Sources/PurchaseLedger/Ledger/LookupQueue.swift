@@ -4,9 +4,9 @@ import Support
 /// The queries to a store that wait for the next pull, stored in `lookup`. Lives within one write transaction.
 ///
 /// Anybody can send messages that request queries, so their number is limited for each store and environment
-/// (docs/reference/ledger-schema.md, Types). The ledger's own queries are neither counted nor dropped. At the limit a query
-/// about an unknown transaction (a guess) is dropped before one about a recorded transaction. Among them the source
-/// with the most queries loses its last one: later queries of a message before its first ones, then the oldest.
+/// (docs/reference/ledger-schema.md, Types). The ledger's own queries are neither counted nor dropped. At the limit a
+/// query about an unknown transaction (a guess) is dropped before one about a recorded transaction. Among them the
+/// source with the most queries loses its last one: later queries of a message before its first ones, then the oldest.
 final class LookupQueue {
   static let questionsMax = 10_000
 

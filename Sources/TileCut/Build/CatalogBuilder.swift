@@ -66,8 +66,8 @@ public struct CatalogBuilder: Sendable {
   /// A region's number is its position in the manifest, or among those that are asked for.
   public var regionCount: Int { selected.count }
 
-  /// Makes the files of one region and publishes nothing: they wait for ``build(cancellation:onProgress:)``, which finds
-  /// that they are there. Any number of processes may make regions of one catalogue at the same time.
+  /// Makes the files of one region and publishes nothing: they wait for ``build(cancellation:onProgress:)``, which
+  /// finds that they are there. Any number of processes may make regions of one catalogue at the same time.
   ///
   /// - Parameter index: the region's number.
   /// - Throws: as ``build(cancellation:onProgress:)``; `.busy` while another process makes this region.

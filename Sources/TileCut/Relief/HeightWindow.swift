@@ -46,8 +46,8 @@ enum HeightWindow {
     }
   }
 
-  /// Interpolates by Keys' cubic kernel, along rows and then along columns. A height is missing where the nearest one of
-  /// the model is; other missing ones are left out of the kernel.
+  /// Interpolates by Keys' cubic kernel, along rows and then along columns. A height is missing where the nearest one
+  /// of the model is; other missing ones are left out of the kernel.
   private static func interpolate(
     _ words: UnsafePointer<UInt32>, _ source: PixelRect, to around: PixelRect, factor: Int,
     into heights: UnsafeMutablePointer<Float>

@@ -7,9 +7,9 @@ public import TileIndex
 /// 1. Every shard has a receipt, and its files are what the receipt says (``FinishedShards``).
 /// 2. The levels above the shards' roots are made of the roots' pixels, as an undivided cut makes them.
 /// 3. The bundle's writer gets the tiles in the order of an undivided cut (``CutOrder``), so that the bundle has the
-///    same bytes. A PMTiles archive depends on its tiles alone: it gets them in the order of their ids, zoom by zoom and
-///    shard by shard, since a shard is one contiguous section of the Hilbert curve of each zoom. They are then copied
-///    once. A tileset of the shards copies none.
+///    same bytes. A PMTiles archive depends on its tiles alone: it gets them in the order of their ids, zoom by zoom
+///    and shard by shard, since a shard is one contiguous section of the Hilbert curve of each zoom. They are then
+///    copied once. A tileset of the shards copies none.
 extension Cutter {
   /// Makes the bundle from all shards.
   ///

@@ -1,5 +1,5 @@
-/// Rings and lines in degrees as rings and lines in pixels. Edges are straight in longitude and latitude (RFC 7946, section 3.1.1), so long
-/// ones become curves.
+/// Rings and lines in degrees as rings and lines in pixels. Edges are straight in longitude and latitude (RFC 7946,
+/// section 3.1.1), so long ones become curves.
 package enum ProjectedRing {
   /// The largest distance between a projected edge and its curve, in pixels.
   private static let tolerance = 0.05

@@ -1,7 +1,7 @@
 import Foundation
 
-/// The commands of a Markdown document, in the order in which they stand: its blocks of `sh` (commands) and of `console`
-/// (transcripts: a line that begins with `$ ` is a command, the lines below it are what it prints).
+/// The commands of a Markdown document, in the order in which they stand: its blocks of `sh` (commands) and of
+/// `console` (transcripts: a line that begins with `$ ` is a command, the lines below it are what it prints).
 public struct ShellDocument: Sendable {
   public struct Step: Sendable {
     /// The line of the document, from 1.
