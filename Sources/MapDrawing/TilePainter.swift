@@ -5,7 +5,7 @@ package import TileIndex
 package final class TilePainter {
   private let map: VectorMap
   private let insideOnly: Bool
-  private var canvas: Canvas?
+  private var canvas: CairoCanvas?
   private var result: PixelBuffer?
 
   /// - Parameter insideOnly: draws on visible pixels alone, for maps that are clipped.
@@ -79,9 +79,9 @@ package final class TilePainter {
     }
   }
 
-  private func canvas(_ width: Int, _ height: Int) throws -> Canvas {
+  private func canvas(_ width: Int, _ height: Int) throws -> CairoCanvas {
     if let canvas, canvas.width == width, canvas.height == height { return canvas }
-    let made = try Canvas(width: width, height: height)
+    let made = try CairoCanvas(width: width, height: height)
     canvas = made
     return made
   }
@@ -100,10 +100,10 @@ package final class TilePainter {
 /// Lines that follow each other with one pen and without dashes are drawn together, so that translucent ones do not
 /// darken where they meet.
 private struct LineBatch {
-  let canvas: Canvas
+  let canvas: CairoCanvas
   private var pen: Pen?
 
-  init(_ canvas: Canvas) { self.canvas = canvas }
+  init(_ canvas: CairoCanvas) { self.canvas = canvas }
 
   mutating func add(_ shape: LineShape, _ pen: Pen, in box: PixelBox, origin: SIMD2<Double>) {
     if self.pen != pen { flush() }

@@ -1,7 +1,5 @@
-import MapDrawing
 import RegionCatalog
 import Support
-import Synchronization
 import TileImage
 import TileIndex
 
@@ -242,113 +240,10 @@ public struct Cutter: Sendable {
     }
   }
 
-  private static func features(_ contours: VectorLayer.Contours) throws -> [MapFeature] {
-    let open = RasterOpenOptions(cacheBytesMax: 16 << 20, scratchDirectory: FileSystem.temporaryFolder).forHeights
-    let models = try contours.models.enumerated().map { index, path in
-      try Self.source(SourceFile(path: path), contours.settings[index] ?? SourceSettings(), open)
-    }
-    return try JoinedRaster.joining(models).flatMap {
-      try ContourTracer($0).features(interval: contours.interval, indexEvery: contours.indexEvery)
-    }
-  }
-
-  /// Reads what is drawn over the sources; nil if there is nothing.
-  private static func drawing(_ options: CutOptions, _ matrixSet: TileMatrixSet) throws -> VectorMap? {
-    guard !options.drawing.isEmpty else { return nil }
-    do {
-      let layers = try options.drawing.map { layer -> (features: [MapFeature], rules: [StyleRule]) in
-        switch layer.data {
-        case .file(let file): (try FeatureFile.features(path: file), layer.rules)
-        case .contours(let contours): (try features(contours), layer.rules)
-        }
-      }
-      return try VectorMap(layers, matrixSet: matrixSet, density: Double(options.scaleFactor))
-    } catch let error as TrackError {
-      throw CutError(
-        error.isUnreadable ? .unreadableSource : .badSource, path: error.path, error.message, remedy: error.remedy)
-    } catch let error as DrawingError {
-      throw CutError(.systemError, error.message, remedy: error.remedy)
-    }
-  }
-
   /// The edge of a pixel of the deepest zoom that the options name.
   private static func deepestCell(_ zoom: ZoomSelection, _ matrixSet: TileMatrixSet) -> Double? {
     guard case .levels(let levels) = zoom, matrixSet.zooms.contains(levels.upperBound) else { return nil }
     return matrixSet[levels.upperBound].cellSize
-  }
-
-  private static func open(
-    _ options: CutOptions, _ resources: CutResources, _ scratchDirectory: String, _ remote: RemoteCache?
-  ) throws -> ([SourceFile], [any RasterSource], SampleScale?) {
-    var open = RasterOpenOptions()
-    open.crs = try options.crs.map { try CoordinateReferenceSystem(definition: $0) }
-    open.bounds = options.bounds
-    open.isFlat = options.isFlat
-    open.nodata = options.nodata
-    open.bands = options.bands
-    open.alpha = options.alpha
-    open.scratchDirectory = scratchDirectory
-    open.cache = BlockCache(bytesMax: resources.cacheBytes(tilePixels: options.tilePixels) - (remote?.bytesMax ?? 0))
-    open.remoteCache = remote
-    // Each source keeps its file open.
-    if options.sources.count > 64 { FileDescriptors.raiseLimit() }
-    let files = try options.sources.map { try open.file(named: $0) }
-    var automaticScale: SampleScale?
-    switch options.scale {
-    case .values(let low, let high): open.scale = try SampleScale(low: low, high: high)
-    case .auto:
-      let pictures = files.indices.filter { options.sourceSettings[$0]?.relief == nil }
-      automaticScale = try Self.automaticScale(pictures.map { files[$0] }, open)
-      open.scale = automaticScale
-      open.keeps8Bit = true
-    case nil: break
-    }
-    var sources: [any RasterSource] = []
-    var models: [any RasterSource] = []
-    for index in options.sources.indices {
-      let settings = options.sourceSettings[index] ?? SourceSettings()
-      var own = open
-      // What is said of all sources is meant for pictures.
-      if settings.relief != nil {
-        own = open.forHeights
-        (own.nodata, own.crs) = (nil, nil)
-      }
-      let source = try Self.source(files[index], settings, own, isFlat: options.isFlat)
-      guard let relief = settings.relief else {
-        sources.append(source)
-        continue
-      }
-      models.append(source)
-      if options.sourceSettings[index + 1]?.relief != relief {
-        sources += try ReliefRaster.layer(models, relief)
-        models = []
-      }
-    }
-    return (files, sources, automaticScale)
-  }
-
-  /// Opens a source with what is said of it alone.
-  private static func source(
-    _ file: SourceFile, _ settings: SourceSettings, _ open: RasterOpenOptions, isFlat: Bool = false
-  ) throws -> any RasterSource {
-    var own = open
-    if let crs = settings.crs { own.crs = try CoordinateReferenceSystem(definition: crs) }
-    own.nodata = settings.nodata ?? open.nodata
-    var source = try RasterFile.open(file, options: own)
-    if let crop = settings.crop { source = try CroppedRaster(source, crop, isFlat: isFlat) }
-    if let cutline = settings.cutline { source = try CutlineRaster(source, cutline) }
-    return source
-  }
-
-  /// One scale for all sources, so that no seam appears between them; nil if none needs one.
-  private static func automaticScale(_ files: [SourceFile], _ open: RasterOpenOptions) throws -> SampleScale? {
-    var all: ValueSample?
-    for file in files {
-      guard let sample = try RasterFile.valueSample(file, options: open) else { continue }
-      all = all ?? ValueSample()
-      all?.add(sample)
-    }
-    return try all?.automaticScale(path: files[0].path)
   }
 
   func makeMosaic() throws -> Mosaic {
@@ -403,62 +298,4 @@ extension BoundingBox {
     func rounded(_ degrees: Double) -> Double { (degrees * 1e10).rounded() / 1e10 }
     return BoundingBox(west: rounded(west), south: rounded(south), east: rounded(east), north: rounded(north))
   }
-}
-
-/// A source of a cut, for people.
-public struct SourceDescription: Hashable, Sendable, Codable, CustomStringConvertible {
-  public let path: String
-  /// Pixels.
-  public let width: Int
-  public let height: Int
-  /// Name and code of the coordinate reference system; nil for an image that lies nowhere on Earth.
-  public let crs: String?
-
-  public var description: String { "\(path): \(width) x \(height) pixels, \(crs ?? "nowhere on Earth")" }
-}
-
-/// The progress of a cut.
-public struct CutProgress: Sendable, Codable {
-  /// Candidate tiles processed, including empty ones.
-  public let tilesDone: Int
-  /// All candidate tiles.
-  public let tilesTotal: Int
-  /// Tiles written to the bundle.
-  public let tilesStored: Int
-  /// Bytes of the written tiles before deduplication.
-  public let bytesStored: Int
-  /// Time since the cut began.
-  public let seconds: Double
-
-  /// Candidate tiles processed per second.
-  public var tilesPerSecond: Double { seconds > 0 ? Double(tilesDone) / seconds : 0 }
-  /// The remaining time at the present rate; nil before the first tile.
-  public var secondsLeft: Double? {
-    tilesDone > 0 ? seconds / Double(tilesDone) * Double(tilesTotal - tilesDone) : nil
-  }
-}
-
-/// The result of a finished cut.
-public struct CutSummary: Sendable, Codable {
-  /// The bundle's path.
-  public let path: String
-  /// Tiles in the bundle.
-  public let tileCount: Int
-  /// Distinct tile images, each of which is stored once.
-  public let distinctTileCount: Int
-  public let zoomMin: Int
-  public let zoomMax: Int
-  /// The bundle's size.
-  public let fileBytes: Int
-  public let seconds: Double
-  /// Problems that did not prevent the cut; each line names its file.
-  public let warnings: [String]
-}
-
-/// Asks a running cut to stop. May be called from any thread, also from a signal handler's queue.
-public final class CutCancellation: Sendable {
-  private let flag = Atomic(false)
-  public init() {}
-  public func cancel() { flag.store(true, ordering: .relaxed) }
-  public var isCancelled: Bool { flag.load(ordering: .relaxed) }
 }

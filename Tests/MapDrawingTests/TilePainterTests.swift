@@ -61,7 +61,10 @@ struct TilePainterTests {
 
   static let styles = [
     ##"[{"type": "line", "paint": {"line-color": "#b03020", "line-width": 7}}]"##,
-    ##"[{"type": "line", "paint": {"line-color": "#b03020", "line-width": 5, "line-opacity": 0.5, "line-dasharray": [3, 2]}}]"##,
+    ##"""
+    [{"type": "line", "paint": {
+      "line-color": "#b03020", "line-width": 5, "line-opacity": 0.5, "line-dasharray": [3, 2]}}]
+    """##,
     ##"[{"type": "line", "layout": {"line-cap": "round", "line-join": "round"}, "paint": {"line-width": 12}}]"##,
     ##"[{"type": "fill", "paint": {"fill-color": "#3060c0", "fill-opacity": 0.6, "fill-outline-color": "navy"}}]"##,
     ##"[{"type": "circle", "paint": {"circle-radius": 9, "circle-stroke-width": 2, "circle-color": "white"}}]"##,
@@ -139,8 +142,9 @@ struct TilePainterTests {
   /// Over opaque pixels, what cairo drew has its share of the colour.
   @Test func translucentColoursAreMixed() throws {
     let map = try map(
-      ##"[{"type": "fill", "filter": ["==", "class", "lake"], "paint": {"fill-color": "#ff0000", "fill-opacity": 0.25}}]"##
-    )
+      ##"""
+      [{"type": "fill", "filter": ["==", "class", "lake"], "paint": {"fill-color": "#ff0000", "fill-opacity": 0.25}}]
+      """##)
     let picture = PixelBuffer(width: 256, height: 256)
     picture.fill(RGBA(red: 0, green: 200, blue: 100))
     let painted = try #require(

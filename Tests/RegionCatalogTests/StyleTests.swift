@@ -110,8 +110,10 @@ struct StyleTests {
     let path = try folder.write(
       "trip.gpx",
       """
-      <gpx><metadata><name>File</name></metadata><wpt lat="1" lon="2"><ele>5</ele><name> Hut </name><sym>Lodge</sym></wpt>
-      <trk><name>Day 1</name><trkseg><trkpt lat="1" lon="2"><name>not this</name></trkpt><trkpt lat="2" lon="3"/></trkseg>
+      <gpx><metadata><name>File</name></metadata>
+      <wpt lat="1" lon="2"><ele>5</ele><name> Hut </name><sym>Lodge</sym></wpt>
+      <trk><name>Day 1</name>
+      <trkseg><trkpt lat="1" lon="2"><name>not this</name></trkpt><trkpt lat="2" lon="3"/></trkseg>
       <trkseg><trkpt lat="3" lon="4"/></trkseg></trk><rte><rtept lat="5" lon="6"/><rtept lat="6" lon="6"/></rte></gpx>
       """)
     let features = try FeatureFile.features(path: path)

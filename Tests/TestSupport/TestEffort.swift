@@ -34,7 +34,7 @@ extension Trait where Self == ConditionTrait {
 
   /// Only `LONG_TESTS=full` runs the suite or test.
   public static var veryLong: Self {
-    .enabled(if: TestEffort.isFull, "takes very long: LONG_TESTS=full swift test --filter NAME runs it")
+    .enabled(if: TestEffort.isFull, "takes very long: make test-full FILTER=NAME runs it")
   }
 }
 

@@ -57,12 +57,7 @@ struct BuildCommand: ParsableCommand {
       """,
       valueName: "n|auto"))
   var shard: ShardArgument?
-  @Option(help: ArgumentHelp("Added to the number of the shard.", valueName: "n"))
-  var shardOffset: Int?
-  @Option(
-    help: ArgumentHelp(
-      "A file with shards such as 3,7-9; the number is a position in it, from 0.", valueName: "file"))
-  var shardList: String?
+  @OptionGroup var shardOptions: ShardListOptions
   @Flag(help: "Print JSON: the report of the build.")
   var json = false
   @Option(help: "auto, bar, plain, json or none.")
@@ -76,7 +71,7 @@ struct BuildCommand: ParsableCommand {
         "--max-bytes must be at least \(formatted(bytes: RegionSettings.packBytesLimits.lowerBound))")
     }
     if output.isEmpty { throw ValidationError("--output is empty") }
-    if shard == nil, shardOffset != nil || shardList != nil {
+    if shard == nil, !shardOptions.isEmpty {
       throw ValidationError("--shard-offset and --shard-list need --shard")
     }
     if shard != nil || listMissing, prune || json || (listMissing && shard != nil) {
@@ -87,7 +82,7 @@ struct BuildCommand: ParsableCommand {
 
   func run() throws {
     if let shard {
-      return try attempt { try make(ShardNumber(shard: shard, offset: shardOffset, list: shardList), $0) }
+      return try attempt { try make(ShardNumber(shard: shard, options: shardOptions), $0) }
     }
     let signals = SignalWatch()
     defer { signals.stop() }

@@ -93,11 +93,22 @@ enum ShardArgument: ExpressibleByArgument {
   }
 }
 
+/// What schedulers with short arrays need beside a shard's number.
+struct ShardListOptions: ParsableArguments {
+  @Option(help: ArgumentHelp("Added to the number of the shard.", valueName: "n"))
+  var shardOffset: Int?
+  @Option(
+    help: ArgumentHelp(
+      "A file with shards such as 3,7-9; the number is a position in it, from 0.", valueName: "file"))
+  var shardList: String?
+
+  var isEmpty: Bool { shardOffset == nil && shardList == nil }
+}
+
 /// Which of many processes this one is.
 struct ShardNumber {
   let shard: ShardArgument
-  let offset: Int?
-  let list: String?
+  let options: ShardListOptions
 
   /// Where schedulers say it: any, Slurm, Kubernetes, AWS Batch.
   static let variables = [
@@ -105,8 +116,8 @@ struct ShardNumber {
   ]
 
   func value() throws -> Int {
-    let index = try index() + (offset ?? 0)
-    guard let list else { return index }
+    let index = try index() + (options.shardOffset ?? 0)
+    guard let list = options.shardList else { return index }
     guard let text = try? FileSystem.bytes(of: list, countMax: 1 << 24),
       let numbers = ShardFolder.numbers(String(decoding: text, as: UTF8.self))
     else { throw ValidationError("\(list) cannot be read, or is no list of numbers such as 3,7-9") }

@@ -25,10 +25,12 @@ extension Cutter {
     let finished = try FinishedShards(shards, path: path)
     let kind = try BundleFile.kind(ofOutput: output)
     let sink: any TileSink
+    var tileset: ShardedWriter?
     if kind == .tileset {
-      sink = try ShardedWriter(
+      let writer = try ShardedWriter(
         path: output, top: finished.folder.top, shardZoom: shards.shardZoom, matrixSet: options.matrixSet,
         format: plan.encoding.format, replacing: replacing, mixing: plan.encoding.mixing)
+      (sink, tileset) = (writer, writer)
     } else {
       sink = try BundleFile.create(
         output, matrixSet: options.matrixSet, format: plan.encoding.format, replacing: replacing, scheme: scheme,
@@ -63,8 +65,7 @@ extension Cutter {
           guard let bundle = try finished.bundle(shard, checking: false) else { continue }
           let formats = bundle.metadata.mixedFormats
           assembler.formats.formUnion(formats.isEmpty ? Set([bundle.metadata.format].compactMap(\.self)) : formats)
-          try (sink as? ShardedWriter)?.add(
-            bundle, root: shards.shards[shard].root, tiles: finished.receipts[shard].tiles)
+          try tileset?.add(bundle, root: shards.shards[shard].root, tiles: finished.receipts[shard].tiles)
         }
       default: try putInOrder(finished, assembler, step)
       }

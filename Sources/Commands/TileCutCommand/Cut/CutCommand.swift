@@ -145,12 +145,7 @@ struct CutCommand: ParsableCommand {
       "The shard: its number, or auto for that in \(ShardNumber.variables.joined(separator: ", ")).",
       valueName: "n|auto"))
   var shard: ShardArgument?
-  @Option(help: ArgumentHelp("Added to the number of the shard.", valueName: "n"))
-  var shardOffset: Int?
-  @Option(
-    help: ArgumentHelp(
-      "A file with shards such as 3,7-9; the number is a position in it, from 0.", valueName: "file"))
-  var shardList: String?
+  @OptionGroup var shardOptions: ShardListOptions
   @Option(help: "auto, bar, plain, json or none.")
   var progress: ProgressStyle = .auto
   @Flag(help: "Say what would be cut, and about how many bytes and seconds from a sample of tiles, and stop.")
@@ -167,7 +162,7 @@ struct CutCommand: ParsableCommand {
       else { throw ValidationError("--plan goes with --shard, and sources, options and output are the plan's") }
       return
     }
-    if shard != nil || shardOffset != nil || shardList != nil {
+    if shard != nil || !shardOptions.isEmpty {
       throw ValidationError("--shard, --shard-offset and --shard-list need --plan")
     }
     if outputOption == nil, append == nil { throw ValidationError("Missing expected argument '--output <output>'") }
@@ -203,7 +198,7 @@ struct CutCommand: ParsableCommand {
   func run() throws {
     let resources = CutResources(threads: threads, memoryBytes: memory.bytes)
     if let plan, let shard {
-      let number = ShardNumber(shard: shard, offset: shardOffset, list: shardList)
+      let number = ShardNumber(shard: shard, options: shardOptions)
       return try ShardRun(plan: plan, number: number, resources: resources, progress: progress).run()
     }
     let signals = SignalWatch()

@@ -1,4 +1,5 @@
 import CCairo
+import CCairoShim
 import RegionCatalog
 import TileImage
 
@@ -6,7 +7,7 @@ import TileImage
 ///
 /// Coordinates are pixels from the tile's top left corner. Cairo keeps them in 1/256 pixels and is exact within 8
 /// million pixels; shapes are cut long before.
-final class Canvas {
+final class CairoCanvas {
   let width: Int
   let height: Int
   private let pixels: UnsafeMutablePointer<UInt32>
@@ -15,7 +16,6 @@ final class Canvas {
   private(set) var isTouched = false
 
   init(width: Int, height: Int) throws(DrawingError) {
-    try DrawingError.requireLibrary()
     (self.width, self.height) = (width, height)
     pixels = .allocate(capacity: width * height)
     pixels.update(repeating: 0, count: width * height)
@@ -143,4 +143,18 @@ struct Pen: Hashable {
 
   /// How far the line reaches from its path, in pixels.
   var reach: Double { width / 2 * max(join == .miter ? miterLimit : 1, cap == .square ? 1.5 : 1) + 1 }
+}
+
+/// Why nothing can be drawn.
+package struct DrawingError: Error, CustomStringConvertible {
+  package let message: String
+  package let remedy: String
+  package var description: String { "\(message); \(remedy)" }
+
+  /// Loads the drawing library. Nothing may be drawn before.
+  package static func requireLibrary() throws(DrawingError) {
+    guard let words = ccairo_load() else { return }
+    throw DrawingError(
+      message: "a library is missing: \(String(cString: words))", remedy: "apt-get install libcairo2")
+  }
 }
