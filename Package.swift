@@ -320,6 +320,10 @@ let package = Package(
         .product(name: "UnixSignals", package: "swift-service-lifecycle"),
       ],
       path: "examples/one-process/Sources", swiftSettings: strict),
+    .executableTarget(
+      name: "ShopClient",
+      dependencies: ["MapStoreClient", "MapStoreWire", "PurchaseLedger", "RegionCatalog", "TileIndex"],
+      path: "examples/shop-client/Sources", swiftSettings: strict),
 
     // Lets the thread sanitizer see what Swift's locks do; empty without it.
     .target(name: "CThreadSanitizerShim", path: "Tests/CThreadSanitizerShim"),
@@ -333,7 +337,7 @@ let package = Package(
       dependencies: [
         "OfflineMap", "Gazetteer", "RegionCatalog", "TileIndex", "TilePrefetch", "TileServe", "PurchaseLedger",
         "MapStoreClient", "MapStoreWire", "MapStoreServer", "TileCutCommand", "TileServeCommand",
-        "PurchaseLedgerCommand", "MapStoreCommand", "TerminalViewer", "OneProcess", "TestSupport",
+        "PurchaseLedgerCommand", "MapStoreCommand", "TerminalViewer", "OneProcess", "ShopClient", "TestSupport",
         .product(name: "Crypto", package: "swift-crypto"),
         .product(name: "Logging", package: "swift-log"),
       ],
@@ -414,7 +418,8 @@ let package = Package(
         .product(name: "NIOPosix", package: "swift-nio"),
         .product(name: "NIOHTTP1", package: "swift-nio"),
       ],
-      swiftSettings: strict),
+      // A file for Apple's platforms is a source of these tests, on top of what Foundation has on Linux.
+      swiftSettings: strict + [.define("BACKGROUND_TRANSPORT_TESTS", .when(platforms: [.linux]))]),
     .testTarget(
       name: "MapStoreServerTests",
       dependencies: [

@@ -12,7 +12,8 @@ import TileServe
 @Suite struct ErrorTests {
   /// Errors that only servers and the tools of publishers meet. They have texts, and no conformance to LocalizedError.
   private static let ofTools: Set = [
-    "CatalogBuildError", "CatalogBuildFailure", "CutError", "ImageError", "ManifestError", "Problem", "ReplayError",
+    "CatalogBuildError", "CatalogBuildFailure", "CutError", "FakeStoreFileError", "ImageError", "ManifestError",
+    "Problem", "ReplayError",
     "StoreError", "Unreadable",
   ]
 

@@ -37,8 +37,46 @@ import Testing
     #expect(process.wait(timeout: 60).ending == .status(0), "\(process.stderr)")
   }
 
+  /// Against a real server over loopback, with a fake app store that it trusts.
+  @Test func shopClientBuysInstallsDeletesAndFetchesAgain() throws {
+    let folder = try TemporaryFolder()
+    let manifest = ProjectFiles.path("sample-regions/jacksboro-fault/regions.json")
+    #expect(try Command(built: "tilecut").run(["build", manifest, "-o", folder.file("shelf")]).status == 0)
+    let (ledger, keys) = (folder.file("ledger.sqlite"), folder.file("keys"))
+    #expect(try Command(built: "purchase-ledger").run(["init", "--ledger", ledger]).status == 0)
+    let made = try Command(built: "mapstore").run(["client", "store-key", keys, "--bundle-id", "org.example.maps"])
+    #expect(made.status == 0, "\(made)")
+    let server = try Command(built: "mapstore").start([
+      "serve", "--catalogue", folder.file("shelf"), "--ledger", ledger, "--port", "0", "--bundle-id",
+      "org.example.maps", "--root-certificate", "\(keys).root.der",
+    ])
+    #expect(server.wait(timeout: 60) { server.stdout.contains("/catalogue") || server.stderr.contains("/catalogue") })
+    let told = server.stdout + server.stderr
+    let url = try #require(told.firstMatch(of: /http:\/\/127\.0\.0\.1:\d+/)?.0, "\(told)")
+    let run = try Command(built: "ShopClient").run([String(url), folder.file("maps"), keys, "jacksboro-fault"])
+    let lines = run.stdoutLines
+    #expect(run.status == 0 && lines.first == "booked", "\(run)")
+    #expect(lines.count { $0.hasPrefix("installed ") } == 2, "\(run)")
+    #expect(lines.count { $0.hasPrefix("zooms [") && $0.hasSuffix("], usable: true") } == 2, "\(run)")
+    #expect(try FileManager.default.contentsOfDirectory(atPath: folder.file("maps")) == [".mapstore"])
+    server.send(SIGTERM)
+    #expect(server.wait(timeout: 60).ending == .status(0), "\(server.stderr)")
+  }
+
+  /// So much is enough for a viewer, a shop and a server.
+  @Test(arguments: ["terminal-viewer", "map-session", "shop-client", "one-process"])
+  func noExampleIsLong(_ name: String) throws {
+    let folder = ProjectFiles.path("examples/\(name)/Sources")
+    for file in try FileManager.default.contentsOfDirectory(atPath: folder) {
+      let text = try String(contentsOfFile: "\(folder)/\(file)", encoding: .utf8)
+      #expect(text.split(separator: "\n", omittingEmptySubsequences: false).count - 1 <= 40, "\(name)")
+    }
+  }
+
   /// What their own manifests name is a product of the package.
-  @Test(arguments: ["terminal-viewer", "one-process"]) func manifestNamesProducts(_ name: String) throws {
+  @Test(arguments: ["terminal-viewer", "map-session", "shop-client", "one-process"]) func manifestNamesProducts(
+    _ name: String
+  ) throws {
     let products = try String(contentsOfFile: ProjectFiles.path("Package.swift"), encoding: .utf8)
     let manifest = try String(contentsOfFile: ProjectFiles.path("examples/\(name)/Package.swift"), encoding: .utf8)
     let named = manifest.matches(of: /\.product\(name: "(\w+)", package: "map-toolkit"\)/).map { String($0.1) }

@@ -6,13 +6,17 @@ import TileServe
 func serve(folder: String, tileset: String, tile: TileID) async throws -> [UInt8]? {
   let tilesets = try TilesetRegistry([folder])
   var options = TileServerOptions()
-  options.port = 0  // any free port
+  options.port = 0  // any free port, as without options
   options.cacheBytes = 32 << 20
   options.missing = .overzoom
   let server = try await TileServer.start(tilesets, options)
 
-  // A map view takes this URL.
-  print("\(server.url)\(tileset)/{z}/{x}/{y}.png")
+  // A map view takes this URL: http://127.0.0.1:43210/usa/{z}/{x}/{y}.png
+  print(try await server.url(for: tileset))
+
+  // When the app goes to the background, and when it comes back: the URL stays the same.
+  await server.pause()
+  try await server.resume()
 
   // The stored bytes, without HTTP.
   let stored = try await tilesets.tile(tile, of: tileset)

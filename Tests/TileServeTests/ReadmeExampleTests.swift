@@ -9,8 +9,8 @@ import TileServe
   private func endpoint() async throws {
     // README begins
     let registry = try TilesetRegistry(["maps"])
-    let server = try await TileServer.start(registry)
-    print(server.url)  // http://127.0.0.1:8080/
+    let server = try await TileServer.start(registry)  // on any free port
+    print(try await server.url(for: "usa"))  // http://127.0.0.1:43210/usa/{z}/{x}/{y}.png
     try await server.shutdown()
     await registry.close()
     // README ends

@@ -52,7 +52,8 @@ struct TileServeSettings {
     }
     var options = TileServerOptions()
     options.host = settings.text("host") ?? options.host
-    options.port = try settings.number("port") ?? options.port
+    options.port = try settings.number("port") ?? 8080
+    options.raisesFileLimit = true
     options.unixSocket = settings.text("unix-socket")
     options.basePath = settings.text("base-path") ?? ""
     options.publicURL = try settings.text("public-url").map(Self.checkedURL)

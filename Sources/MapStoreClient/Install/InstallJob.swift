@@ -1,6 +1,7 @@
 import MapStoreWire
 import RegionCatalog
 import Support
+import Synchronization
 import TileIndex
 
 /// Installs the server's current edition of a region or tile pack.
@@ -20,7 +21,17 @@ struct InstallJob: Sendable {
   let state: RegionDatabase
   let files: OfflineRegionFiles
   let options: OfflineRegionOptions
+  let budget: TransferBudget
   let onProgress: ProgressHandler
+  private let pace = Pace()
+
+  init(
+    part: RegionPart, client: StoreClient, state: RegionDatabase, files: OfflineRegionFiles,
+    options: OfflineRegionOptions, budget: TransferBudget, onProgress: @escaping ProgressHandler
+  ) {
+    (self.part, self.client, self.state, self.files) = (part, client, state, files)
+    (self.options, self.budget, self.onProgress) = (options, budget, onProgress)
+  }
 
   /// How often the server's file may change while it is downloaded.
   private static let roundsMax = 5
@@ -107,6 +118,7 @@ struct InstallJob: Sendable {
       if isSame {
         let received = try state.pieces(of: known).reduce(0) { $0 + $1.range.count }
         try space.run(known.wanted, received: received)
+        try budget.check(known.wanted, received: received)
         try state.set(.fetching, of: known)
         return known
       }
@@ -116,6 +128,7 @@ struct InstallJob: Sendable {
     // A patch is smaller to download, but needs more disk space for a while.
     if let patch, try space.hasRoom(patch) || !space.hasRoom(whole) { wanted = patch }
     try space.run(wanted, received: 0)
+    try budget.check(wanted, received: 0)
     let download = try state.begin(wanted)
     options.onStep(.planned)
     return download
@@ -149,6 +162,7 @@ struct InstallJob: Sendable {
     let wanted = download.wanted
     let context = TransferContext(
       client: client, state: state, download: download, path: files.part(download), options: options,
+      transport: options.transport ?? HTTPTransport(client: client), budget: budget,
       report: { phase, done, complaint in report(download, phase, done, complaint) })
     try await FileTransfer(context: context, newTicket: { try await ticket(wanted) }).run()
   }
@@ -218,6 +232,21 @@ struct InstallJob: Sendable {
     onProgress(
       InstallProgress(
         part: part, edition: download.wanted.edition, phase: phase, bytesDone: done, bytesTotal: download.wanted.bytes,
-        complaint: complaint))
+        bytesPerSecond: pace.rate(phase, done), complaint: complaint))
+  }
+
+  /// The rate of the download, for all phases of a job.
+  private final class Pace: Sendable {
+    private let pace = Mutex(TransferPace())
+    private let start = ContinuousClock.now
+
+    func rate(_ phase: InstallProgress.Phase, _ bytes: Int) -> Double? {
+      let seconds = (ContinuousClock.now - start) / .seconds(1)
+      return pace.withLock { pace in
+        if phase == .downloading { return pace.rate(of: bytes, at: seconds) }
+        pace.rest()
+        return nil
+      }
+    }
   }
 }

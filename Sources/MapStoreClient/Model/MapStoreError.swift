@@ -11,6 +11,7 @@ import Support
 public struct MapStoreError: Error, Sendable, CustomStringConvertible {
   /// The kind of failure, for programs; new kinds may be added.
   public struct Code: Hashable, Sendable, CustomStringConvertible {
+    /// A word or two, for logs.
     public let description: String
     init(_ description: String) { self.description = description }
 
@@ -32,6 +33,8 @@ public struct MapStoreError: Error, Sendable, CustomStringConvertible {
     public static let noSpace = Code("no space")
     /// The regions would exceed their quota.
     public static let overQuota = Code("over quota")
+    /// The download would exceed the bytes that ``TransferPolicy`` allows.
+    public static let overBudget = Code("over budget")
     /// The folder of regions cannot be read or written.
     public static let storage = Code("storage")
     /// Another process uses the folder of regions.
@@ -42,6 +45,7 @@ public struct MapStoreError: Error, Sendable, CustomStringConvertible {
     public static let paused = Code("paused")
   }
 
+  /// The kind of failure.
   public let code: Code
   /// The region, file or address.
   public let subject: String
@@ -72,10 +76,11 @@ public struct MapStoreError: Error, Sendable, CustomStringConvertible {
 
 /// A region that could be removed to free disk space. It stays owned.
 public struct RemovalSuggestion: Hashable, Sendable, Codable {
+  /// The region's id.
   public let region: String
   /// The bytes that removing it frees.
   public let bytes: Int
-  /// Milliseconds since 1970.
+  /// When it was last in use: milliseconds since 1970.
   public let usedAt: Int64
 }
 

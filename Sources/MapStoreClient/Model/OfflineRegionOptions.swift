@@ -13,13 +13,20 @@ public struct OfflineRegionOptions: Sendable {
   public var pieceBytes = 4 << 20
   /// The most bytes a second of each download; nil for no limit.
   public var bytesPerSecondMax: Int?
+  /// Which networks downloads may use, and how many bytes. The app keeps it, to change it later.
+  public var transfers = TransferControl()
+  /// Fetches files; nil for the client's own connections.
+  public var transport: (any FileTransport)?
+  /// How often requests for files are repeated.
   public var retry = RetryRule()
+  /// The device's clock.
   public var clock = DeviceClock()
   /// Returns the free bytes at a path; tests replace it.
   public var freeBytes: @Sendable (String) throws -> Int = DiskSpace.freeBytes
   /// Called after each step of an install; tests kill the process there.
   package var onStep: @Sendable (InstallStep) -> Void = { _ in }
 
+  /// No quota, 64 MB of reserve, three downloads at a time.
   public init() {}
 }
 
@@ -34,6 +41,7 @@ public struct DeviceClock: Sendable {
   /// Milliseconds since 1970.
   public var now: @Sendable () -> Int64
 
+  /// - Parameter now: returns milliseconds since 1970; the system's clock unless given.
   public init(now: @escaping @Sendable () -> Int64 = WallClock.now) { self.now = now }
 }
 
@@ -48,8 +56,10 @@ public struct RetryRule: Sendable {
   public var retryAfterMax = 120.0
   /// A connection without a byte for this long counts as dead.
   public var idleMax = 30.0
+  /// A connection that is not made after this long counts as failed.
   public var connectMax = 10.0
 
+  /// Six attempts, half a second to half a minute apart.
   public init() {}
 
   /// The delay before repetition `number`, counted from 1: random between 0 and the doubled delay, so that many devices

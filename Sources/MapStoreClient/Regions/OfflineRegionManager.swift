@@ -14,6 +14,8 @@ public actor OfflineRegionManager {
   nonisolated let files: OfflineRegionFiles
   nonisolated let options: OfflineRegionOptions
   nonisolated let grants: OfflineGrants
+  nonisolated let board: InstallBoard
+  nonisolated let budget: TransferBudget
   private let lock: FolderLock
   private let slots: TransferSlots
   private var running: [RegionPart: SharedTask<InstalledFile>] = [:]
@@ -36,13 +38,16 @@ public actor OfflineRegionManager {
           .busy, folder, "another process uses this folder", remedy: "wait until it is done, or end it")
       }
       self.lock = lock
-      state = try RegionDatabase(path: files.state)
+      let board = InstallBoard()
+      self.board = board
+      state = try RegionDatabase(path: files.state) { board.regionsChanged() }
       try InstallRecovery(state: state, files: files, now: options.clock.now()).run()
     } catch let error as FileSystem.SystemError {
       throw InstallJob.failure(error, folder)
     }
     (self.folder, self.files, self.options) = (files.folder, files, options)
     self.grants = OfflineGrants(state: state, rule: grants)
+    budget = TransferBudget(state: state, control: options.transfers, clock: options.clock)
     slots = TransferSlots(options.downloadsMax)
   }
 
@@ -71,9 +76,9 @@ public actor OfflineRegionManager {
       _ = await work.task.result
       if running[part] === work { running[part] = nil }
     }
-    let work = running[part] ?? begin(part, from: client, onProgress: onProgress)
+    let work = running[part] ?? begin(part, from: client)
     do {
-      let file = try await work.value()
+      let file = try await board.following(part, onProgress) { try await work.value() }
       if running[part] === work { running[part] = nil }
       return file
     } catch {
@@ -85,13 +90,15 @@ public actor OfflineRegionManager {
     }
   }
 
-  private func begin(
-    _ part: RegionPart, from client: StoreClient, onProgress: @escaping ProgressHandler
-  ) -> SharedTask<InstalledFile> {
+  private func begin(_ part: RegionPart, from client: StoreClient) -> SharedTask<InstalledFile> {
+    let (slots, board) = (slots, board)
     let job = InstallJob(
-      part: part, client: client, state: state, files: files, options: options, onProgress: onProgress)
-    let slots = slots
-    let work = SharedTask { try await slots.run { try await job.run() } }
+      part: part, client: client, state: state, files: files, options: options, budget: budget,
+      onProgress: { board.report($0) })
+    let work = SharedTask {
+      defer { board.end(part) }
+      return try await slots.run { try await job.run() }
+    }
     running[part] = work
     return work
   }

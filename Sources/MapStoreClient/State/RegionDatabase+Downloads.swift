@@ -59,12 +59,14 @@ extension RegionDatabase {
   /// Deletes the record; the caller deletes the files afterwards.
   func drop(_ download: Download) throws {
     try run { try $0.execute("DELETE FROM download WHERE id = \(download.id)") }
+    onChange()
   }
 
   /// - Returns: false if the download does not exist any more.
   @discardableResult
   func set(_ state: Download.State, of download: Download) throws -> Bool {
-    try run { connection in
+    defer { onChange() }
+    return try run { connection in
       let statement = try connection.prepare("UPDATE download SET state = ? WHERE id = ? RETURNING id")
       statement.bind(1, state.rawValue)
       statement.bind(2, download.id)

@@ -124,5 +124,6 @@ extension RegionDatabase {
       statement.bind(1, part)
       try statement.run()
     }
+    onChange()
   }
 }

@@ -9,9 +9,11 @@ import TileIndex
 final class RegionDatabase: Sendable {
   private let path: String
   private let connection: Mutex<SQLiteConnection>
+  /// Called after each change of the installed files, the library and the downloads; not for their pieces.
+  let onChange: @Sendable () -> Void
 
-  init(path: String) throws {
-    self.path = path
+  init(path: String, onChange: @escaping @Sendable () -> Void = {}) throws {
+    (self.path, self.onChange) = (path, onChange)
     do {
       do {
         connection = Mutex(try Self.open(path, isAlone: false))
@@ -58,7 +60,8 @@ final class RegionDatabase: Sendable {
 
   /// Runs several changes in a transaction.
   func change<Value: Sendable>(_ body: (SQLiteConnection) throws -> Value) throws -> Value {
-    try run { connection in
+    defer { onChange() }
+    return try run { connection in
       try connection.execute("BEGIN IMMEDIATE")
       do {
         let value = try body(connection)

@@ -63,6 +63,7 @@ struct FileTransfer: Sendable {
     var looksAtTags = true
     while !missing.isEmpty {
       try Task.checkCancellation()
+      try await options.transfers.admit { context.report(.waiting, wanted.bytes - missing.byteCount, $0) }
       context.report(.downloading, wanted.bytes - missing.byteCount, nil)
       let complaint: String
       var asked: Double?
@@ -80,6 +81,9 @@ struct FileTransfer: Sendable {
         case .otherTag:
           (etag, ticket, looksAtTags) = (nil, nil, false)
           try state.setEntityTag(nil, of: download)
+          continue
+        case .held:
+          missing = try self.missing()
           continue
         case .busy(let text, let retryAfter):
           try await wait(text, asked: retryAfter, done: wanted.bytes - missing.byteCount)

@@ -1,7 +1,4 @@
-import AsyncHTTPClient
 import MapStoreWire
-import NIOCore
-import NIOHTTP1
 import Support
 import TileIndex
 
@@ -13,6 +10,8 @@ struct TransferContext: Sendable {
   /// The part file.
   let path: String
   let options: OfflineRegionOptions
+  let transport: any FileTransport
+  let budget: TransferBudget
   let report: @Sendable (InstallProgress.Phase, _ bytesDone: Int, _ complaint: String?) -> Void
 
   var wanted: WantedFile { download.wanted }
@@ -35,61 +34,65 @@ struct TransferAttempt {
   mutating func run(url: String, asksForRange: Bool) async throws {
     guard let wanted = missing.ranges.first else { return }
     let isWhole = wanted == 0..<transfer.wanted.bytes
-    var request = HTTPClientRequest(url: url)
-    request.headers.add(name: "Accept-Encoding", value: "identity")
+    var fields = [(name: "Accept-Encoding", value: "identity")]
     if asksForRange, !isWhole {
-      request.headers.add(name: "Range", value: ByteRange.field(wanted))
+      fields.append(("Range", ByteRange.field(wanted)))
       // If the file has changed, the answer is the whole new one, with another tag.
-      if let etag { request.headers.add(name: "If-Range", value: etag) }
+      if let etag { fields.append(("If-Range", etag)) }
     }
-    let response: HTTPClientResponse
+    let policy = transfer.options.transfers.policy
+    let range = asksForRange ? wanted : 0..<transfer.wanted.bytes
+    let request = FileRequest(
+      url: url, fields: fields, key: "\(transfer.wanted.sha256)-\(range.lowerBound)-\(range.upperBound)",
+      usesMetered: policy.usesMetered, usesConstrained: policy.usesConstrained)
+    let answer: FileAnswer
     do {
-      response = try await transfer.client.http.execute(request, deadline: .distantFuture)
-    } catch let error as HTTPParserError where error != .invalidEOFState {
-      throw TransferFault.wrongAnswer("the answer is not HTTP")
+      let (report, done) = (transfer.report, transfer.wanted.bytes - missing.byteCount)
+      answer = try await transfer.transport.get(request) { report(.downloading, done + $0, nil) }
+    } catch let fault as TransferFault {
+      throw fault
     } catch {
       try Task.checkCancellation()
-      throw TransferFault.interrupted(StoreClient.text(error), retryAfter: nil)
+      throw TransferFault.interrupted("\(error)", retryAfter: nil)
     }
-    try await receive(response.body, from: try start(of: response))
+    try await receive(answer.body, from: try start(of: answer))
   }
 
   /// The offset of the answer's first byte in the file.
-  private mutating func start(of response: HTTPClientResponse) throws -> Int {
-    let headers = response.headers
-    let status = Int(response.status.code)
+  private mutating func start(of answer: FileAnswer) throws -> Int {
+    let status = answer.status
     switch status {
     case 200, 206: break
     case 401, 403, 404, 410: throw TransferFault.linkOver(status: status)
     case 409, 412, 416: throw TransferFault.changed
     case 408, 425, 429, 500...:
-      let asked = headers.first(name: "Retry-After").flatMap {
+      let asked = answer.field("Retry-After").flatMap {
         RetryAfter.seconds($0, now: transfer.options.clock.now())
       }
       if status == 429, let asked { throw TransferFault.busy("the server answered \(status)", retryAfter: asked) }
       throw TransferFault.interrupted("the server answered \(status)", retryAfter: asked)
     default: throw TransferFault.refused(status: status)
     }
-    if let encoding = headers.first(name: "Content-Encoding"), encoding.lowercased() != "identity" {
+    if let encoding = answer.field("Content-Encoding"), encoding.lowercased() != "identity" {
       throw TransferFault.wrongAnswer("the answer has a content coding that was not requested")
     }
-    try checkTag(headers.first(name: "ETag"))
-    let length = headers.first(name: "Content-Length").flatMap { Int($0) }
+    try checkTag(answer.field("ETag"))
+    let length = answer.field("Content-Length").flatMap { Int($0) }
     guard status == 206 else {
       if let length, length != transfer.wanted.bytes { throw TransferFault.changed }
       return 0
     }
-    guard let field = headers.first(name: "Content-Range"), let answer = ContentRange(field) else {
+    guard let field = answer.field("Content-Range"), let content = ContentRange(field) else {
       throw TransferFault.wrongAnswer("the answer is a part, but does not say which")
     }
-    if let total = answer.total, total != transfer.wanted.bytes { throw TransferFault.changed }
-    guard answer.range.upperBound <= transfer.wanted.bytes, length ?? answer.range.count == answer.range.count else {
+    if let total = content.total, total != transfer.wanted.bytes { throw TransferFault.changed }
+    guard content.range.upperBound <= transfer.wanted.bytes, length ?? content.range.count == content.range.count else {
       throw TransferFault.wrongAnswer("the answer's length and range do not match the file: \(field)")
     }
-    guard !missing.intersection(answer.range).isEmpty else {
+    guard !missing.intersection(content.range).isEmpty else {
       throw TransferFault.wrongAnswer("the answer is not the requested range: \(field)")
     }
-    return answer.range.lowerBound
+    return content.range.lowerBound
   }
 
   private mutating func checkTag(_ tag: String?) throws {
@@ -117,7 +120,7 @@ struct TransferAttempt {
     return text.utf8.dropFirst().dropLast().allSatisfy { $0 >= 0x20 && $0 < 0x7f && $0 != UInt8(ascii: "\"") }
   }
 
-  private func receive(_ body: HTTPClientResponse.Body, from start: Int) async throws {
+  private func receive(_ body: some AsyncSequence<[UInt8], any Error>, from start: Int) async throws {
     var writer = PieceWriter(
       file: file, state: transfer.state, download: transfer.download, pieceBytes: transfer.options.pieceBytes,
       onStep: transfer.options.onStep)
@@ -126,33 +129,40 @@ struct TransferAttempt {
     do {
       for try await buffer in body {
         try Task.checkCancellation()
-        let bytes = offset..<(offset + buffer.readableBytes)
+        let bytes = offset..<(offset + buffer.count)
         for range in missing.intersection(bytes) {
           if let position = writer.position, position != range.lowerBound { try await writer.close() }
-          try buffer.withUnsafeReadableBytes { all in
+          try buffer.withUnsafeBytes { all in
             let slice = UnsafeRawBufferPointer(rebasing: all[(range.lowerBound - offset)..<(range.upperBound - offset)])
             try writer.write(slice, at: range.lowerBound)
           }
           done += range.count
-          if writer.isFull { try await writer.close() }
+          if writer.isFull {
+            try await writer.close()
+            try transfer.budget.store()
+          }
         }
         offset = bytes.upperBound
         transfer.report(.downloading, done, nil)
+        try transfer.budget.take(buffer.count, for: transfer.wanted.part)
+        if transfer.options.transfers.complaint != nil { throw TransferFault.held }
         if let rate = transfer.options.bytesPerSecondMax {
           // Nothing is read meanwhile, so TCP slows down the sender.
-          try await Task.sleep(for: .seconds(Double(buffer.readableBytes) / Double(rate)))
+          try await Task.sleep(for: .seconds(Double(buffer.count) / Double(rate)))
         }
         // The rest is not needed; leaving the loop closes the connection.
         if offset >= (missing.ranges.last?.upperBound ?? 0) { break }
       }
     } catch {
       try await writer.close()
+      try transfer.budget.store()
       if let error = error as? FileSystem.SystemError { throw diskFailure(error) }
-      if error is MapStoreError { throw error }
+      if error is MapStoreError || error is TransferFault { throw error }
       try Task.checkCancellation()
       throw TransferFault.interrupted(StoreClient.text(error), retryAfter: nil)
     }
     try await writer.close()
+    try transfer.budget.store()
   }
 
   private func diskFailure(_ error: FileSystem.SystemError) -> MapStoreError {
@@ -172,6 +182,8 @@ enum TransferFault: Error {
   /// The account has too many downloads; the server says after how many seconds to come back. Not a failure: other
   /// downloads of the account continue meanwhile.
   case busy(String, retryAfter: Double)
+  /// The network has changed to one that the policy excludes.
+  case held
   /// The URL is not valid any more: a new ticket is needed.
   case linkOver(status: Int)
   /// The answer does not fit the request: a wrong range, or an encoding that was not requested.

@@ -11,9 +11,12 @@ import TilePrefetch
 ///
 /// ```swift
 /// let server = try await TileServer.start(TilesetRegistry(["/maps"]))
-/// print(server.url)
+/// print(try await server.url(for: "usa"))  // http://127.0.0.1:43210/usa/{z}/{x}/{y}.png
 /// try await server.shutdown()
 /// ```
+///
+/// An app calls ``pause()`` when it goes to the background, where the system takes its sockets away, and ``resume()``
+/// when it comes back.
 public final class TileServer: Sendable {
   /// The version of this server, for `tileserve --version` and the User-Agent of requests to upstreams.
   public static let version = "0.1.0"
@@ -24,30 +27,38 @@ public final class TileServer: Sendable {
   public let port: Int?
 
   private let group: MultiThreadedEventLoopGroup
-  private let listener: any Channel
-  private let socketFile: SocketFile?
+  private let listening: Mutex<Listening?>
+  private let listen: @Sendable (_ port: Int) async throws -> Listening
+  private let end: EventLoopPromise<Void>
+  private let address: ServiceAddress
   private let loops: [NIOLoopBound<LoopState>]
   private let service: TileService
   private let accessLog: AccessLog?
-  private let maintenance: MaintenanceTasks
+  private let maintenance: @Sendable () -> MaintenanceTasks
   private let pressure: MemoryPressureMonitor?
   private let isEnding = Atomic(false)
+  /// The last of ``pause()``, ``resume()`` and ``shutdown(afterSeconds:)``, which run one after the other.
+  private let turn = Mutex<Task<Void, any Error>?>(nil)
+
+  /// The listener, and what runs while there is one.
+  private struct Listening {
+    let channel: any Channel
+    let socketFile: SocketFile?
+    var maintenance: MaintenanceTasks?
+  }
 
   private init(
-    url: String, port: Int?, group: MultiThreadedEventLoopGroup, listener: any Channel, socketFile: SocketFile?,
-    loops: [NIOLoopBound<LoopState>], service: TileService, accessLog: AccessLog?, maintenance: MaintenanceTasks,
+    address: ServiceAddress, port: Int?, group: MultiThreadedEventLoopGroup, listening: Listening,
+    listen: @escaping @Sendable (_ port: Int) async throws -> Listening, loops: [NIOLoopBound<LoopState>],
+    service: TileService, accessLog: AccessLog?, maintenance: @escaping @Sendable () -> MaintenanceTasks,
     pressure: MemoryPressureMonitor?
   ) {
-    self.url = url
-    self.port = port
-    self.group = group
-    self.listener = listener
-    self.socketFile = socketFile
-    self.loops = loops
-    self.service = service
-    self.accessLog = accessLog
-    self.maintenance = maintenance
-    self.pressure = pressure
+    (url, self.address, self.port, self.group) = (address.url("/"), address, port, group)
+    (self.listen, self.loops, self.service, self.accessLog) = (listen, loops, service, accessLog)
+    (self.maintenance, self.pressure) = (maintenance, pressure)
+    end = group.next().makePromise()
+    self.listening = Mutex(nil)
+    begin(listening)
   }
 
   /// Starts to listen and to serve.
@@ -58,7 +69,7 @@ public final class TileServer: Sendable {
     logger: Logger = Logger(label: "tileserve")
   ) async throws -> TileServer {
     let loopCount = max(options.loopCount ?? System.coreCount, 1)
-    let descriptorCount = FileDescriptors.raiseLimit()
+    let descriptorCount = options.raisesFileLimit ? FileDescriptors.raiseLimit() : FileDescriptors.limit
     // Each event loop has three descriptors and two for its pipe; the others are standard streams, the listener,
     // folders and a bundle or two.
     let descriptorCountMin = 32 + 5 * loopCount
@@ -97,15 +108,20 @@ public final class TileServer: Sendable {
       }
       let loopStates = loops
       let ready = Ready()
-      let (listener, socketFile) = try await setup.listen(group, options) { channel in
-        guard let loop = loopStates[ObjectIdentifier(channel.eventLoop)], let service = ready.service.withLock({ $0 })
-        else {
-          throw ChannelError.ioOnClosedChannel
+      let listen: @Sendable (Int) async throws -> Listening = { port in
+        var options = options
+        options.port = port
+        let (channel, socketFile) = try await setup.listen(group, options) { channel in
+          guard let loop = loopStates[ObjectIdentifier(channel.eventLoop)],
+            let service = ready.service.withLock({ $0 })
+          else { throw ChannelError.ioOnClosedChannel }
+          try setup.configure(channel, service, loop.value)
         }
-        try setup.configure(channel, service, loop.value)
+        return Listening(channel: channel, socketFile: socketFile)
       }
+      let listening = try await listen(options.port)
       let scheme = tls == nil ? "http" : "https"
-      let port = listener.localAddress?.port
+      let port = listening.channel.localAddress?.port
       let origin =
         options.unixSocket == nil
         ? "\(scheme)://\(Self.urlHost(options.listeningHost)):\(port ?? 0)" : "\(scheme)://localhost"
@@ -121,21 +137,62 @@ public final class TileServer: Sendable {
         }
       }
       pressure?.start()
-      let maintenance = MaintenanceTasks(
-        registry, service.prefetcher, options, Array(loops.values), accessLog, logger, group.next())
+      let states = Array(loops.values)
       return TileServer(
-        url: ServiceAddress(origin: origin, basePath: service.addresses.basePath).url("/"), port: port, group: group,
-        listener: listener, socketFile: socketFile, loops: Array(loops.values), service: service, accessLog: accessLog,
-        maintenance: maintenance,
-        pressure: pressure)
+        address: ServiceAddress(origin: origin, basePath: service.addresses.basePath), port: port, group: group,
+        listening: listening, listen: listen, loops: states, service: service, accessLog: accessLog,
+        maintenance: {
+          MaintenanceTasks(registry, service.prefetcher, options, states, accessLog, logger, group.next())
+        }, pressure: pressure)
     } catch {
       try? await group.shutdownGracefully()
       throw error
     }
   }
 
-  /// Returns when the server has ended.
-  public func wait() async throws { try await listener.closeFuture.get() }
+  /// The URL of a tileset's tiles, with `{z}`, `{x}` and `{y}`, as map views take it.
+  ///
+  /// - Throws: ``ServeError`` with `.unknownTileset` or `.unavailable`; `BundleError`.
+  public func url(for tileset: String) async throws -> String {
+    address.url(try await service.registry.info(of: tileset).tileTemplate)
+  }
+
+  /// The URL of a tileset's TileJSON document, which has that of its tiles, zooms and credits.
+  public func tileJSON(for tileset: String) -> String { address.url(ServicePaths.tileJSON(tileset)) }
+
+  /// Returns when the server has ended; a pause is no end.
+  public func wait() async throws { try await end.futureResult.get() }
+
+  private func begin(_ new: Listening) {
+    var new = new
+    new.maintenance = maintenance()
+    new.channel.closeFuture.whenComplete { [weak self, id = ObjectIdentifier(new.channel)] _ in
+      // A listener that nobody has closed: the server cannot go on.
+      guard let self, listening.withLock({ $0.map { ObjectIdentifier($0.channel) } }) == id else { return }
+      end.succeed()
+    }
+    listening.withLock { $0 = new }
+  }
+
+  /// Stops listening and closes all connections, when requests in progress are done or after the limit for that. Caches
+  /// stay. A second call does nothing.
+  public func pause() async {
+    try? await inTurn { [self] in
+      guard !isEnding.load(ordering: .relaxed) else { return }
+      await stopListening()
+    }
+  }
+
+  /// Listens again, on the same port, so that URLs stay valid. Does nothing unless paused.
+  ///
+  /// - Throws: ``ServeError`` with `.cannotListen` if another program has the port by now; it stays paused.
+  public func resume() async throws {
+    try await inTurn { [self] in
+      guard !isEnding.load(ordering: .relaxed), listening.withLock({ $0 == nil }) else { return }
+      for loop in loops { try await loop.eventLoop.submit { loop.value.stopDraining() }.get() }
+      begin(try await listen(port ?? 0))
+    }
+  }
 
   /// Stops listening, waits for requests in progress within the limits, and ends.
   /// A second call returns at once.
@@ -146,13 +203,37 @@ public final class TileServer: Sendable {
     guard !isEnding.exchange(true, ordering: .relaxed) else { return }
     service.isLeaving.store(true, ordering: .relaxed)
     if seconds > 0 { await pause(.seconds(Int64(seconds))) }
-    maintenance.stop()
-    pressure?.stop()
+    try await inTurn { [self] in
+      pressure?.stop()
+      await stopListening()
+      accessLog?.flush()
+      service.hasEnded.store(true, ordering: .sequentiallyConsistent)
+      end.succeed()
+      try await group.shutdownGracefully()
+    }
+  }
+
+  private func inTurn(_ work: @escaping @Sendable () async throws -> Void) async throws {
+    let task = turn.withLock { last in
+      let task = Task { [before = last] in
+        _ = await before?.result
+        try await work()
+      }
+      last = task
+      return task
+    }
+    try await task.value
+  }
+
+  private func stopListening() async {
+    guard let old = listening.withLock({ $0 }) else { return }
+    listening.withLock { $0 = nil }
+    old.maintenance?.stop()
     // Before the listener is closed, so that every response is its connection's last; and again for connections that
     // were accepted meanwhile.
     for loop in loops { try? await loop.eventLoop.submit { loop.value.drain() }.get() }
-    socketFile?.remove()
-    try? await listener.close()
+    old.socketFile?.remove()
+    try? await old.channel.close()
     for loop in loops { try? await loop.eventLoop.submit { loop.value.drain() }.get() }
     let end = NIODeadline.now() + .seconds(Int64(service.options.limits.drainSeconds))
     while NIODeadline.now() < end {
@@ -162,9 +243,6 @@ public final class TileServer: Sendable {
       await pause(.milliseconds(20))
     }
     for loop in loops { try? await loop.eventLoop.submit { loop.value.dropAll() }.get() }
-    accessLog?.flush()
-    service.hasEnded.store(true, ordering: .sequentiallyConsistent)
-    try await group.shutdownGracefully()
   }
 
   /// Waits. `Task.sleep` opens file descriptors at its first call, and ends the process if there are none left.

@@ -1,6 +1,7 @@
 public import MemoryPressure
 
-/// How a server listens and answers. The defaults are those of `tileserve` without flags.
+/// How a server listens and answers. The defaults are for a server inside an app: any free port of this machine, no
+/// pages of other origins, and nothing of the process is changed.
 public struct TileServerOptions: Sendable {
   /// Which pages of other origins may read the responses (CORS).
   public enum CrossOrigin: Hashable, Sendable {
@@ -47,8 +48,8 @@ public struct TileServerOptions: Sendable {
 
   /// The address to listen on; the default is reachable from this machine only.
   public var host = "127.0.0.1"
-  /// 0 for any that is free.
-  public var port = 8080
+  /// 0 for any that is free; ``TileServer/port`` says which.
+  public var port = 0
   /// A path to listen on instead of host and port.
   public var unixSocket: String?
   public var tls: TLS?
@@ -57,7 +58,8 @@ public struct TileServerOptions: Sendable {
   /// The URL by which clients reach the server, with scheme, host, port and base path. Takes precedence over Host and
   /// X-Forwarded fields.
   public var publicURL: String?
-  public var crossOrigin = CrossOrigin.any
+  /// Which pages of other origins may read the responses.
+  public var crossOrigin = CrossOrigin.off
   /// Host names, without port, that requests may have; empty for all. Prevents DNS rebinding: foreign pages cannot
   /// reach a local server under their own name.
   public var allowedHosts: [String] = []
@@ -86,7 +88,11 @@ public struct TileServerOptions: Sendable {
   /// Seconds between two scans for new, changed and removed bundles; 0 for never.
   public var refreshSeconds = 1
   public var limits = ConnectionLimits()
+  /// Whether the process may have as many files and connections open as the system allows it, from the start on. This
+  /// holds for the whole process.
+  public var raisesFileLimit = false
 
+  /// The defaults.
   public init() {}
 }
 

@@ -227,21 +227,29 @@ extension TilesetRegistry {
   ///
   /// - Throws: ``ServeError`` with `.unknownTileset`, or `.unavailable` if too many reads wait; `BundleError`.
   public func tile(_ tile: TileID, of id: String) async throws -> Tile? {
+    try await reading(id) { tileset in
+      let format = try tileset.info().format
+      return try tileset.storedTile(tile).map { bytes in
+        Tile(bytes: bytes, format: bytes.withUnsafeBytes(TileFormat.init(sniffing:)) ?? format)
+      }
+    }
+  }
+
+  /// Zooms, bounds, format, title and credits of a tileset, without HTTP.
+  ///
+  /// - Throws: as ``tile(_:of:)``.
+  public func info(of id: String) async throws -> TilesetInfo { try await reading(id) { try $0.info() } }
+
+  private func reading<Value: Sendable>(
+    _ id: String, _ body: @escaping @Sendable (Tileset) throws -> Value
+  ) async throws -> Value {
     let found = look(id)
     guard let tileset = found.tileset else {
       throw found.failure.map { ServeError(.unavailable, "\(id): \($0)") }
         ?? ServeError(.unknownTileset, "there is no tileset \(id)")
     }
     return try await withCheckedThrowingContinuation { continuation in
-      let accepted = work.submit(tileset.lane) {
-        continuation.resume(
-          with: Result {
-            let format = try tileset.info().format
-            return try tileset.storedTile(tile).map { bytes in
-              Tile(bytes: bytes, format: bytes.withUnsafeBytes(TileFormat.init(sniffing:)) ?? format)
-            }
-          })
-      }
+      let accepted = work.submit(tileset.lane) { continuation.resume(with: Result { try body(tileset) }) }
       if !accepted {
         continuation.resume(throwing: ServeError(.unavailable, "too many reads of \(id) wait; ask again later"))
       }

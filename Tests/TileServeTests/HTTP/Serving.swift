@@ -35,7 +35,7 @@ func serving(
   _ body: (Served) async throws -> Void
 ) async throws {
   var options = TileServerOptions()
-  options.port = 0
+  options.crossOrigin = .any
   options.loopCount = 2
   options.refreshSeconds = 0
   options.webLibraryFolders = []

@@ -4,27 +4,20 @@ import PurchaseLedger
 import TileServe
 import UnixSignals
 
-/// The tiles of a catalogue for everybody, and its shop, in one process.
-///
-///     OneProcess CATALOGUE LEDGER [TILE-PORT STORE-PORT]
+/// The tiles of a catalogue and its shop in one process: OneProcess CATALOGUE LEDGER [TILE-PORT STORE-PORT]
 @main struct OneProcess {
   static func main() async throws {
     let words = CommandLine.arguments.dropFirst().map { $0 }
-    guard words.count == 2 || words.count == 4 else {
-      print("usage: OneProcess CATALOGUE LEDGER [TILE-PORT STORE-PORT]")
-      return
-    }
+    guard words.count >= 2 else { return print("usage: OneProcess CATALOGUE LEDGER [TILE-PORT STORE-PORT]") }
     var tileOptions = TileServerOptions()
     var storeOptions = StoreOptions(catalogFolder: words[0])
-    (tileOptions.port, storeOptions.port) = words.count == 4 ? (Int(words[2]) ?? 0, Int(words[3]) ?? 0) : (8080, 8090)
+    (tileOptions.port, storeOptions.port) = words.count == 4 ? (Int(words[2]) ?? 0, Int(words[3]) ?? 0) : (0, 0)
 
     let logger = Logger(label: "one-process")
     let tilesets = try TilesetRegistry([words[0]])
     let tiles = try await TileServer.start(tilesets, tileOptions)
-
-    let ledger = try openOrCreate(words[1])
     // Whose purchases are accepted: the app's names at Apple and Google, and Apple's root certificate.
-    let identity = StoreIdentity(packageName: "org.example.maps")
+    let (ledger, identity) = (try openOrCreate(words[1]), StoreIdentity(packageName: "org.example.maps"))
     let store = try await MapStoreServer.start(
       storeOptions, ledger: ledger, identity: identity, clock: .system, logger: logger)
     logger.info("tiles: \(tiles.url)")
@@ -39,10 +32,8 @@ import UnixSignals
   }
 
   private static func openOrCreate(_ path: String) throws -> Ledger {
-    do {
-      return try Ledger.open(at: path, policy: nil, clock: .system)
-    } catch let error as LedgerError where error.code == .noLedger {
-      return try Ledger.create(at: path, policy: LedgerPolicy(), clock: .system)
-    }
+    do { return try Ledger.open(at: path, policy: nil, clock: .system) } catch let error as LedgerError
+      where error.code == .noLedger
+    { return try Ledger.create(at: path, policy: LedgerPolicy(), clock: .system) }
   }
 }

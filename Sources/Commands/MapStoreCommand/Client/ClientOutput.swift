@@ -1,6 +1,7 @@
 import CommandSupport
 import MapStoreClient
 import MapStoreWire
+import PurchaseLedger
 import RegionCatalog
 import Support
 import Synchronization
@@ -130,7 +131,7 @@ extension ExitStatus {
       case .damaged, .grant: self = .badInput
       case .unknown: self = .unreadableInput
       case .unreachable: self = .unavailable
-      case .noSpace, .overQuota: self = .cannotCreate
+      case .noSpace, .overQuota, .overBudget: self = .cannotCreate
       case .storage: self = .outputFailed
       case .busy: self = .busy
       case .refused, .editionGone: self = .refused
@@ -141,7 +142,12 @@ extension ExitStatus {
     case let error as BundleError:
       self = [.notFound, .readFailed].contains(error.code) ? .unreadableInput : .outputFailed
     case let error as TrackError: self = error.isUnreadable ? .unreadableInput : .badInput
-    case let error as FakeStoreFileError: self = error.isUnreadable ? .unreadableInput : .badInput
+    case let error as FakeStoreFileError:
+      switch error.fault {
+      case .unreadable: self = .unreadableInput
+      case .damaged: self = .badInput
+      case .unwritable: self = .outputFailed
+      }
     default: return nil
     }
   }

@@ -2,6 +2,7 @@ import ArgumentParser
 import CommandSupport
 import MapStoreClient
 import MapStoreWire
+import PurchaseLedger
 import RegionCatalog
 import TileIndex
 
@@ -30,7 +31,7 @@ struct BuyCommand: AsyncParsableCommand {
   }
 
   func run() async throws {
-    let store = try FakeStore(keyFile: storeKey)
+    let store = try FakeAppStore(keyFile: storeKey)
     let device = try flags.device()
     let account = try await device.client.account()
     let queue = FakeTransactionQueue(folder: device.folder)
@@ -51,7 +52,7 @@ struct BuyCommand: AsyncParsableCommand {
       let details = try await device.client.region(id)
       let signed = try store.sell(
         details.region.productId, to: account.appAccountToken, isSandbox: environment == "sandbox")
-      try queue.add(signed)
+      try queue.add(OutstandingTransaction(id: signed.id, signed: signed.signed))
     }
     let now = try await device.manager.submit(queue, to: device.client)
     let purchases = before.filter { old in !now.contains { $0.id == old.id } } + now
@@ -162,7 +163,7 @@ struct StoreKeyCommand: ParsableCommand {
   var bundleId: String
 
   func run() throws {
-    try FakeStore.make(keyFile: file, bundleID: bundleId)
+    try FakeAppStore.make(keyFile: file, bundleID: bundleId)
     printLine("wrote \(file) and \(file).root.der")
   }
 }
@@ -184,7 +185,7 @@ struct RefundCommand: AsyncParsableCommand {
   var regions: [String]
 
   func run() async throws {
-    let store = try FakeStore(keyFile: storeKey)
+    let store = try FakeAppStore(keyFile: storeKey)
     let device = try flags.device()
     let account = try await device.client.account()
     for id in regions {

@@ -57,6 +57,9 @@ final class LoopState {
     for connection in Array(connections.values) { connection.drain() }
   }
 
+  /// Ends what ``drain()`` began.
+  func stopDraining() { isDraining = false }
+
   func dropAll() {
     for connection in Array(connections.values) { connection.drop() }
   }

@@ -1,8 +1,4 @@
-import MapStoreClient
-import MapStoreWire
-import PurchaseLedger
 import Support
-import TileIndex
 
 #if canImport(FoundationEssentials)
   import FoundationEssentials
@@ -10,17 +6,11 @@ import TileIndex
   import Foundation
 #endif
 
-#if canImport(Darwin)
-  import Darwin
-#elseif canImport(Musl)
-  import Musl
-#else
-  import Glibc
-#endif
-
 /// A fake app store for tests and demonstrations. It signs as Apple does, with a certification authority that only
 /// servers configured with its root trust, and lists its sales in a file beside its keys.
-struct FakeStore {
+///
+/// Never configure its root on a real map store.
+public struct FakeAppStore {
   private let authority: EphemeralCA
   private let bundleID: String
   private let records: FakeStoreRecords
@@ -30,42 +20,58 @@ struct FakeStore {
     var authority: EphemeralCA.Keys
   }
 
-  static func make(keyFile: String, bundleID: String) throws {
+  /// Makes the keys of a store: `keyFile`, and `keyFile.root.der` with its root certificate.
+  ///
+  /// - Throws: ``FakeStoreFileError``, also if the file exists.
+  public static func make(keyFile: String, bundleID: String) throws {
     let authority = try EphemeralCA()
-    let before = umask(0o077)
-    defer { umask(before) }
-    try OutputFile.write(
-      try WireJSON.encode(File(bundleId: bundleID, authority: authority.keys)), to: keyFile, replacing: false)
-    try OutputFile.write(authority.rootCertificate, to: keyFile + ".root.der", replacing: true)
+    let keys = try JSONValue(encoding: File(bundleId: bundleID, authority: authority.keys)).bytes
+    try FakeStoreFileError.writing(keyFile) { try AtomicFile.write(keys, to: keyFile, replacing: false, mode: 0o600) }
+    let root = keyFile + ".root.der"
+    try FakeStoreFileError.writing(root) { try AtomicFile.write(authority.rootCertificate, to: root) }
   }
 
-  init(keyFile: String) throws {
+  /// Opens a store by its keys.
+  ///
+  /// - Throws: ``FakeStoreFileError``.
+  public init(keyFile: String) throws {
     let bytes: [UInt8]
     do {
       bytes = try JSONFile.bytes(keyFile)
     } catch {
       throw FakeStoreFileError(
-        description: "\(keyFile): cannot be read: \(error); make one with mapstore client store-key", isUnreadable: true
+        description: "\(keyFile): cannot be read: \(error); make one with mapstore client store-key", fault: .unreadable
       )
     }
     do {
-      let file = try WireJSON.decode(File.self, from: bytes)
+      let file = try JSONValue(parsing: bytes).decoded(as: File.self)
       (authority, bundleID) = (try EphemeralCA(file.authority), file.bundleId)
     } catch {
       throw FakeStoreFileError(
         description:
           "\(keyFile): is not a fake store's key file; make one under a new name: mapstore client store-key NEW-FILE",
-        isUnreadable: false)
+        fault: .damaged)
     }
     records = FakeStoreRecords(path: "\(keyFile).sales.jsonl")
   }
 
+  /// A purchase that the store has signed.
+  public struct SignedPurchase: Hashable, Sendable {
+    /// The store's id.
+    public let id: String
+    /// The signed transaction (JWS), as StoreKit gives it to an app.
+    public let signed: String
+  }
+
   /// A signed transaction for a purchase. As in real stores a non-consumable product is paid once: an account that owns
   /// it gets the transaction of the first purchase.
-  func sell(_ product: String, to token: String, isSandbox: Bool) throws -> OutstandingTransaction {
+  ///
+  /// - Parameter token: the account's `appAccountToken`.
+  /// - Throws: ``FakeStoreFileError``.
+  public func sell(_ product: String, to token: String, isSandbox: Bool = false) throws -> SignedPurchase {
     let environment: StoreEnvironment = isSandbox ? .sandbox : .production
     if let known = try records.standing(product, of: token, environment: environment.rawValue) {
-      return OutstandingTransaction(id: known.sale.transactionId, signed: known.signed)
+      return SignedPurchase(id: known.sale.transactionId, signed: known.signed)
     }
     let id = String(UInt64.random(in: 1_000_000_000_000...999_999_999_999_999))
     let now = WallClock.now()
@@ -76,13 +82,13 @@ struct FakeStore {
       trust: .signed, statement: .purchased)
     let signed = String(decoding: try authority.transaction(fact, bundleID: bundleID), as: UTF8.self)
     try records.add(signed)
-    return OutstandingTransaction(id: id, signed: signed)
+    return SignedPurchase(id: id, signed: signed)
   }
 
   /// Refunds an account's last purchase of a product.
   ///
   /// - Returns: the notification that the fake store sends to the map store; nil when there was no such purchase.
-  func refund(_ product: String, of token: String) throws -> [UInt8]? {
+  public func refund(_ product: String, of token: String) throws -> [UInt8]? {
     guard let line = try records.last(product, of: token) else { return nil }
     let sold = line.sale
     let now = WallClock.now()
@@ -155,10 +161,10 @@ private struct FakeStoreRecords {
   private func sale(_ signed: String) throws -> Sale {
     let parts = signed.split(separator: ".")
     guard parts.count == 3, let payload = Base64.decode(parts[1].utf8),
-      let sale = try? WireJSON.decode(Sale.self, from: payload)
+      let sale = try? JSONValue(parsing: payload).decoded(as: Sale.self)
     else {
       throw FakeStoreFileError(
-        description: "\(path): holds a line that is no transaction; remove that line", isUnreadable: false)
+        description: "\(path): holds a line that is no transaction; remove that line", fault: .damaged)
     }
     return sale
   }
@@ -172,46 +178,37 @@ private struct FakeStoreRecords {
   }
 
   private func write(_ lines: [String]) throws {
-    try OutputFile.write(Array(lines.map { $0 + "\n" }.joined().utf8), to: path, replacing: true)
-  }
-}
-
-/// The fake store's queue of purchases that were paid but not finished, in the device's folder: `.mapstore-queue.json`.
-final class FakeTransactionQueue: StoreQueue {
-  private let path: String
-
-  init(folder: String) { path = "\(folder)/.mapstore-queue.json" }
-
-  func outstanding() async throws -> [OutstandingTransaction] { try read() }
-
-  func add(_ transaction: OutstandingTransaction) throws {
-    try write(try read().filter { $0.id != transaction.id } + [transaction])
-  }
-
-  func finish(_ id: String) async throws { try write(try read().filter { $0.id != id }) }
-
-  private func read() throws -> [OutstandingTransaction] {
-    let bytes: [UInt8]
-    do {
-      bytes = try JSONFile.bytes(path)
-    } catch let error as JSONFile.Unreadable where error.isMissing {
-      return []
-    }
-    do {
-      return try WireJSON.decode([OutstandingTransaction].self, from: bytes)
-    } catch {
-      throw FakeStoreFileError(
-        description: "\(path): \(error); remove it: what was paid can be restored", isUnreadable: false)
-    }
-  }
-
-  private func write(_ transactions: [OutstandingTransaction]) throws {
-    try OutputFile.write(try WireJSON.encode(transactions), to: path, replacing: true)
+    let bytes = Array(lines.map { $0 + "\n" }.joined().utf8)
+    try FakeStoreFileError.writing(path) { try AtomicFile.write(bytes, to: path) }
   }
 }
 
 /// The error for an unusable file of the fake store.
-struct FakeStoreFileError: Error, CustomStringConvertible {
-  let description: String
-  let isUnreadable: Bool
+public struct FakeStoreFileError: Error, CustomStringConvertible {
+  /// The file, what is wrong with it, and what to do.
+  public let description: String
+  /// What is wrong with it.
+  public let fault: Fault
+
+  /// What can be wrong with a file.
+  public enum Fault: Sendable {
+    /// It cannot be read at all.
+    case unreadable
+    /// Its contents are not what they should be.
+    case damaged
+    /// It cannot be written.
+    case unwritable
+  }
+
+  /// - Parameter description: begins with the file's name.
+  public init(description: String, fault: Fault) { (self.description, self.fault) = (description, fault) }
+
+  fileprivate static func writing(_ path: String, _ write: () throws -> Void) throws {
+    do {
+      try write()
+    } catch let error as FileSystem.SystemError {
+      let what = error.isExisting ? "exists already; choose another name" : "cannot be written: \(error)"
+      throw FakeStoreFileError(description: "\(path): \(what)", fault: .unwritable)
+    }
+  }
 }

@@ -1,0 +1,74 @@
+import AsyncHTTPClient
+import NIOCore
+import NIOHTTP1
+import Support
+
+/// Fetches files of the store's: over HTTP connections of the client's own unless
+/// ``OfflineRegionOptions/transport`` names another one.
+///
+/// A transport sends one request, and answers with what the server said, also if that is an error. Repetition, ranges,
+/// checksums and the record of what is on the disk are the library's.
+public protocol FileTransport: Sendable {
+  /// - Parameter received: for transports that give the body only when it is complete: to be called with the number of
+  ///   bytes that have arrived so far.
+  /// - Throws: any error, which leads to a repetition after a while; `CancellationError`.
+  func get(_ request: FileRequest, received: @escaping @Sendable (Int) -> Void) async throws -> FileAnswer
+}
+
+/// A request for a file of the store's, or for the rest of it.
+public struct FileRequest: Sendable {
+  /// An absolute URL, signed by the server. It expires.
+  public let url: String
+  /// The header fields to send: `Accept-Encoding`, `Range`, `If-Range`.
+  public let fields: [(name: String, value: String)]
+  /// A valid file name, the same for the same bytes of the same file, whatever the URL: it finds a transfer again that
+  /// the system went on with while the app did not run.
+  public let key: String
+  /// Whether networks may be used that are paid by the byte.
+  public let usesMetered: Bool
+  /// Whether networks may be used for which the person has asked to save data.
+  public let usesConstrained: Bool
+}
+
+/// A server's answer to a ``FileRequest``.
+public struct FileAnswer: Sendable {
+  /// The HTTP status.
+  public let status: Int
+  /// Pieces of the body, of any size. Reading may end early.
+  public let body: any AsyncSequence<[UInt8], any Error> & Sendable
+  private let fields: [String: String]
+
+  /// - Parameter fields: names in any case; of several with one name the first counts.
+  public init(
+    status: Int, fields: some Sequence<(name: String, value: String)>,
+    body: any AsyncSequence<[UInt8], any Error> & Sendable
+  ) {
+    (self.status, self.body) = (status, body)
+    self.fields = Dictionary(fields.map { ($0.name.lowercased(), $0.value) }, uniquingKeysWith: { first, _ in first })
+  }
+
+  /// The value of a header field; nil if the answer does not have it.
+  public func field(_ name: String) -> String? { fields[name.lowercased()] }
+}
+
+/// The client's own connections.
+struct HTTPTransport: FileTransport {
+  let client: StoreClient
+
+  func get(_ request: FileRequest, received: @escaping @Sendable (Int) -> Void) async throws -> FileAnswer {
+    var message = HTTPClientRequest(url: request.url)
+    for field in request.fields { message.headers.add(name: field.name, value: field.value) }
+    let response: HTTPClientResponse
+    do {
+      response = try await client.http.execute(message, deadline: .distantFuture)
+    } catch let error as HTTPParserError where error != .invalidEOFState {
+      throw TransferFault.wrongAnswer("the answer is not HTTP")
+    } catch {
+      try Task.checkCancellation()
+      throw TransferFault.interrupted(StoreClient.text(error), retryAfter: nil)
+    }
+    return FileAnswer(
+      status: Int(response.status.code), fields: response.headers.map { ($0.name, $0.value) },
+      body: response.body.map { Array($0.readableBytesView) })
+  }
+}

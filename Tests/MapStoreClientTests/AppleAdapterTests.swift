@@ -1,0 +1,112 @@
+import Foundation
+import MapStoreClient
+import MapStoreWire
+import RegionCatalog
+import TestSupport
+import Testing
+
+#if canImport(FoundationNetworking)
+  import FoundationNetworking
+#endif
+
+/// The files of `MapStoreClient` for Apple's platforms.
+@Suite(.ownThread) struct AppleAdapterTests {
+  private let shop: SampleShop
+  private let store: ChaosStore
+  private let device: Device
+  private let region: Catalog.Region
+
+  init() throws {
+    shop = try SampleShop()
+    region = try shop.publish("alps")
+    store = try ChaosStore(shop)
+    store.book.withLock { $0.owned = ["alps"] }
+    device = try Device(store)
+  }
+
+  private func transport(_ folder: TemporaryFolder) throws -> BackgroundTransport {
+    try BackgroundTransport(.default, folder: URL(fileURLWithPath: folder.file("arrived")))
+  }
+
+  /// With Foundation's own `URLSession`, in the foreground.
+  @Test func aSessionOfFoundationsInstalls() async throws {
+    store.fault.withLock { $0 = { $0.number == 1 ? .cut(90_000) : .none } }
+    let transport = try transport(device.folder)
+    let manager = try device.manager { $0.transport = transport }
+    try await manager.install("alps", from: device.client)
+    #expect(try device.folder.bytes("alps.mbtiles") == shop.folder.bytes(region.file))
+    #expect(try FileManager.default.contentsOfDirectory(atPath: device.folder.file("arrived")) == [])
+    transport.invalidate()
+  }
+
+  /// What has arrived while the app did not run is used, and not requested again.
+  @Test func whatHasArrivedIsFound() async throws {
+    let folder = device.folder
+    let transport = try transport(folder)
+    let key = "\(region.sha256)-0-\(region.bytes)"
+    _ = try folder.write("arrived/\(key).body", bytes: shop.bytes(region.file))
+    _ = try folder.write("arrived/\(key).head", #"{"status":200,"fields":{}}"#)
+    let manager = try device.manager { $0.transport = transport }
+    try await manager.install("alps", from: device.client)
+    #expect(store.book.withLock { $0.files.isEmpty })
+    #expect(try FileManager.default.contentsOfDirectory(atPath: folder.file("arrived")) == [])
+    transport.invalidate()
+  }
+
+  @Test func aCancelledInstallEndsItsTransfer() async throws {
+    store.fault.withLock { $0 = { _ in .hang(1000) } }
+    let transport = try transport(device.folder)
+    let manager = try device.manager { $0.transport = transport }
+    let client = device.client
+    let install = Task { try await manager.install("alps", from: client) }
+    #expect(try await onThread { eventually { store.book.withLock { !$0.files.isEmpty } } })
+    install.cancel()
+    await #expect(throws: CancellationError.self) { try await install.value }
+    transport.invalidate()
+  }
+
+  #if os(Linux)
+    /// With declarations of what Apple's frameworks have, in Tests/StandIns.
+    @Test func theFilesForApplesFrameworksAreTypeCorrect() throws {
+      let folder = try TemporaryFolder()
+      let build = URL(fileURLWithPath: CommandLine.arguments[0]).deletingLastPathComponent().path
+      var flags = ["-swift-version", "6", "-parse-as-library", "-I", folder.path]
+      for module in ["StoreKit", "Network"] {
+        let standIn = ProjectFiles.path("Tests/StandIns/\(module).swift")
+        try expectSuccess(
+          flags + ["-emit-module", "-module-name", module, standIn, "-o", folder.file("\(module).swiftmodule")])
+      }
+      flags += ["-I", "\(build)/Modules"]
+      let manager = FileManager.default
+      func below(_ folder: String) throws -> [String] { try manager.contentsOfDirectory(atPath: folder).sorted() }
+      var places = try below(build).filter { $0.hasSuffix(".build") }.map { "\(build)/\($0)" }
+      places += try below(ProjectFiles.path("Sources")).map { ProjectFiles.path("Sources/\($0)") }
+      let checkouts = ProjectFiles.path(".build/checkouts")
+      for package in try below(checkouts) {
+        guard let targets = try? below("\(checkouts)/\(package)/Sources") else { continue }
+        places += targets.map { "\(checkouts)/\(package)/Sources/\($0)" }
+      }
+      for place in places {
+        if manager.fileExists(atPath: "\(place)/include") { flags += ["-Xcc", "-I\(place)/include"] }
+        for map in ["\(place)/module.modulemap", "\(place)/include/module.modulemap"]
+        where manager.fileExists(atPath: map) {
+          flags += ["-Xcc", "-fmodule-map-file=\(map)"]
+        }
+      }
+      // They are sources of the module, which is imported here.
+      let names = ["AppStoreQueue", "NetworkPath+System"]
+      let copies = try names.map { name in
+        let text = try String(
+          contentsOfFile: ProjectFiles.path("Sources/MapStoreClient/Apple/\(name).swift"), encoding: .utf8)
+        return try folder.write("\(name).swift", "public import MapStoreClient\n" + text)
+      }
+      try expectSuccess(flags + ["-typecheck", "-module-name", "Adapters"] + copies)
+    }
+
+    /// The compiler has no complaint, not even a warning.
+    private func expectSuccess(_ arguments: [String]) throws {
+      let result = try #require(try run("env", ["swiftc"] + arguments))
+      #expect(result.status == 0 && !result.output.contains("warning:"), "\(result.output)")
+    }
+  #endif
+}

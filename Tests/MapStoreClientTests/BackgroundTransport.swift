@@ -1,0 +1,1 @@
+../../Sources/MapStoreClient/Apple/BackgroundTransport.swift

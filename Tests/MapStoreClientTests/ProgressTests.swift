@@ -1,0 +1,151 @@
+import MapStoreWire
+import RegionCatalog
+import TestSupport
+import Testing
+
+@testable import MapStoreClient
+
+/// Progress and state as sequences.
+@Suite(.ownThread) struct ProgressTests {
+  private let shop: SampleShop
+  private let store: ChaosStore
+  private let device: Device
+  private let region: Catalog.Region
+  private let part = RegionPart(region: "alps")
+
+  init() throws {
+    shop = try SampleShop()
+    region = try shop.publish("alps")
+    store = try ChaosStore(shop)
+    store.book.withLock { $0.owned = ["alps"] }
+    device = try Device(store)
+  }
+
+  /// The first answer stops after so many bytes.
+  private func hang(after bytes: Int) { store.fault.withLock { $0 = { $0.number == 1 ? .hang(bytes) : .none } } }
+
+  @Test func theProgressEndsWithTheInstall() async throws {
+    let manager = try device.manager()
+    var last: InstallProgress?
+    var done = 0
+    for try await progress in manager.installProgress(of: "alps", from: device.client) {
+      #expect(progress.bytesDone >= done && progress.bytesTotal == region.bytes)
+      (done, last) = (progress.bytesDone, progress)
+    }
+    #expect(last?.phase == .installed && last?.fraction == 1)
+    #expect(try manager.installed().map(\.part) == [part])
+    // There is nothing to do, so nothing is told.
+    for try await progress in manager.installProgress(of: "alps", from: device.client) { Issue.record("\(progress)") }
+    _ = try shop.publish("alps")
+    _ = try await manager.refreshLibrary(from: device.client)
+    var phases: Set<InstallProgress.Phase> = []
+    for try await progress in manager.updateProgress(from: device.client) { phases.insert(progress.phase) }
+    #expect(phases.contains(.installed))
+    #expect(try manager.installed().map(\.edition) == ["2"])
+  }
+
+  @Test func aFailureIsThrownInTheLoop() async throws {
+    let manager = try device.manager()
+    let unknown = manager.installProgress(of: "none", from: device.client)
+    await #expect { for try await _ in unknown {} } throws: { ($0 as? MapStoreError)?.code == .unknown }
+  }
+
+  @Test func leavingTheLoopStopsTheInstall() async throws {
+    hang(after: 90_000)
+    let manager = try device.manager()
+    for try await progress in manager.installProgress(of: "alps", from: device.client) {
+      if progress.bytesDone >= 90_000 { break }
+    }
+    for await state in manager.states() where state.installs.isEmpty { break }
+    #expect(try manager.regions().flatMap(\.downloads).map(\.bytesDone) == [90_000])
+    // Another one continues it.
+    for try await _ in manager.installProgress(of: "alps", from: device.client) {}
+    #expect(store.book.withLock { $0.files.last?.range } == "bytes=90000-\(region.bytes - 1)")
+  }
+
+  /// All who wait see the progress, not only the one who began.
+  @Test func theSecondCallerSeesTheProgressToo() async throws {
+    hang(after: 90_000)
+    let device = try Device(store, idleMax: 0.5)
+    let manager = try device.manager()
+    let client = device.client
+    let seen = Locked([0, 0])
+    let tasks = (0..<2).map { index in
+      Task {
+        try await manager.install("alps", from: client) { p in
+          if p.phase == .installed { seen.withLock { $0[index] = p.bytesDone } }
+        }
+      }
+    }
+    for task in tasks { _ = try await task.value }
+    #expect(seen.withLock { $0 } == [region.bytes, region.bytes])
+    #expect(store.count("POST /v1/downloads") == 1)
+  }
+
+  @Test func theStateFollowsDownloadPauseInstallAndRemoval() async throws {
+    hang(after: 90_000)
+    let manager = try device.manager()
+    let client = device.client
+    func wait(_ what: String, until isThere: (OfflineRegionsState) -> Bool) async {
+      for await state in manager.states() where isThere(state) { return }
+      Issue.record("\(what)")
+    }
+    await wait("empty at first") { $0 == OfflineRegionsState() }
+    try await manager.refreshLibrary(from: client)
+    await wait("owned") { $0.regions.first?.status == .ownedNotInstalled }
+    let install = Task { try await manager.install("alps", from: client) }
+    await wait("bytes") { ($0.installs[part]?.bytesDone ?? 0) >= 90_000 }
+    try await manager.pause("alps")
+    _ = await install.result
+    await wait("paused") { $0.installs.isEmpty && $0.regions.first?.downloads.first?.isPaused == true }
+    try await manager.install("alps", from: client)
+    await wait("installed") { $0.installs.isEmpty && $0.regions.first?.status == .ownedInstalled }
+    try await manager.uninstall("alps")
+    await wait("removed") { $0.regions.first?.status == .ownedNotInstalled }
+    // Readers that have left are forgotten.
+    #expect(manager.board.signal.listenerCount == 0)
+  }
+
+  #if canImport(Observation)
+    @MainActor @Test func theModelFollowsTheState() async throws {
+      let manager = try device.manager()
+      let model = OfflineRegionsModel()
+      let following = Task { await model.follow(manager) }
+      try await manager.install("alps", from: device.client)
+      while model.state.regions.first?.installed == nil { try await Task.sleep(for: .milliseconds(2)) }
+      following.cancel()
+      await following.value
+    }
+  #endif
+
+  @Test func theRateIsThatOfTheLastSeconds() {
+    var pace = TransferPace()
+    #expect(pace.rate(of: 1000, at: 0) == nil)
+    #expect(pace.rate(of: 2000, at: 0.1) == nil)
+    #expect(pace.rate(of: 5000, at: 1) == 4000)
+    var bytes = 5000
+    for tick in 1...2000 {
+      bytes += 100
+      _ = pace.rate(of: bytes, at: 1 + Double(tick) / 100)
+    }
+    // 10,000 bytes a second since the second second; the first one is forgotten.
+    let rate = pace.rate(of: bytes, at: 21)
+    #expect(rate.map { abs($0 - 10_000) < 200 } == true, "\(rate as Any)")
+    // Nothing arrives any more.
+    #expect(pace.rate(of: bytes, at: 40).map { $0 < 3000 } == true)
+    #expect(pace.rate(of: bytes, at: 60) == 0)
+    // A download that begins anew has no rate yet.
+    #expect(pace.rate(of: 0, at: 61) == nil)
+    pace.rest()
+    #expect(pace.rate(of: 10, at: 90) == nil)
+  }
+
+  @Test func theTimeLeftFollowsFromTheRate() {
+    var progress = InstallProgress(part: part, edition: "1", phase: .downloading, bytesDone: 1000, bytesTotal: 4000)
+    #expect(progress.secondsLeft == nil)
+    progress.bytesPerSecond = 1500
+    #expect(progress.secondsLeft == 2)
+    progress.bytesPerSecond = 0
+    #expect(progress.secondsLeft == nil)
+  }
+}
