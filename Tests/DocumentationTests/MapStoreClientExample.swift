@@ -15,8 +15,8 @@ func installOwnedRegions(
   // Purchases, library, grants, interrupted downloads.
   let report = try await regions.sync(with: client)
   for region in report.regions where region.status == .ownedNotInstalled || region.status == .updateAvailable {
-    try await regions.install(region.id, from: client) { progress in
-      print(progress.phase, progress.fraction)
+    for try await progress in regions.installProgress(of: region.id, from: client) {
+      print(progress.phase, progress.fraction, progress.secondsLeft ?? 0)
     }
   }
   await client.shutdown()

@@ -79,20 +79,18 @@ import Testing
       flags += ["-I", "\(build)/Modules"]
       let manager = FileManager.default
       func below(_ folder: String) throws -> [String] { try manager.contentsOfDirectory(atPath: folder).sorted() }
-      var places = try below(build).filter { $0.hasSuffix(".build") }.map { "\(build)/\($0)" }
-      places += try below(ProjectFiles.path("Sources")).map { ProjectFiles.path("Sources/\($0)") }
+      var maps = try below(build).map { "\(build)/\($0)/module.modulemap" }
+      var places = try below(ProjectFiles.path("Sources")).map { ProjectFiles.path("Sources/\($0)") }
       let checkouts = ProjectFiles.path(".build/checkouts")
       for package in try below(checkouts) {
-        guard let targets = try? below("\(checkouts)/\(package)/Sources") else { continue }
+        let targets = (try? below("\(checkouts)/\(package)/Sources")) ?? []
         places += targets.map { "\(checkouts)/\(package)/Sources/\($0)" }
       }
       for place in places {
-        if manager.fileExists(atPath: "\(place)/include") { flags += ["-Xcc", "-I\(place)/include"] }
-        for map in ["\(place)/module.modulemap", "\(place)/include/module.modulemap"]
-        where manager.fileExists(atPath: map) {
-          flags += ["-Xcc", "-fmodule-map-file=\(map)"]
-        }
+        flags += ["-Xcc", "-I\(place)/include"]
+        maps += ["\(place)/module.modulemap", "\(place)/include/module.modulemap"]
       }
+      for map in maps where manager.fileExists(atPath: map) { flags += ["-Xcc", "-fmodule-map-file=\(map)"] }
       // They are sources of the module, which is imported here.
       let names = ["AppStoreQueue", "NetworkPath+System"]
       let copies = try names.map { name in

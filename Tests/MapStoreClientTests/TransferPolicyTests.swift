@@ -102,10 +102,12 @@ import Testing
     time.withLock { $0 += 3_599_999 }
     await #expect { try await install("coast", manager(sizes[0] + sizes[1] - 1)) } throws: { isOver($0) }
     // Over a network that is not counted.
-    let free = try manager(0)
-    free.options.transfers.network = NetworkPath()
-    try await install("coast", free)
-    try await free.uninstall("coast")
+    do {
+      let free = try manager(0)
+      free.options.transfers.network = NetworkPath()
+      try await install("coast", free)
+      try await free.uninstall("coast")
+    }
     time.withLock { $0 += 1 }
     try await install("coast", manager(sizes[1]))
   }

@@ -88,7 +88,7 @@ struct ProductStates: Sendable, Hashable {
     guard !states.isEmpty else {
       throw refused(
         "names no product",
-        remedy: "write it beside, and give it its name by a rename; without --products all is for sale")
+        remedy: "write it beside, and give it its name by a rename; without this file all is for sale")
     }
     self.states = states
   }

@@ -65,7 +65,7 @@ extension Problem {
   static let notFound = Self(.notFound, title: "there is nothing of this name", status: 404)
   static let noAppAtGoogle = Self(
     .notFound, title: "there is nothing of this name", status: 404,
-    detail: "no app at Google is sold here; name it with --package-name")
+    detail: "no app at Google is sold here; the operator has to configure its package name")
   static func methodNotAllowed(_ allowed: String) -> Self {
     Self(.methodNotAllowed, title: "the path answers other methods", status: 405, detail: "use \(allowed)")
   }

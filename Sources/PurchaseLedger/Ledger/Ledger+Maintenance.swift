@@ -26,7 +26,7 @@ extension Ledger {
     guard !owns(file) else {
       throw LedgerError(.input, at: file, "is the ledger itself; name another file for the copy")
     }
-    let new = try NewLedgerFile(for: file, replaces: replacing, remedy: "name another, or replace it with --force")
+    let new = try NewLedgerFile(for: file, replaces: replacing, remedy: "name another, or let it be replaced")
     do {
       let head = try read { db in
         // The first read starts the read transaction whose state is copied.
@@ -150,7 +150,7 @@ extension Ledger {
   package func dismissEvidence(_ prefix: String, because: String) throws -> Quarantined {
     let matches = try quarantined().filter { $0.sha256.hexadecimal.hasPrefix(prefix.lowercased()) }
     guard let piece = matches.first, !prefix.isEmpty else {
-      throw LedgerError(.input, at: prefix, "no hash of quarantined evidence begins so; `dismiss --list` shows them")
+      throw LedgerError(.input, at: prefix, "no hash of quarantined evidence begins so; list what is in quarantine")
     }
     guard matches.count == 1 else {
       throw LedgerError(

@@ -109,7 +109,7 @@ enum EvidenceFormat {
     do throws(JSONReader.Failure) {
       let document = try JSONReader.read(bytes, duplicates: .kept)
       if let kind = kind(of: document) { return .document(kind, document) }
-      return .unknown("JSON, but not in a format of a store; state its kind with --format")
+      return .unknown("JSON, but not in a format of a store; state its kind")
     } catch {
       // Receipts of iOS 6 are property lists, which also start with a brace. The receipt verifier rejects them with a
       // reason.

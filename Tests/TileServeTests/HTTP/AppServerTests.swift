@@ -32,8 +32,8 @@ import TileIndex
       let target = url.replacing("{z}", with: "1").replacing("{x}", with: "0").replacing("{y}", with: "1")
         .replacing("http://127.0.0.1:\(served.port)", with: "")
       #expect(try served.get(target).status == 200)
-      let json = served.server.tileJSON(for: "photo")
-      #expect(try served.get(json.replacing("http://127.0.0.1:\(served.port)", with: "")).text.contains(url))
+      let json = served.server.tileJSON(for: "photo").replacing("http://127.0.0.1:\(served.port)", with: "")
+      #expect(try served.get(json).text.contains("/maps/photo/{z}/{x}/{y}.jpg"))
       await #expect { try await served.server.url(for: "none") } throws: {
         ($0 as? ServeError)?.code == .unknownTileset
       }

@@ -3,12 +3,22 @@ import Support
 
 /// Verified evidence and refusals for people and programs.
 enum EvidenceText {
+  /// A reason of the library's, with the option of this command that is about it.
+  static func withOption(_ reason: String) -> String {
+    let options = [
+      ("no root certificate is configured", "--root-certificate"),
+      ("without the app's licensing key", "--google-public-key"), ("state its kind", "--format"),
+    ]
+    guard let option = options.first(where: { reason.contains($0.0) })?.1 else { return reason }
+    return "\(reason) (\(option))"
+  }
+
   static func json(_ evidence: VerifiedEvidence) -> JSONValue {
     .fields([
       ("valid", .bool(evidence.quarantine == nil)), ("kind", .string(evidence.kind.name)),
       ("store", .string(evidence.store.rawValue)), ("environment", .init(evidence.environment?.rawValue)),
       ("signedDate", .init(evidence.signedDate)), ("reason", .init(evidence.quarantine?.code.rawValue)),
-      ("message", .init(evidence.quarantine?.reason)),
+      ("message", .init(evidence.quarantine.map { withOption($0.reason) })),
       ("notes", .array(evidence.notes.map(JSONValue.string))),
       ("notification", evidence.notification.map(json) ?? .null),
       ("renewal", evidence.renewal.map(json) ?? .null),
@@ -20,14 +30,15 @@ enum EvidenceText {
 
   static func json(_ refusal: VerificationError) -> JSONValue {
     .fields([
-      ("valid", .bool(false)), ("reason", .string(refusal.code.rawValue)), ("message", .string(refusal.reason)),
+      ("valid", .bool(false)), ("reason", .string(refusal.code.rawValue)),
+      ("message", .string(withOption(refusal.reason))),
     ])
   }
 
   /// One field per line.
   static func lines(_ evidence: VerifiedEvidence) -> [String] {
     var lines = [
-      evidence.quarantine.map { "quarantined: \($0)" } ?? "valid",
+      evidence.quarantine.map { "quarantined: \(withOption("\($0)"))" } ?? "valid",
       "  kind: \(evidence.kind.name)", "  store: \(evidence.store.rawValue)",
     ]
     if let environment = evidence.environment { lines.append("  environment: \(environment)") }

@@ -113,7 +113,7 @@ enum ImportText {
   /// A line for evidence that needs attention; nil for other evidence.
   static func complaint(_ line: EvidenceImporter.Line) -> String? {
     guard line.booking.outcome == .refused || line.booking.outcome == .quarantined else { return nil }
-    let reason = line.booking.reason.map { ": \($0)" } ?? ""
+    let reason = line.booking.reason.map { ": \(EvidenceText.withOption("\($0)"))" } ?? ""
     return "\(line.source):\(line.line): \(line.booking.outcome.rawValue)\(reason)"
   }
 
