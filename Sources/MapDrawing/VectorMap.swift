@@ -85,7 +85,7 @@ package final class VectorMap: Sendable {
       state.placements.append(
         try LabelPlacer.place(
           features(zoom: next), matrixSet: matrixSet, zoom: next, density: density, icons: layers.map(\.icons),
-          frame: frame, shaper: shaper, earlier: state.placements.last?.keys ?? []))
+          frame: frame, shaper: shaper, earlier: state.placements.last?.anchors ?? [:]))
     }
     return state.placements[zoom - first].labels
   }

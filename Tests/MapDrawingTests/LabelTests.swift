@@ -89,17 +89,21 @@ struct LabelTests {
   @Test(arguments: [named, withIcons])
   func labelsStayFromZoomToZoom(_ rule: String) throws {
     let map = try map(Self.crowd, "[\(rule)]")
-    var shaper: [Set<LabelPlacer.Key>] = []
-    let text = try TextShaper()
+    var found: [[LabelPlacer.Key: SymbolStyle.Anchor]] = []
+    let shaper = try TextShaper()
     for zoom in 0...12 {
-      shaper.append(
+      found.append(
         try LabelPlacer.place(
           [(features: Self.crowd, rules: rules("[\(rule)]"))], matrixSet: map.matrixSet, zoom: zoom, density: 1,
-          icons: [IconSet([:])], frame: LabelFrame(map.matrixSet), shaper: text, earlier: shaper.last ?? []
-        ).keys)
+          icons: [IconSet([:])], frame: LabelFrame(map.matrixSet), shaper: shaper, earlier: found.last ?? [:]
+        ).anchors)
     }
-    for (coarse, fine) in zip(shaper, shaper.dropFirst()) { #expect(coarse.isSubset(of: fine)) }
-    #expect(shaper[12].count > shaper[8].count && shaper[8].count > 5)
+    for (coarse, fine) in zip(found, found.dropFirst()) {
+      // Texts on different sides of their points may meet when the points move apart.
+      let lost = coarse.keys.count { fine[$0] == nil }
+      #expect(rule == Self.named ? lost == 0 : lost * 20 <= coarse.count)
+    }
+    #expect(found[12].count > found[8].count && found[8].count > 5)
   }
 
   /// The first zoom that is asked for decides nothing.
@@ -236,7 +240,7 @@ struct LabelTests {
       let pixel = pixels.bytes.load(fromByteOffset: i * 4, as: SIMD4<UInt8>.self)
       if pixel == SIMD4(200, 10, 30, 255) { solid += 1 }
     }
-    #expect((19 * 11...20 * 12).contains(solid))
+    #expect(solid == 20 * 12)
   }
 
   // MARK: - Graticules

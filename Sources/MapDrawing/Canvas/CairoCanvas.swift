@@ -97,7 +97,11 @@ final class CairoCanvas {
     cairo_rotate(context, atan2(across.y, across.x))
     cairo_scale(context, scale, scale)
     cairo_set_source_surface(context, surface, -Double(picture.width) / 2, -Double(picture.height) / 2)
-    cairo_pattern_set_filter(cairo_get_source(context), CAIRO_FILTER_BEST)
+    // With sharp edges.
+    cairo_pattern_set_extend(cairo_get_source(context), CAIRO_EXTEND_PAD)
+    cairo_rectangle(
+      context, -Double(picture.width) / 2, -Double(picture.height) / 2, Double(picture.width), Double(picture.height))
+    cairo_clip(context)
     cairo_paint_with_alpha(context, opacity)
     cairo_restore(context)
     cairo_surface_destroy(surface)

@@ -47,8 +47,8 @@ struct LabelPlacer {
   struct Placement {
     /// By the rule's number among all rules of all layers, in the features' order.
     var labels: [Int: [Label]] = [:]
-    /// Those at points that have a place.
-    var keys: Set<Key> = []
+    /// Those at points that have a place, with the anchors of their texts.
+    var anchors: [Key: SymbolStyle.Anchor] = [:]
   }
 
   private struct Candidate {
@@ -71,13 +71,13 @@ struct LabelPlacer {
   /// - Throws: ``DrawingError`` for unknown icons and fonts.
   static func place(
     _ layers: Layers, matrixSet: TileMatrixSet, zoom: Int, density: Double, icons: [IconSet], frame: LabelFrame,
-    shaper: TextShaper, earlier: Set<Key>
+    shaper: TextShaper, earlier: [Key: SymbolStyle.Anchor]
   ) throws(DrawingError) -> Placement {
     var placer = LabelPlacer(shaper: shaper, frame: frame, zoom: zoom)
     var candidates = try placer.candidates(layers, matrixSet, density, icons)
     // Sorting is stable: features stay in order.
     candidates.sort { a, b in
-      let (old, other) = (earlier.contains(a.key), earlier.contains(b.key))
+      let (old, other) = (earlier[a.key] != nil, earlier[b.key] != nil)
       if old != other { return old }
       if a.key.rule != b.key.rule { return a.key.rule > b.key.rule }
       if a.style.sortKey != b.style.sortKey { return a.style.sortKey < b.style.sortKey }
@@ -86,8 +86,8 @@ struct LabelPlacer {
     var found: [(key: Key, label: Label)] = []
     var placement = Placement()
     for candidate in candidates {
-      for label in try placer.place(candidate) { found.append((candidate.key, label)) }
-      if candidate.style.placement == .point, found.last?.key == candidate.key { placement.keys.insert(candidate.key) }
+      let labels = try placer.place(candidate, earlier[candidate.key], &placement.anchors)
+      found += labels.map { (candidate.key, $0) }
     }
     found.sort { ($0.key.feature, $0.key.part) < ($1.key.feature, $1.key.part) }
     for (key, label) in found { placement.labels[key.rule, default: []].append(label) }
@@ -128,13 +128,17 @@ struct LabelPlacer {
     return candidates
   }
 
-  private mutating func place(_ candidate: Candidate) throws(DrawingError) -> [Label] {
-    let style = candidate.style
+  private mutating func place(
+    _ candidate: Candidate, _ earlier: SymbolStyle.Anchor?, _ anchors: inout [Key: SymbolStyle.Anchor]
+  ) throws(DrawingError) -> [Label] {
+    var style = candidate.style
+    if let earlier { style.text?.anchors.insert(earlier, at: 0) }
     let text = try style.text.map { style throws(DrawingError) in try shaper.shape(style.request) }
     guard style.placement == .point else { return placeAlong(candidate.shape, style, text) }
-    guard let point = middle(candidate), let label = label(style, text, at: point) else { return [] }
-    take(label)
-    return [label]
+    guard let point = middle(candidate), let found = label(style, text, at: point) else { return [] }
+    take(found.label)
+    anchors[candidate.key] = found.anchor
+    return [found.label]
   }
 
   private mutating func take(_ label: Label) { for box in label.boxes { grid.add(box) } }
@@ -155,18 +159,18 @@ struct LabelPlacer {
 
   private func label(
     _ style: SymbolStyle, _ text: ShapedText?, at point: SIMD2<Double>, across: SIMD2<Double> = SIMD2(1, 0)
-  ) -> Label? {
+  ) -> (label: Label, anchor: SymbolStyle.Anchor)? {
     let icon = style.image.map { (style: $0, label: Label.icon($0, at: point, across: across)) }
     let iconFits = icon.map { fits($0.label, allowsOverlap: $0.style.allowsOverlap) } ?? true
     if !iconFits, style.text == nil || icon?.style.isOptional == false { return nil }
-    guard let text, let textStyle = style.text else { return icon?.label }
+    guard let text, let textStyle = style.text else { return icon.map { ($0.label, .center) } }
     for anchor in textStyle.anchors {
       var label = Label.text(text, textStyle, anchor: anchor, at: point)
       guard fits(label, allowsOverlap: textStyle.allowsOverlap) else { continue }
       if iconFits, let icon { label.add(icon.label) }
-      return label
+      return (label, anchor)
     }
-    return textStyle.isOptional && iconFits ? icon?.label : nil
+    return textStyle.isOptional && iconFits ? icon.map { ($0.label, textStyle.anchors[0]) } : nil
   }
 
   // MARK: - Along lines
@@ -218,7 +222,7 @@ struct LabelPlacer {
         candidate = whole
       } else {
         if let found, found.cost <= cost { continue }
-        candidate = label(style, text, at: middle, across: path.direction(at: way, over: 10))
+        candidate = label(style, text, at: middle, across: path.direction(at: way, over: 10))?.label
       }
       if let candidate { found = (candidate, cost, middle) }
     }

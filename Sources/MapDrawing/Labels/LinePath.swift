@@ -102,29 +102,38 @@ struct LinePath {
     return upright(line, style, from: start)
   }
 
+  /// The least and the largest distance of neighbouring letters, as shares of that on a straight line.
+  private static let closest = 0.78
+  private static let farthest = 1.3
+
   private func upright(
     _ line: ShapedText.Line, _ style: SymbolStyle.Text, from start: Double
   ) -> (label: Label, bend: Double)? {
     let size = style.request.size
     var outlines: [PlacedOutline] = []
     var bend = 0.0
-    var last: SIMD2<Double>?
+    var last: (across: SIMD2<Double>, middle: SIMD2<Double>, x: Double)?
     let limit = cos(style.maxAngle * .pi / 180)
     for cluster in line.clusters {
       let middle = start + cluster.x + cluster.advance / 2
       // Over more than a letter, so that small bends of the line do not shake the text.
       let across = direction(at: middle, over: max(cluster.advance, 0.9 * size))
+      let down = SIMD2(-across.y, across.x)
+      // Of the letters' middle line.
+      let centre = point(at: middle) + down * style.offset.y + across * style.offset.x
+      let x = cluster.x + cluster.advance / 2
       if let last {
-        let cosine = (last * across).sum()
+        let cosine = (last.across * across).sum()
         guard cosine >= limit else { return nil }
         bend += 1 - cosine
+        // Beside a bend letters come too close, or too far apart.
+        let share = (centre - last.middle).length / max(x - last.x, 0.1)
+        guard share > Self.closest, share < Self.farthest else { return nil }
+        bend += (share - 1) * (share - 1)
       }
-      last = across
+      last = (across, centre, x)
       guard !cluster.isBlank else { continue }
-      let down = SIMD2(-across.y, across.x)
-      let place =
-        point(at: middle) - across * (cluster.advance / 2) + down * (0.35 * size + style.offset.y)
-        + across * style.offset.x
+      let place = centre - across * (cluster.advance / 2) + down * (0.35 * size)
       outlines.append(PlacedOutline(outline: cluster.outline, place: place, across: across))
     }
     var label = Label()
