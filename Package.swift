@@ -377,7 +377,9 @@ let package = Package(
       dependencies: ["Support", "RegionCatalog", "TileCut", "TileImage", "TileIndex", "TestSupport"],
       swiftSettings: strict),
     .testTarget(
-      name: "MapDrawingTests", dependencies: ["MapDrawing", "RegionCatalog", "TileImage", "TileIndex", "TestSupport"],
+      name: "MapDrawingTests",
+      dependencies: ["Support", "MapDrawing", "RegionCatalog", "TileImage", "TileIndex", "TestSupport"],
+      exclude: ["Goldens"],
       swiftSettings: strict),
     .testTarget(
       name: "MemoryPressureTests", dependencies: ["MemoryPressure", "TestSupport"], swiftSettings: strict),

@@ -3,14 +3,36 @@
 #include "CLateLibrary.h"
 
 // Every function of cairo that Swift calls: the linker refuses one that is not here.
-#define FUNCTIONS(F)                                                                                                  \
-  F(cairo_arc) F(cairo_close_path) F(cairo_create) F(cairo_destroy) F(cairo_fill) F(cairo_fill_preserve)              \
+#define CAIRO_FUNCTIONS(F)                                                                                            \
+  F(cairo_arc) F(cairo_clip) F(cairo_close_path) F(cairo_copy_path) F(cairo_create) F(cairo_curve_to)                 \
+  F(cairo_destroy) F(cairo_fill) F(cairo_fill_preserve) F(cairo_font_options_create) F(cairo_font_options_destroy)    \
+  F(cairo_font_options_set_hint_metrics) F(cairo_font_options_set_hint_style) F(cairo_image_surface_create)           \
   F(cairo_image_surface_create_for_data) F(cairo_line_to) F(cairo_move_to) F(cairo_new_path) F(cairo_new_sub_path)    \
-  F(cairo_set_dash) F(cairo_set_fill_rule) F(cairo_set_line_cap) F(cairo_set_line_join) F(cairo_set_line_width)       \
-  F(cairo_set_miter_limit) F(cairo_set_source_rgba) F(cairo_set_tolerance) F(cairo_status)                            \
-  F(cairo_status_to_string) F(cairo_stroke) F(cairo_surface_destroy) F(cairo_surface_flush)                           \
-  F(cairo_surface_mark_dirty) F(cairo_version_string)
+  F(cairo_paint_with_alpha) F(cairo_path_destroy) F(cairo_pattern_set_extend) F(cairo_rectangle) F(cairo_get_source) F(cairo_restore)    \
+  F(cairo_rotate) F(cairo_save) F(cairo_scale) F(cairo_set_dash) F(cairo_set_fill_rule) F(cairo_set_line_cap)         \
+  F(cairo_set_line_join) F(cairo_set_line_width) F(cairo_set_miter_limit) F(cairo_set_source_rgba)                    \
+  F(cairo_set_source_surface) F(cairo_set_tolerance) F(cairo_status) F(cairo_status_to_string) F(cairo_stroke) F(cairo_stroke_preserve)        \
+  F(cairo_surface_destroy) F(cairo_surface_flush) F(cairo_surface_mark_dirty) F(cairo_translate)                      \
+  F(cairo_version_string)
 
-CLATE_LIBRARY(cairo, FUNCTIONS, "libcairo.so.2")
+CLATE_LIBRARY(cairo, CAIRO_FUNCTIONS, "libcairo.so.2")
 
 const char *ccairo_load(void) { return clate_load(&cairo); }
+
+// libpangocairo brings libpango and GLib's objects, in which their functions are found.
+#define PANGO_FUNCTIONS(F)                                                                                            \
+  F(g_object_unref) F(pango_cairo_context_set_font_options) F(pango_cairo_font_map_new)                               \
+  F(pango_cairo_glyph_string_path) F(pango_context_load_font) F(pango_context_set_round_glyph_positions)              \
+  F(pango_font_describe) F(pango_font_description_free) F(pango_font_description_from_string)                         \
+  F(pango_font_description_get_family) F(pango_font_description_set_absolute_size)                                    \
+  F(pango_font_description_set_family) F(pango_font_map_create_context) F(pango_layout_get_extents)                   \
+  F(pango_layout_get_iter) F(pango_layout_get_line_count) F(pango_layout_iter_free)                                   \
+  F(pango_layout_iter_get_run_extents) F(pango_layout_iter_get_run_readonly) F(pango_layout_iter_next_run)            \
+  F(pango_layout_new) F(pango_layout_set_font_description) F(pango_layout_set_text) F(pango_layout_set_width)
+
+CLATE_LIBRARY(pango, PANGO_FUNCTIONS, "libpangocairo-1.0.so.0")
+
+const char *cpango_load(void) {
+  const char *words = clate_load(&cairo);
+  return words ? words : clate_load(&pango);
+}

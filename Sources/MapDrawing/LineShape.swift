@@ -127,14 +127,29 @@ struct LineShape: Sendable {
 }
 
 /// A rectangle in pixels.
-struct PixelBox: Sendable {
-  let low: SIMD2<Double>
-  let high: SIMD2<Double>
+package struct PixelBox: Sendable, Hashable {
+  package let low: SIMD2<Double>
+  package let high: SIMD2<Double>
+
+  package init(low: SIMD2<Double>, high: SIMD2<Double>) { (self.low, self.high) = (low, high) }
 
   func meets(_ otherLow: SIMD2<Double>, _ otherHigh: SIMD2<Double>) -> Bool {
     otherLow.x <= high.x && otherLow.y <= high.y && otherHigh.x >= low.x && otherHigh.y >= low.y
   }
 
+  /// Whether they share more than an edge.
+  func overlaps(_ other: PixelBox) -> Bool {
+    other.low.x < high.x && other.low.y < high.y && other.high.x > low.x && other.high.y > low.y
+  }
+
+  package func contains(_ other: PixelBox) -> Bool {
+    other.low.x >= low.x && other.low.y >= low.y && other.high.x <= high.x && other.high.y <= high.y
+  }
+
+  func contains(_ point: SIMD2<Double>) -> Bool { contains(PixelBox(low: point, high: point)) }
+  func union(_ other: PixelBox) -> PixelBox {
+    PixelBox(low: pointwiseMin(low, other.low), high: pointwiseMax(high, other.high))
+  }
   func expanded(by margin: Double) -> PixelBox { PixelBox(low: low - margin, high: high + margin) }
   func moved(by offset: SIMD2<Double>) -> PixelBox { PixelBox(low: low + offset, high: high + offset) }
 }

@@ -27,7 +27,7 @@ package final class TilePainter {
     // Shapes that reach beyond the antimeridian are seen on the other side, too.
     let turn = map.matrixSet.isGlobal ? Double(matrix.matrixWidth) * size.x : 0
     var batch = LineBatch(canvas)
-    map.drawing(zoom: tile.zoom).forEachItem(near: tile) { item in
+    try map.drawing(zoom: tile.zoom).forEachItem(near: tile) { item in
       let isOver = turn > 0 && (item.low.x < item.reach || item.high.x > turn - item.reach)
       for number in 0..<(isOver ? 3 : 1) {
         let offset = number == 0 ? 0 : number == 1 ? turn : -turn
@@ -75,6 +75,15 @@ package final class TilePainter {
         }
         batch.canvas.circle(shape.points[0] - origin, radius: radius)
         batch.canvas.fill(ink)
+      }
+    case .label(let label):
+      batch.flush()
+      for picture in label.pictures {
+        batch.canvas.draw(
+          picture.picture, at: picture.place - origin, across: picture.across, opacity: picture.opacity)
+      }
+      for glyphs in label.glyphs {
+        batch.canvas.draw(glyphs.outlines, at: -origin, glyphs.ink, halo: glyphs.halo)
       }
     }
   }

@@ -1,36 +1,101 @@
 package import RegionCatalog
 import Synchronization
+package import TileImage
 package import TileIndex
 
-/// Lines, areas and points of a map, with the rules that draw them.
+/// Lines, areas, points and labels of a map, with the rules that draw them.
 ///
-/// 1. For each zoom that is drawn, project and simplify the features that a rule applies to, and evaluate the rule's
-///    expressions (``ZoomDrawing``), once.
+/// 1. For each zoom that is drawn, once: find places for its labels (``LabelPlacer``); project and simplify the features
+///    that a rule applies to, and evaluate the rule's expressions (``ZoomDrawing``).
 /// 2. Draw each tile: the parts of these shapes that come near it (``TilePainter``).
 package final class VectorMap: Sendable {
+  /// Features with the rules that draw them.
+  package struct Layer: Sendable {
+    package enum Source: Sendable {
+      case features([MapFeature])
+      /// Made for each zoom.
+      case graticule(Graticule)
+    }
+
+    let source: Source
+    let rules: [StyleRule]
+    let icons: IconSet
+
+    /// - Parameter images: icons by the names that the rules use.
+    package init(_ source: Source, rules: [StyleRule], images: [String: PixelBuffer] = [:]) {
+      (self.source, self.rules) = (source, rules)
+      icons = IconSet(images)
+    }
+  }
+
   let matrixSet: TileMatrixSet
-  private let layers: [(features: [MapFeature], rules: [StyleRule])]
+  private let layers: [Layer]
   private let density: Double
-  private let drawings = Mutex<[Int: ZoomDrawing]>([:])
+  private let frame: LabelFrame
+  private let state: Mutex<State>
+
+  private struct State {
+    var drawings: [Int: ZoomDrawing] = [:]
+    /// From the grid's first zoom on.
+    var placements: [LabelPlacer.Placement] = []
+    /// Nil where nothing is labelled.
+    let shaper: TextShaper?
+  }
 
   /// - Parameters:
-  ///   - layers: features with the rules that draw them, in drawing order.
+  ///   - layers: in drawing order.
   ///   - matrixSet: with the size of the tiles that are drawn.
   ///   - density: pixels of a tile for each of the screen, in which styles measure.
-  /// - Throws: ``DrawingError`` if the drawing library is missing.
+  ///   - frame: where labels may lie; nil for everywhere.
+  /// - Throws: ``DrawingError`` if a library is missing.
   package init(
-    _ layers: [(features: [MapFeature], rules: [StyleRule])], matrixSet: TileMatrixSet, density: Double
+    _ layers: [Layer], matrixSet: TileMatrixSet, density: Double, frame: LabelFrame? = nil
   ) throws(DrawingError) {
     try DrawingError.requireLibrary()
     (self.layers, self.matrixSet, self.density) = (layers, matrixSet, density)
+    self.frame = frame ?? LabelFrame(matrixSet)
+    let hasLabels = layers.contains { $0.rules.contains { $0.kind == .symbol } }
+    state = Mutex(State(shaper: hasLabels ? try TextShaper() : nil))
   }
 
-  func drawing(zoom: Int) -> ZoomDrawing {
-    drawings.withLock { drawings in
-      if let known = drawings[zoom] { return known }
-      let made = ZoomDrawing(layers, matrixSet: matrixSet, zoom: zoom, density: density)
-      drawings[zoom] = made
-      return made
+  /// - Throws: ``DrawingError`` for unknown fonts and icons.
+  func drawing(zoom: Int) throws(DrawingError) -> ZoomDrawing {
+    // A thrown error would lose its type in the closure.
+    let result: Result<ZoomDrawing, DrawingError> = state.withLock { state in
+      if let known = state.drawings[zoom] { return .success(known) }
+      do throws(DrawingError) {
+        let made = ZoomDrawing(
+          features(zoom: zoom), labels: try labels(zoom: zoom, &state), matrixSet: matrixSet, zoom: zoom,
+          density: density)
+        state.drawings[zoom] = made
+        return .success(made)
+      } catch {
+        return .failure(error)
+      }
+    }
+    return try result.get()
+  }
+
+  /// Labels stay from zoom to zoom, so those of all coarser ones come first.
+  private func labels(zoom: Int, _ state: inout State) throws(DrawingError) -> [Int: [Label]] {
+    guard let shaper = state.shaper else { return [:] }
+    let first = matrixSet.zooms.lowerBound
+    while first + state.placements.count <= zoom {
+      let next = first + state.placements.count
+      state.placements.append(
+        try LabelPlacer.place(
+          features(zoom: next), matrixSet: matrixSet, zoom: next, density: density, icons: layers.map(\.icons),
+          frame: frame, shaper: shaper, earlier: state.placements.last?.anchors ?? [:]))
+    }
+    return state.placements[zoom - first].labels
+  }
+
+  private func features(zoom: Int) -> [(features: [MapFeature], rules: [StyleRule])] {
+    layers.map { layer in
+      switch layer.source {
+      case .features(let features): (features, layer.rules)
+      case .graticule(let graticule): (graticule.features(matrixSet, zoom: zoom, density: density, frame), layer.rules)
+      }
     }
   }
 }

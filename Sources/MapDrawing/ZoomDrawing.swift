@@ -8,6 +8,7 @@ struct ZoomDrawing: Sendable {
     case line(Pen)
     case area(Ink?, outline: Pen?)
     case circle(radius: Double, Ink, stroke: Pen?)
+    case label(Label)
   }
 
   struct Item: Sendable {
@@ -30,13 +31,21 @@ struct ZoomDrawing: Sendable {
   private static let blockEdge = 4
   private static let blocksMax = 4096
 
-  /// - Parameter density: pixels of a tile for each of the screen, in which styles measure.
-  init(_ layers: [(features: [MapFeature], rules: [StyleRule])], matrixSet: TileMatrixSet, zoom: Int, density: Double) {
+  /// - Parameters:
+  ///   - labels: by the rule's number among all rules.
+  ///   - density: pixels of a tile for each of the screen, in which styles measure.
+  init(
+    _ layers: [(features: [MapFeature], rules: [StyleRule])], labels: [Int: [Label]], matrixSet: TileMatrixSet,
+    zoom: Int, density: Double
+  ) {
     var items: [Item] = []
+    var number = 0
     for layer in layers {
       // Several rules draw one feature, for instance a casing and the line on it.
       var known: [Int: [[LineShape]]] = [:]
       for rule in layer.rules {
+        defer { number += 1 }
+        items += (labels[number] ?? []).compactMap(Item.init)
         for (index, feature) in layer.features.enumerated() where rule.applies(to: feature, zoom: Double(zoom)) {
           guard rule.draws(feature.kind), let style = Style(rule, feature, zoom: Double(zoom), density: density) else {
             continue
@@ -93,7 +102,7 @@ struct ZoomDrawing: Sendable {
   }
 
   /// The shapes of a geometry, those of one polygon together.
-  private static func parts(_ geometry: GeoJSONGeometry, _ matrixSet: TileMatrixSet, _ zoom: Int) -> [[LineShape]] {
+  static func parts(_ geometry: GeoJSONGeometry, _ matrixSet: TileMatrixSet, _ zoom: Int) -> [[LineShape]] {
     func shape(_ points: [SIMD2<Double>]) -> LineShape? { LineShape(points, matrixSet: matrixSet, zoom: zoom) }
     switch geometry {
     case .points(let points): return points.compactMap { shape([$0]).map { [$0] } }
@@ -111,11 +120,18 @@ extension StyleRule {
     case .line: kind != .point
     case .fill: kind == .polygon
     case .circle: kind == .point
+    // ``LabelPlacer`` finds places for all labels at once.
+    case .symbol: false
     }
   }
 }
 
 extension ZoomDrawing.Item {
+  fileprivate init?(_ label: Label) {
+    guard let extent = label.extent else { return nil }
+    (shapes, style, low, high, reach) = ([], .label(label), extent.low, extent.high, 0)
+  }
+
   fileprivate init?(_ shapes: [LineShape], _ style: ZoomDrawing.Style) {
     guard let first = shapes.first else { return nil }
     (self.shapes, self.style) = (shapes, style)
@@ -126,6 +142,7 @@ extension ZoomDrawing.Item {
       case .line(let pen): pen.reach
       case .area(_, let outline): (outline?.reach ?? 0) + 2
       case .circle(let radius, _, let stroke): radius + (stroke?.width ?? 0) + 1
+      case .label: 0
       }
   }
 }
@@ -169,6 +186,7 @@ extension ZoomDrawing.Style {
       let fill = ink("circle-color", opacity: "circle-opacity")
       guard radius > 0, fill.isVisible || stroke?.ink.isVisible == true else { return nil }
       self = .circle(radius: radius, fill, stroke: stroke)
+    case .symbol: return nil
     }
   }
 }

@@ -1,6 +1,7 @@
 import MapDrawing
 import RegionCatalog
 import Support
+import TileImage
 import TileIndex
 
 /// What a cut reads: pictures, elevation models, and what is drawn over them.
@@ -81,21 +82,43 @@ extension Cutter {
   }
 
   /// Reads what is drawn over the sources; nil if there is nothing.
-  static func drawing(_ options: CutOptions, _ matrixSet: TileMatrixSet) throws -> VectorMap? {
+  static func drawing(_ options: CutOptions, _ plan: CutPlan) throws -> VectorMap? {
     guard !options.drawing.isEmpty else { return nil }
     do {
-      let layers = try options.drawing.map { layer -> (features: [MapFeature], rules: [StyleRule]) in
-        switch layer.data {
-        case .file(let file): (try FeatureFile.features(path: file), layer.rules)
-        case .contours(let contours): (try features(contours), layer.rules)
-        }
+      let layers = try options.drawing.map { layer in
+        VectorMap.Layer(try source(layer.data), rules: layer.rules, images: try layer.images.mapValues(icon))
       }
-      return try VectorMap(layers, matrixSet: matrixSet, density: Double(options.scaleFactor))
+      return try VectorMap(
+        layers, matrixSet: plan.matrixSet, density: Double(options.scaleFactor), frame: plan.labelFrame)
     } catch let error as TrackError {
       throw CutError(
         error.isUnreadable ? .unreadableSource : .badSource, path: error.path, error.message, remedy: error.remedy)
     } catch let error as DrawingError {
       throw CutError(.systemError, error.message, remedy: error.remedy)
+    }
+  }
+
+  private static func source(_ data: VectorLayer.Data) throws -> VectorMap.Layer.Source {
+    switch data {
+    case .file(let file): .features(try FeatureFile.features(path: file))
+    case .contours(let contours): .features(try features(contours))
+    case .graticule(let interval): .graticule(Graticule(interval: interval))
+    }
+  }
+
+  private static func icon(_ path: String) throws -> PixelBuffer {
+    let bytes: [UInt8]
+    do {
+      bytes = try JSONFile.bytes(path)
+    } catch {
+      throw CutError(.unreadableSource, path: path, "cannot be read: \(error)", remedy: "check the name")
+    }
+    do {
+      return try bytes.withUnsafeBytes { try ImageDecoder.decode($0, pixelCountMax: 1 << 20) }
+    } catch {
+      throw CutError(
+        .badSource, path: path, "is no icon that can be drawn: \(error)",
+        remedy: "save it as PNG of at most 1024 x 1024 pixels")
     }
   }
 

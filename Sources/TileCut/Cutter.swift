@@ -82,7 +82,7 @@ public struct Cutter: Sendable {
       footprints: footprints, detail: overviews.resolution, matrixSet: matrixSet, zoom: options.zoom,
       bounds: options.bounds, boundary: options.boundary, clip: options.clip, resampling: options.resampling,
       isLinear: options.isLinear, encoding: options.encoding)
-    plan.drawing = try Self.drawing(options, plan.matrixSet)
+    plan.drawing = try Self.drawing(options, plan)
     self.plan = plan
     let (set, zoom) = (plan.matrixSet, plan.workingZoom)
     cutlines = sources.map { $0.cutline.map { ClipArea($0).pixels(set, zoom: zoom) } }

@@ -74,6 +74,37 @@ import Testing
     #expect(shards.filter { $0.hasPrefix(".") } == [])
   }
 
+  /// Each shard finds the places of all labels, and has those of the whole.
+  @Test func labelsOfShardsAreThoseOfTheWhole() throws {
+    let places = (0..<40).map { i in
+      let place = "[\(-105.9 + Double(i * 37 % 40) * 0.01), \(40.17 + Double(i) * 0.0095)]"
+      return #"{"type": "Feature", "properties": {"name": "Place \#(i)"}, "geometry": "#
+        + #"{"type": "Point", "coordinates": \#(place)}}"#
+    }
+    try folder.write(
+      "places.geojson", #"{"type": "FeatureCollection", "features": [\#(places.joined(separator: ","))]}"#)
+    try folder.write(
+      "map.json",
+      #"""
+      {"regions": [{"id": "a", "title": "A", "category": "c", "zooms": [7, 12], "format": "jpeg", "layers": [
+        {"type": "raster", "sources": ["\#(Self.raster)"]},
+        {"type": "vector", "data": "places.geojson", "style": [{"type": "symbol", "layout": {
+          "text-field": "{name}", "text-size": 20, "icon-image": "peak", "text-anchor": "left",
+          "text-offset": [0.8, 0]}}]},
+        {"type": "graticule"}]}]}
+      """#)
+    #expect(try run(["cut", "map.json", "-o", "whole.pmtiles"]).status == 0)
+    #expect(try run(["cut", "map.json", "-o", "one.pmtiles", "--threads", "1"]).status == 0)
+    #expect(try folder.bytes("whole.pmtiles") == folder.bytes("one.pmtiles"))
+    #expect(try run(["plan", "map.json", "-o", "plan.json", "--shard-tiles", "9"]).status == 0)
+    let json = try #require(try JSONSerialization.jsonObject(with: folder.bytes("plan.json")) as? [String: Any])
+    let count = try #require(json["shards"] as? [Any]).count
+    #expect(count > 3)
+    for shard in (0..<count).reversed() { #expect(try cut(shard).status == 0) }
+    #expect(try merge("out.pmtiles").status == 0)
+    #expect(try folder.bytes("out.pmtiles") == folder.bytes("whole.pmtiles"))
+  }
+
   /// Without a copy of the tiles; what is converted from it is the undivided cut.
   @Test func tilesetOfShardsIsOneBundle() throws {
     #expect(try run(["cut", Self.raster, "-o", "whole.pmtiles"] + Self.options).status == 0)

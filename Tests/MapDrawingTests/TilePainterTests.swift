@@ -32,7 +32,8 @@ struct TilePainterTests {
     }
     let file = try folder.write("\(features.utf8.count).geojson", features)
     return try VectorMap(
-      [(features: try FeatureFile.features(path: file), rules: rules)], matrixSet: matrixSet, density: density)
+      [VectorMap.Layer(.features(try FeatureFile.features(path: file)), rules: rules)], matrixSet: matrixSet,
+      density: density)
   }
 
   /// The pixels of some tiles as one picture.
@@ -68,6 +69,14 @@ struct TilePainterTests {
     ##"[{"type": "line", "layout": {"line-cap": "round", "line-join": "round"}, "paint": {"line-width": 12}}]"##,
     ##"[{"type": "fill", "paint": {"fill-color": "#3060c0", "fill-opacity": 0.6, "fill-outline-color": "navy"}}]"##,
     ##"[{"type": "circle", "paint": {"circle-radius": 9, "circle-stroke-width": 2, "circle-color": "white"}}]"##,
+    ##"""
+    [{"type": "symbol", "layout": {"text-field": "{class} of a name", "text-size": 30, "text-allow-overlap": true},
+      "paint": {"text-halo-color": "#fff", "text-halo-width": 3}}]
+    """##,
+    ##"""
+    [{"type": "symbol", "layout": {"text-field": "{class} of a name", "text-size": 24, "symbol-placement": "line"}}]
+    """##,
+    ##"[{"type": "symbol", "layout": {"icon-image": "campground-badge", "icon-size": 3, "icon-allow-overlap": true}}]"##,
   ]
 
   /// Tiles of 512 pixels have the pixels of four of 256 of the next zoom, so a shape must be the same in both.

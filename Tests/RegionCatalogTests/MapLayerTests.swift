@@ -45,7 +45,7 @@ struct MapLayerTests {
       """#)
     let drawing = try RegionManifest(path: path).regions[0].settings.drawing
     #expect(drawing[0].data == .contours(VectorLayer.Contours(models: ["dem.tif"], interval: 20)))
-    #expect(drawing.map(\.rules.count) == [2, 1] && drawing[1].files == ["a.tif"])
+    #expect(drawing.map(\.rules.count) == [3, 1] && drawing[1].files == ["a.tif"])
   }
 
   @Test func sourcesOfARegionReplaceTheLayersOfTheDefaults() throws {
@@ -66,6 +66,26 @@ struct MapLayerTests {
     (#""layers": [{"type": "contours", "dem": ["x"]}]"#, "layers[0].interval is missing"),
     (#""layers": [{"type": "contours", "interval": 20}]"#, "layers[0].dem is missing"),
     (#""layers": [{"type": "contours", "dem": ["x"], "interval": 0}]"#, "layers[0].interval is out of range"),
+    (#""layers": [{"type": "graticule", "interval": 120}]"#, "layers[0].interval is out of range"),
+    (#""layers": [{"type": "graticule", "images": {"hut": 5}}]"#, "layers[0].images does not name files"),
+    (#""layers": [{"type": "graticule", "dem": ["x"]}]"#, "layers[0].dem is no key"),
+    (#""layers": [{"type": "vector", "data": "x", "style": [{"type": "heatmap"}]}]"#, #"not supported: "heatmap""#),
+    (
+      #""layers": [{"type": "vector", "data": "x", "style": [{"type": "symbol", "layout": {"text-writing-mode": 1}}]}]"#,
+      "style[0].layout.text-writing-mode is a property that is not supported for symbol"
+    ),
+    (
+      #""layers": [{"type": "vector", "data": "x", "style": [{"type": "symbol", "layout": {"text-feild": "x"}}]}]"#,
+      #"did you mean "text-field"?"#
+    ),
+    (
+      #""layers": [{"type": "vector", "data": "x", "style": [{"type": "symbol", "layout": {"text-anchor": "up"}}]}]"#,
+      "style[0].layout.text-anchor is not center or left"
+    ),
+    (
+      #""layers": [{"type": "vector", "data": "x", "style": [{"type": "symbol", "layout": {"text-offset": [1]}}]}]"#,
+      "style[0].layout.text-offset is no list of two numbers"
+    ),
     (#""layers": [{"type": "raster", "sources": ["x"], "dem": ["y"]}]"#, "layers[0].dem is no key"),
     (#""sources": ["x"], "layers": [{"type": "raster", "sources": ["x"]}]"#, "both say what is drawn"),
     (#""layers": [{"type": "relief", "dem": ["x"], "shading": "phong"}]"#, "layers[0].shading is not one of"),

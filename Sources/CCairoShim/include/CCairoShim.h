@@ -1,5 +1,84 @@
-// libcairo, which is loaded when it is first needed (CLateLibrary.h).
+// libcairo, and Pango on it, which are loaded when they are first needed (CLateLibrary.h).
 #pragma once
+
+#include <stdint.h>
+
+typedef struct _cairo cairo_t;
+typedef struct _cairo_font_options cairo_font_options_t;
 
 /// Returns NULL, or why cairo cannot be used. Must be called before any function of CCairo.
 const char *ccairo_load(void);
+
+/// Returns NULL, or why Pango cannot be used. Must be called before any function below.
+const char *cpango_load(void);
+
+// What is used of Pango 1.44 and later, whose binary interface is stable. Its own headers include GLib's, which only
+// pkg-config finds, and pkg-config would link them.
+
+typedef struct CPangoFontMap CPangoFontMap;
+typedef struct CPangoContext CPangoContext;
+typedef struct CPangoLayout CPangoLayout;
+typedef struct CPangoLayoutIter CPangoLayoutIter;
+typedef struct CPangoFont CPangoFont;
+typedef struct CPangoFontDescription CPangoFontDescription;
+
+// Lengths are in 1/1024 pixels.
+#define CPANGO_SCALE 1024
+
+typedef struct {
+  int x, y, width, height;
+} CPangoRectangle;
+
+typedef struct {
+  uint32_t glyph;
+  int32_t width, x_offset, y_offset;
+  uint32_t attributes;
+} CPangoGlyphInfo;
+
+typedef struct {
+  int num_glyphs;
+  CPangoGlyphInfo *glyphs;
+  // For each glyph the byte at which its character cluster begins.
+  int *log_clusters;
+  int space;
+} CPangoGlyphString;
+
+typedef struct {
+  int offset, length, num_chars;
+  void *shape_engine;
+  void *lang_engine;
+  CPangoFont *font;
+  // More follows.
+} CPangoItem;
+
+typedef struct {
+  CPangoItem *item;
+  CPangoGlyphString *glyphs;
+  // More follows.
+} CPangoGlyphItem;
+
+CPangoFontMap *pango_cairo_font_map_new(void);
+CPangoContext *pango_font_map_create_context(CPangoFontMap *map);
+void pango_cairo_context_set_font_options(CPangoContext *context, const cairo_font_options_t *options);
+void pango_context_set_round_glyph_positions(CPangoContext *context, int rounds);
+CPangoFont *pango_context_load_font(CPangoContext *context, const CPangoFontDescription *description);
+CPangoFontDescription *pango_font_describe(CPangoFont *font);
+CPangoFontDescription *pango_font_description_from_string(const char *text);
+void pango_font_description_free(CPangoFontDescription *description);
+const char *pango_font_description_get_family(const CPangoFontDescription *description);
+void pango_font_description_set_family(CPangoFontDescription *description, const char *family);
+void pango_font_description_set_absolute_size(CPangoFontDescription *description, double size);
+CPangoLayout *pango_layout_new(CPangoContext *context);
+void pango_layout_set_text(CPangoLayout *layout, const char *text, int length);
+void pango_layout_set_font_description(CPangoLayout *layout, const CPangoFontDescription *description);
+void pango_layout_set_width(CPangoLayout *layout, int width);
+int pango_layout_get_line_count(CPangoLayout *layout);
+void pango_layout_get_extents(CPangoLayout *layout, CPangoRectangle *ink, CPangoRectangle *logical);
+CPangoLayoutIter *pango_layout_get_iter(CPangoLayout *layout);
+void pango_layout_iter_free(CPangoLayoutIter *iterator);
+int pango_layout_iter_next_run(CPangoLayoutIter *iterator);
+// NULL at the end of a line.
+CPangoGlyphItem *pango_layout_iter_get_run_readonly(CPangoLayoutIter *iterator);
+void pango_layout_iter_get_run_extents(CPangoLayoutIter *iterator, CPangoRectangle *ink, CPangoRectangle *logical);
+void pango_cairo_glyph_string_path(cairo_t *context, CPangoFont *font, CPangoGlyphString *glyphs);
+void g_object_unref(void *object);

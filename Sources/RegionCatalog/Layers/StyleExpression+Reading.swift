@@ -70,6 +70,12 @@ extension StyleExpression {
     case "in":
       try need(2...2)
       return .contains(try part(0), try part(1))
+    case "upcase", "downcase":
+      try need(1...1)
+      return .changeCase(try part(0), isUpper: name == "upcase")
+    case "round", "floor", "ceil", "abs":
+      try need(1...1)
+      return .simplify(Rounding(rawValue: name)!, try part(0))
     case "coalesce": return .coalesce(try parts())
     case "concat": return .concatenate(try parts())
     case "to-number":
@@ -92,6 +98,22 @@ extension StyleExpression {
         base: try base(arguments[0], at: "\(place)[1]"), try part(1), try stops(arguments, from: 2, at: place))
     default: throw StyleFault(place: place, message: "is an expression that is not supported: \"\(name)\"")
     }
+  }
+
+  /// Of a text like `{name} {ele} m`.
+  init(tokens text: String) {
+    guard text.contains("{") else {
+      self = .literal(.string(text))
+      return
+    }
+    var parts: [StyleExpression] = []
+    var rest = text[...]
+    while let open = rest.firstIndex(of: "{"), let close = rest[open...].firstIndex(of: "}") {
+      parts.append(.literal(.string(String(rest[..<open]))))
+      parts.append(.get(String(rest[rest.index(after: open)..<close])))
+      rest = rest[rest.index(after: close)...]
+    }
+    self = .concatenate(parts + [.literal(.string(String(rest)))])
   }
 
   private static func base(_ json: JSONValue, at place: String) throws(StyleFault) -> Double {

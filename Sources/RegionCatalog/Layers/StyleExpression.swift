@@ -74,6 +74,10 @@ package indirect enum StyleExpression: Hashable, Sendable {
     case power = "^"
   }
 
+  package enum Rounding: String, Hashable, Sendable {
+    case round, floor, ceil, abs
+  }
+
   /// A result, and what leads to it.
   package struct Branch: Hashable, Sendable {
     package let condition: StyleExpression
@@ -110,6 +114,8 @@ package indirect enum StyleExpression: Hashable, Sendable {
   case toText(StyleExpression)
   case concatenate([StyleExpression])
   case compute(Arithmetic, [StyleExpression])
+  case simplify(Rounding, StyleExpression)
+  case changeCase(StyleExpression, isUpper: Bool)
 
   /// The expression's value for a feature at a zoom; null where the specification has an error.
   package func value(zoom: Double, _ feature: MapFeature) -> StyleValue {
@@ -150,6 +156,17 @@ package indirect enum StyleExpression: Hashable, Sendable {
       }
     case .toText(let part): return .string(of(part).text)
     case .concatenate(let parts): return .string(parts.map { of($0).text }.joined())
+    case .changeCase(let part, let isUpper):
+      let text = of(part).text
+      return .string(isUpper ? text.uppercased() : text.lowercased())
+    case .simplify(let rounding, let part):
+      guard let number = of(part).number else { return .null }
+      switch rounding {
+      case .round: return .number(number.rounded())
+      case .floor: return .number(number.rounded(.down))
+      case .ceil: return .number(number.rounded(.up))
+      case .abs: return .number(number.magnitude)
+      }
     case .compute(let operation, let parts): return Self.compute(operation, parts.map { of($0).number })
     }
   }

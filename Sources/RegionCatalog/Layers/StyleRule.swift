@@ -8,6 +8,7 @@ public struct StyleRule: Hashable, Sendable {
     case line
     case fill
     case circle
+    case symbol
   }
 
   public let kind: Kind
@@ -29,10 +30,23 @@ public struct StyleRule: Hashable, Sendable {
     case colour
     case numbers
     case word([String])
+    /// Some of these, in order of preference.
+    case words([String])
+    case flag
+    /// Any text; names in braces stand for properties.
+    case text
+    /// Names of fonts.
+    case names
+    /// A place relative to another: to the right and down.
+    case offset
   }
 
   private static let size = PropertyType.number(0...1_000)
   private static let share = PropertyType.number(0...1)
+  private static let anchors = [
+    "center", "left", "right", "top", "bottom", "top-left", "top-right", "bottom-left", "bottom-right",
+  ]
+  private static let alignment = PropertyType.word(["auto", "map", "viewport"])
 
   /// The properties that are supported, by the type of layer.
   package static func layout(_ kind: Kind) -> [String: PropertyType] {
@@ -42,8 +56,22 @@ public struct StyleRule: Hashable, Sendable {
       all["line-join"] = .word(["miter", "round", "bevel"])
       all["line-miter-limit"] = .number(0...100)
     }
+    if kind == .symbol { all.merge(symbolLayout) { _, new in new } }
     return all
   }
+
+  private static let symbolLayout: [String: PropertyType] = [
+    "symbol-placement": .word(["point", "line", "line-center"]), "symbol-spacing": .number(1...100_000),
+    "symbol-sort-key": .number(-1e12...1e12),
+    "text-field": .text, "text-font": .names, "text-size": size, "text-max-width": size,
+    "text-line-height": .number(0...10), "text-letter-spacing": .number(-1...10),
+    "text-justify": .word(["auto", "left", "center", "right"]), "text-anchor": .word(anchors),
+    "text-variable-anchor": .words(anchors), "text-radial-offset": .number(-100...100), "text-offset": .offset,
+    "text-max-angle": .number(0...180), "text-rotation-alignment": alignment, "text-padding": size,
+    "text-transform": .word(["none", "uppercase", "lowercase"]), "text-allow-overlap": .flag, "text-optional": .flag,
+    "icon-image": .text, "icon-size": .number(0...100), "icon-anchor": .word(anchors), "icon-offset": .offset,
+    "icon-rotation-alignment": alignment, "icon-padding": size, "icon-allow-overlap": .flag, "icon-optional": .flag,
+  ]
 
   package static func paint(_ kind: Kind) -> [String: PropertyType] {
     switch kind {
@@ -53,6 +81,11 @@ public struct StyleRule: Hashable, Sendable {
       [
         "circle-radius": size, "circle-color": .colour, "circle-opacity": share, "circle-stroke-width": size,
         "circle-stroke-color": .colour, "circle-stroke-opacity": share,
+      ]
+    case .symbol:
+      [
+        "text-color": .colour, "text-opacity": share, "text-halo-color": .colour, "text-halo-width": size,
+        "icon-color": .colour, "icon-opacity": share, "icon-halo-color": .colour, "icon-halo-width": size,
       ]
     }
   }
@@ -101,7 +134,7 @@ public struct StyleRule: Hashable, Sendable {
           continue
         }
         do {
-          let expression = try StyleExpression(member.value, at: place)
+          let expression = try type.expression(member.value, at: place)
           if case .literal(let value) = expression, let message = type.complaint(value) {
             report(place, message, "see the MapLibre style specification")
           }
@@ -146,6 +179,24 @@ public struct StyleRule: Hashable, Sendable {
     properties[name]?.value(zoom: zoom, feature).string
   }
 
+  package func flag(_ name: String, zoom: Double, _ feature: MapFeature) -> Bool {
+    properties[name]?.value(zoom: zoom, feature).isTrue ?? false
+  }
+
+  /// A text as it is shown; nil if there is none.
+  package func text(_ name: String, zoom: Double, _ feature: MapFeature) -> String? {
+    properties[name].map { $0.value(zoom: zoom, feature).text }.flatMap { $0.isEmpty ? nil : $0 }
+  }
+
+  /// A list of names, or one name.
+  package func names(_ name: String, zoom: Double, _ feature: MapFeature) -> [String] {
+    switch properties[name]?.value(zoom: zoom, feature) {
+    case .list(let items)?: items.compactMap(\.string)
+    case .string(let text)?: [text]
+    default: []
+    }
+  }
+
   package func numbers(_ name: String, zoom: Double, _ feature: MapFeature) -> [Double] {
     guard case .list(let items)? = properties[name]?.value(zoom: zoom, feature) else { return [] }
     return items.compactMap(\.number)
@@ -153,6 +204,20 @@ public struct StyleRule: Hashable, Sendable {
 }
 
 extension StyleRule.PropertyType {
+  /// Reads a property's value. Lists of names need no `literal`, and texts may have names of properties in braces.
+  fileprivate func expression(_ json: JSONValue, at place: String) throws(StyleFault) -> StyleExpression {
+    switch (self, json) {
+    case (.names, .array(let items)), (.words, .array(let items)):
+      let names = items.compactMap(\.string)
+      if names.count == items.count, let first = names.first, !["literal", "get", "string"].contains(first) {
+        return .literal(StyleValue(json))
+      }
+    case (.text, .string(let text)): return StyleExpression(tokens: text)
+    default: break
+    }
+    return try StyleExpression(json, at: place)
+  }
+
   /// What is wrong with a plain value; nil if nothing is.
   fileprivate func complaint(_ value: StyleValue) -> String? {
     switch self {
@@ -163,6 +228,22 @@ extension StyleRule.PropertyType {
     case .word(let words):
       if let word = value.string, words.contains(word) { return nil }
       return "is not \(words.joined(separator: " or "))"
+    case .words(let words):
+      guard case .list(let items) = value, !items.isEmpty else { return "is no list" }
+      let isGood = items.allSatisfy { $0.string.map(words.contains) ?? false }
+      return isGood ? nil : "is not a list of \(words.joined(separator: ", "))"
+    case .flag: return value == .bool(true) || value == .bool(false) ? nil : "is neither true nor false"
+    case .text: return value.string == nil ? "is no text" : nil
+    case .names:
+      guard case .list(let items) = value, !items.isEmpty, items.allSatisfy({ $0.string?.isEmpty == false }) else {
+        return "is no list of names"
+      }
+      return nil
+    case .offset:
+      guard case .list(let items) = value, items.count == 2, items.allSatisfy({ $0.number != nil }) else {
+        return "is no list of two numbers"
+      }
+      return nil
     case .numbers:
       guard case .list(let items) = value else { return "is no list of lengths" }
       let lengths = items.compactMap(\.number)

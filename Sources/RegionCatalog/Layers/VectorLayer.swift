@@ -1,10 +1,12 @@
-/// A layer of lines, areas and points, drawn over the pictures at every zoom.
+/// A layer of lines, areas, points and labels, drawn over the pictures at every zoom.
 public struct VectorLayer: Hashable, Sendable {
   /// Where the features come from.
   public enum Data: Hashable, Sendable {
     /// A GeoJSON or GPX file.
     case file(String)
     case contours(Contours)
+    /// Lines of longitude and latitude; degrees between them, or nil for what suits each zoom.
+    case graticule(interval: Double?)
   }
 
   /// The contours of elevation models.
@@ -26,32 +28,57 @@ public struct VectorLayer: Hashable, Sendable {
   public var data: Data
   /// In drawing order.
   public var rules: [StyleRule]
+  /// Files with icons, by the names that the rules use.
+  public var images: [String: String]
 
-  public init(_ data: Data, rules: [StyleRule]) { (self.data, self.rules) = (data, rules) }
+  public init(_ data: Data, rules: [StyleRule], images: [String: String] = [:]) {
+    (self.data, self.rules, self.images) = (data, rules, images)
+  }
 
   /// The files that are read.
   public var files: [String] {
-    switch data {
-    case .file(let file): [file]
-    case .contours(let contours): contours.models
+    let icons = images.sorted { $0.key < $1.key }.map(\.value)
+    return switch data {
+    case .file(let file): [file] + icons
+    case .contours(let contours): contours.models + icons
+    case .graticule: icons
     }
   }
 
   /// The layer with other names of its files.
   public func renamingFiles(_ name: (String) -> String) -> VectorLayer {
+    var layer = self
+    layer.images = images.mapValues(name)
     switch data {
-    case .file(let file): return VectorLayer(.file(name(file)), rules: rules)
+    case .file(let file): layer.data = .file(name(file))
     case .contours(var contours):
       contours.models = contours.models.map(name)
-      return VectorLayer(.contours(contours), rules: rules)
+      layer.data = .contours(contours)
+    case .graticule: break
     }
+    return layer
   }
 
-  /// How contours are drawn unless a style says otherwise: thin brown lines, wider index contours.
+  /// How contours are drawn unless a style says otherwise: thin brown lines, wider index contours with their heights.
   package static let contourStyle = """
     [{"type": "line", "filter": ["!", ["get", "index"]], "layout": {"line-join": "round"},
       "paint": {"line-color": "#7a4a1e", "line-opacity": 0.45, "line-width": 0.6}},
     {"type": "line", "filter": ["get", "index"], "layout": {"line-join": "round"},
-      "paint": {"line-color": "#7a4a1e", "line-opacity": 0.7, "line-width": 1.1}}]
+      "paint": {"line-color": "#7a4a1e", "line-opacity": 0.7, "line-width": 1.1}},
+    {"type": "symbol", "filter": ["get", "index"],
+      "layout": {"symbol-placement": "line", "symbol-spacing": 400, "text-field": "{ele}", "text-size": 10,
+        "text-max-angle": 25, "text-padding": 4},
+      "paint": {"text-color": "#6b3f16", "text-halo-color": "rgba(255, 255, 255, 0.75)", "text-halo-width": 1.3}}]
+    """
+
+  /// How a graticule is drawn unless a style says otherwise.
+  package static let graticuleStyle = """
+    [{"type": "line", "filter": ["==", ["geometry-type"], "LineString"],
+      "paint": {"line-color": "#1b3a57", "line-opacity": 0.4, "line-width": 0.7}},
+    {"type": "symbol", "filter": ["==", ["geometry-type"], "Point"],
+      "layout": {"text-field": "{label}", "text-size": 10, "text-anchor": ["get", "edge"],
+        "text-offset": ["match", ["get", "edge"], "top", ["literal", [0, 0.3]], "bottom", ["literal", [0, -0.3]],
+          "left", ["literal", [0.3, 0]], ["literal", [-0.3, 0]]]},
+      "paint": {"text-color": "#1b3a57", "text-halo-color": "rgba(255, 255, 255, 0.85)", "text-halo-width": 1.3}}]
     """
 }

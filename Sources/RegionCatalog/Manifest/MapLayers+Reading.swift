@@ -11,9 +11,10 @@ struct MapLayers {
   /// Lines, areas and points over them.
   var drawing: [VectorLayer] = []
 
-  static let types = ["raster", "relief", "contours", "vector"]
-  static let contourKeys = ["type", "dem", "interval", "indexEvery", "style"]
-  static let vectorKeys = ["type", "data", "style"]
+  static let types = ["raster", "relief", "contours", "vector", "graticule"]
+  static let contourKeys = ["type", "dem", "interval", "indexEvery", "style", "images"]
+  static let vectorKeys = ["type", "data", "style", "images"]
+  static let graticuleKeys = ["type", "interval", "style", "images"]
   static let rasterKeys = ["type", "sources"]
   static let reliefKeys = [
     "type", "dem", "shading", "azimuth", "altitude", "exaggeration", "strength", "tint", "tintBy", "overlay",
@@ -37,7 +38,9 @@ struct MapLayers {
 
   private mutating func take(_ value: JSONValue, at place: String, _ faults: ManifestFaults) {
     if !drawing.isEmpty, ["raster", "relief"].contains(value["type"]?.string) {
-      faults.add(place, "lies over a layer of lines", remedy: "list layers of type \"contours\" and \"vector\" last")
+      faults.add(
+        place, "lies over a layer of lines",
+        remedy: "list layers of type \"contours\", \"vector\" and \"graticule\" last")
     }
     let choice = "write \(Self.types.map { "\"\($0)\"" }.joined(separator: " or "))"
     switch value["type"]?.string {
@@ -72,12 +75,22 @@ struct MapLayers {
         VectorLayer(
           .contours(
             VectorLayer.Contours(
-              models: list.files, settings: list.settings, interval: interval, indexEvery: every)), rules: rules))
+              models: list.files, settings: list.settings, interval: interval, indexEvery: every)), rules: rules,
+          images: Self.images(layer, faults)))
     case "vector":
       guard let layer = ManifestObject(value, at: place, keys: Self.vectorKeys, faults) else { return }
       let file = layer.text("data", required: true, remedy: "name a GeoJSON or GPX file")
       let rules = StyleRule.list(layer, "style", faults)
-      if let file, let rules { drawing.append(VectorLayer(.file(file), rules: rules)) }
+      if let file, let rules {
+        drawing.append(VectorLayer(.file(file), rules: rules, images: Self.images(layer, faults)))
+      }
+    case "graticule":
+      guard let layer = ManifestObject(value, at: place, keys: Self.graticuleKeys, faults) else { return }
+      let rules = StyleRule.list(layer, "style", usual: VectorLayer.graticuleStyle, faults)
+      let interval = layer.number("interval", in: 1.0 / 3600...90)
+      guard let rules else { return }
+      drawing.append(
+        VectorLayer(.graticule(interval: interval), rules: rules, images: Self.images(layer, faults)))
     case let word?:
       faults.add(
         "\(place).type", "is no type of layer: \"\(word)\"",
@@ -85,6 +98,17 @@ struct MapLayers {
     case nil:
       faults.add(value.members == nil ? place : "\(place).type", "says no type of layer", remedy: choice)
     }
+  }
+
+  /// Files of icons by their names.
+  private static func images(_ layer: ManifestObject, _ faults: ManifestFaults) -> [String: String] {
+    guard let value = layer.value("images") else { return [:] }
+    var images: [String: String] = [:]
+    for member in value.members ?? [] { images[member.name] = member.value.string }
+    if images.count != value.members?.count || images.isEmpty || images.values.contains("") {
+      layer.fault("images", "does not name files by names of icons", remedy: "write {\"hut\": \"icons/hut.png\"}")
+    }
+    return images
   }
 
   private mutating func add(

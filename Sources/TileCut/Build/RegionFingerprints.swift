@@ -79,6 +79,10 @@ struct RegionFingerprints {
           try add("model crs", contours.settings[index]?.crs)
           try add("model nodata", contours.settings[index]?.nodata)
         }
+      case .graticule(let interval): lines.append("graticule \(interval ?? 0)")
+      }
+      for (name, file) in layer.images.sorted(by: { $0.key < $1.key }) {
+        lines.append("image \(name) \(try hashes.sha256(options.manifest.resolved(file)))")
       }
       lines += layer.rules.map { "rule \($0.text)" }
     }

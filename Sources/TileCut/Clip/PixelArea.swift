@@ -154,6 +154,24 @@ package struct PixelArea: Sendable {
     return index(span.start)..<max(index(span.end), index(span.start))
   }
 
+  /// Whether the area covers all of a box.
+  func covers(low: SIMD2<Double>, high: SIMD2<Double>) -> Bool {
+    let rows = Int(low.y.rounded(.down))..<(Int(high.y.rounded(.down)) + 1)
+    let near = edges(rows: rows)
+    for edge in near {
+      let (top, bottom) = (max(edge.top.y, low.y), min(edge.bottom.y, high.y))
+      guard top <= bottom else { continue }
+      let slope = (edge.bottom.x - edge.top.x) / (edge.bottom.y - edge.top.y)
+      let (a, b) =
+        slope.isFinite
+        ? (edge.top.x + (top - edge.top.y) * slope, edge.top.x + (bottom - edge.top.y) * slope)
+        : (edge.top.x, edge.bottom.x)
+      if min(a, b) <= high.x, max(a, b) >= low.x { return false }
+    }
+    var scanner = Scanner(near)
+    return scanner.spans(at: (low.y + high.y) / 2).contains { $0.start <= low.x && $0.end >= high.x }
+  }
+
   /// Whether the area may cover a part of a rectangle; false only if it certainly does not.
   func mayTouch(_ rect: PixelRect) -> Bool {
     let (left, right) = (Double(rect.x), Double(rect.x + rect.width))

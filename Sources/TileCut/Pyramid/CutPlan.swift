@@ -135,6 +135,36 @@ public struct CutPlan: Sendable {
   /// Draws over finished tiles; nil if there is nothing to draw. One per worker thread.
   func makePainter() -> TilePainter? { drawing.map { TilePainter($0, insideOnly: mask != nil) } }
 
+  /// What is shown at each zoom: of the candidate tiles what lies in the sources' outline, and in the clipped area.
+  var labelFrame: LabelFrame {
+    let (matrixSet, outline, zooms) = (matrixSet, outline, zooms)
+    let box: @Sendable (Int) -> PixelBox = { zoom in
+      let matrix = matrixSet[zoom]
+      return PixelBox(
+        low: matrix.pixelCoordinates(of: SIMD2(outline.west, outline.north)),
+        high: matrix.pixelCoordinates(of: SIMD2(outline.east, outline.south)))
+    }
+    let (coverages, mask, workingZoom) = (coverages, mask, workingZoom)
+    return LabelFrame(box: box) { zoom, part in
+      let matrix = matrixSet[zoom]
+      // Tiles of coarser zooms than the stored ones do not matter.
+      if zooms.contains(zoom), let tiles = coverages[zoom] {
+        let size = SIMD2(Double(matrix.tileWidth), Double(matrix.tileHeight))
+        let (first, last) = ((part.low / size).rounded(.down), (part.high / size).rounded(.down))
+        for row in Int(first.y)...Int(last.y) {
+          for column in Int(first.x)...Int(last.x) {
+            guard tiles.contains(TileID(unchecked: zoom, column, row)) else { return false }
+          }
+        }
+      }
+      guard let mask else { return true }
+      func working(_ pixel: SIMD2<Double>) -> SIMD2<Double> {
+        matrixSet[workingZoom].pixelCoordinates(of: matrix.point(atPixel: pixel))
+      }
+      return mask.area.covers(low: working(part.low), high: working(part.high))
+    }
+  }
+
   var reduction: Reduction {
     let kind: Reduction.Kind =
       switch resampling {

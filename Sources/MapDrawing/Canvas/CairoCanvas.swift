@@ -3,6 +3,14 @@ import CCairoShim
 import RegionCatalog
 import TileImage
 
+#if canImport(Glibc)
+  import Glibc
+#elseif canImport(Musl)
+  import Musl
+#else
+  import Darwin
+#endif
+
 /// A tile's pixels to draw on with cairo: 32-bit premultiplied, transparent at first. One per worker thread.
 ///
 /// Coordinates are pixels from the tile's top left corner. Cairo keeps them in 1/256 pixels and is exact within 8
@@ -51,7 +59,54 @@ final class CairoCanvas {
     cairo_arc(context, centre.x, centre.y, radius, 0, 2 * .pi)
   }
 
+  /// Adds outlines to the path.
+  func add(_ outlines: [PlacedOutline], at origin: SIMD2<Double>) {
+    for placed in outlines {
+      for step in placed.outline.steps {
+        switch step {
+        case .move(let point): move(to: origin + placed.point(point))
+        case .line(let point): line(to: origin + placed.point(point))
+        case .curve(let one, let two, let end):
+          let (a, b, c) = (origin + placed.point(one), origin + placed.point(two), origin + placed.point(end))
+          cairo_curve_to(context, a.x, a.y, b.x, b.y, c.x, c.y)
+        case .close: close()
+        }
+      }
+    }
+  }
+
   // MARK: - Painting
+
+  /// Fills outlines over a halo around them.
+  func draw(_ outlines: [PlacedOutline], at origin: SIMD2<Double>, _ ink: Ink, halo: Pen?) {
+    cairo_set_fill_rule(context, CAIRO_FILL_RULE_WINDING)
+    add(outlines, at: origin)
+    if let halo { stroke(halo, keepingPath: ink.isVisible) }
+    if ink.isVisible { fill(ink) }
+    cairo_set_fill_rule(context, CAIRO_FILL_RULE_EVEN_ODD)
+  }
+
+  /// Draws a picture with its middle at a place, turned and scaled.
+  func draw(_ picture: IconPicture, at place: SIMD2<Double>, across: SIMD2<Double>, opacity: Double) {
+    let surface = cairo_image_surface_create_for_data(
+      UnsafeMutableRawPointer(picture.pixels).assumingMemoryBound(to: UInt8.self), CAIRO_FORMAT_ARGB32,
+      Int32(picture.width), Int32(picture.height), Int32(picture.width * 4))
+    cairo_save(context)
+    cairo_translate(context, place.x, place.y)
+    let scale = (across * across).sum().squareRoot()
+    cairo_rotate(context, atan2(across.y, across.x))
+    cairo_scale(context, scale, scale)
+    cairo_set_source_surface(context, surface, -Double(picture.width) / 2, -Double(picture.height) / 2)
+    // With sharp edges.
+    cairo_pattern_set_extend(cairo_get_source(context), CAIRO_EXTEND_PAD)
+    cairo_rectangle(
+      context, -Double(picture.width) / 2, -Double(picture.height) / 2, Double(picture.width), Double(picture.height))
+    cairo_clip(context)
+    cairo_paint_with_alpha(context, opacity)
+    cairo_restore(context)
+    cairo_surface_destroy(surface)
+    isTouched = true
+  }
 
   /// Fills the path by the even-odd rule.
   ///
@@ -65,14 +120,14 @@ final class CairoCanvas {
   /// Draws a line along the path.
   ///
   /// - Parameter dashOffset: how far into the dashes the path begins, in pixels.
-  func stroke(_ pen: Pen, dashOffset: Double = 0) {
+  func stroke(_ pen: Pen, dashOffset: Double = 0, keepingPath: Bool = false) {
     set(pen.ink)
     cairo_set_line_width(context, pen.width)
     cairo_set_line_cap(context, pen.cap.cairo)
     cairo_set_line_join(context, pen.join.cairo)
     cairo_set_miter_limit(context, pen.miterLimit)
     cairo_set_dash(context, pen.dashes, Int32(pen.dashes.count), dashOffset)
-    cairo_stroke(context)
+    if keepingPath { cairo_stroke_preserve(context) } else { cairo_stroke(context) }
     isTouched = true
   }
 
@@ -156,5 +211,12 @@ package struct DrawingError: Error, CustomStringConvertible {
     guard let words = ccairo_load() else { return }
     throw DrawingError(
       message: "a library is missing: \(String(cString: words))", remedy: "apt-get install libcairo2")
+  }
+
+  /// Loads the library that sets texts. No ``TextShaper`` may be made before.
+  static func requireTextLibrary() throws(DrawingError) {
+    guard let words = cpango_load() else { return }
+    throw DrawingError(
+      message: "a library is missing: \(String(cString: words))", remedy: "apt-get install libpangocairo-1.0-0")
   }
 }

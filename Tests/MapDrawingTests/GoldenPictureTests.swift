@@ -1,0 +1,99 @@
+import Foundation
+import Support
+import TestSupport
+import Testing
+import TileImage
+import TileIndex
+
+@testable import MapDrawing
+@testable import RegionCatalog
+
+/// Pictures of maps beside those that people have looked at. `BLESS=1` accepts new ones.
+@Suite(.ownThread)
+struct GoldenPictureTests {
+  struct Scene: Sendable, CustomTestStringConvertible {
+    let name: String
+    let style: String
+    var density = 1
+    var testDescription: String { name }
+  }
+
+  private static let folder = "Tests/MapDrawingTests/Goldens"
+
+  /// Names of icons in rows, a river in a bow, a lake, all within one tile of zoom 8.
+  private static func features() throws -> [MapFeature] {
+    let corner = TileMatrixSet.webMercatorQuad.geographicBounds(of: try TileID(zoom: 8, column: 135, row: 90))
+    func place(_ x: Double, _ y: Double) -> SIMD2<Double> {
+      SIMD2(corner.west + corner.width * x / 256, corner.north - corner.height * y / 256)
+    }
+    func named(_ name: String, _ geometry: GeoJSONGeometry, _ kind: String) -> MapFeature {
+      MapFeature(geometry, properties: ["name": .string(name), "kind": .string(kind)])
+    }
+    let icons = IconSet([:]).names
+    var features = icons.enumerated().map { i, name in
+      named(name, .points([place(24 + Double(i % 4) * 66, 22 + Double(i / 4) * 34)]), "icon")
+    }
+    let bow: [SIMD2<Double>] = (0...40).map { i in
+      let x = 10 + Double(i) * 5.9
+      return place(x, 185 + 0.0018 * (x - 128) * (x - 128))
+    }
+    features.append(named("Colorado River", .lines([bow]), "river"))
+    let lake = [place(60, 215), place(196, 215), place(180, 250), place(76, 250), place(60, 215)]
+    features.append(named("Große Łąka", .polygons([Polygon(rings: [lake])]), "lake"))
+    return features
+  }
+
+  private static func style(_ icon: String) -> String {
+    ##"""
+    [{"type": "fill", "filter": ["==", ["get", "kind"], "lake"], "paint": {"fill-color": "#a8cbe0"}},
+    {"type": "line", "filter": ["==", ["get", "kind"], "river"], "paint": {"line-color": "#5b94bd", "line-width": 2}},
+    {"type": "symbol", "filter": ["!=", ["get", "kind"], "icon"],
+      "layout": {"text-field": "{name}", "text-font": ["Open Sans Italic"], "text-size": 15,
+        "symbol-placement": ["match", ["get", "kind"], "river", "line", "point"], "text-letter-spacing": 0.05},
+      "paint": {"text-color": "#2d618a", "text-halo-color": "#ffffff", "text-halo-width": 1.5}},
+    {"type": "symbol", "filter": ["==", ["get", "kind"], "icon"],
+      "layout": {"icon-image": \##(icon), "text-field": "{name}", "text-size": 9, "text-anchor": "top",
+        "text-offset": [0, 1]},
+      "paint": {"icon-color": "#7a3b1c", "icon-halo-color": "#fff", "icon-halo-width": 1, "text-color": "#222"}}]
+    """##
+  }
+
+  static let scenes = [
+    Scene(name: "labels", style: style(#"["get", "name"]"#)),
+    Scene(name: "badges", style: style(#"["concat", ["get", "name"], "-badge"]"#)),
+    Scene(name: "labels@2x", style: style(#"["get", "name"]"#), density: 2),
+  ]
+
+  @Test(arguments: scenes)
+  func picturesAreThoseOfTheGoldens(_ scene: Scene) throws {
+    let rules = try JSONValue(parsing: Array(scene.style.utf8)).array!.map { json in
+      try #require(StyleRule(json) { place, message, _ in Issue.record("\(place) \(message)") })
+    }
+    let matrixSet = try TileMatrixSet.webMercatorQuad.withPixels(times: scene.density)
+    let map = try VectorMap(
+      [VectorMap.Layer(.features(Self.features()), rules: rules)], matrixSet: matrixSet,
+      density: Double(scene.density))
+    let drawn = try #require(
+      try TilePainter(map, insideOnly: false).painted(nil, TileID(zoom: 8, column: 135, row: 90)))
+    drawn.composite(over: .white)
+    let path = ProjectFiles.path("\(Self.folder)/\(scene.name).png")
+    if ProcessInfo.processInfo.environment["BLESS"] == "1" {
+      try FileManager.default.createDirectory(
+        atPath: ProjectFiles.path(Self.folder), withIntermediateDirectories: true)
+      try Data(TileEncoder(TileEncoding.png(PNGOptions())).encode(drawn)).write(to: URL(filePath: path))
+    }
+    let golden = try Data(contentsOf: URL(filePath: path)).withUnsafeBytes { try ImageDecoder.decode($0) }
+    try #require(golden.width == drawn.width && golden.height == drawn.height)
+    // Other versions of the fonts and libraries move edges by parts of a pixel. A letter that is missing, or a label
+    // elsewhere, changes more.
+    var changed = 0
+    for i in 0..<(drawn.width * drawn.height) {
+      let (a, b) = (
+        drawn.bytes.load(fromByteOffset: i * 4 + 1, as: UInt8.self),
+        golden.bytes.load(fromByteOffset: i * 4 + 1, as: UInt8.self)
+      )
+      if abs(Int(a) - Int(b)) > 64 { changed += 1 }
+    }
+    #expect(changed * 400 < drawn.width * drawn.height, "\(changed) pixels differ")
+  }
+}

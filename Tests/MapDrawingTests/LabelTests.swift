@@ -1,0 +1,284 @@
+import Support
+import TestSupport
+import Testing
+import TileImage
+import TileIndex
+
+@testable import MapDrawing
+@testable import RegionCatalog
+
+/// Labels: where they lie, and where they do not.
+@Suite(.ownThread)
+struct LabelTests {
+  let folder: TemporaryFolder
+  init() throws { folder = try TemporaryFolder() }
+
+  private func rules(_ style: String) throws -> [StyleRule] {
+    try JSONValue(parsing: Array(style.utf8)).array!.map { json in
+      try #require(StyleRule(json) { place, message, _ in Issue.record("\(place) \(message)") })
+    }
+  }
+
+  private func map(
+    _ features: [MapFeature], _ style: String, matrixSet: TileMatrixSet = .webMercatorQuad, density: Double = 1,
+    frame: LabelFrame? = nil
+  ) throws -> VectorMap {
+    try VectorMap(
+      [VectorMap.Layer(.features(features), rules: try rules(style))], matrixSet: matrixSet, density: density,
+      frame: frame)
+  }
+
+  private func labels(_ map: VectorMap, zoom: Int) throws -> [Label] {
+    var labels: [Label] = []
+    for item in try map.drawing(zoom: zoom).items { if case .label(let label) = item.style { labels.append(label) } }
+    return labels
+  }
+
+  private static func point(_ name: String, _ place: SIMD2<Double>) -> MapFeature {
+    MapFeature(.points([place]), properties: ["name": .string(name)])
+  }
+
+  /// Many more places than fit.
+  private static let crowd: [MapFeature] = {
+    var random = SeededGenerator(seed: 23)
+    return (0..<400).map { i in
+      point(
+        "Place \(i)", SIMD2(Double.random(in: 9...11, using: &random), Double.random(in: 46...47.5, using: &random)))
+    }
+  }()
+
+  private static let named = #"{"type": "symbol", "layout": {"text-field": "{name}", "text-size": 13}}"#
+  private static let withIcons = ##"""
+    {"type": "symbol", "layout": {"icon-image": "peak", "text-field": "{name}", "text-size": 12,
+      "text-variable-anchor": ["left", "right", "top", "bottom"], "text-radial-offset": 0.9},
+      "paint": {"text-halo-color": "#fff", "text-halo-width": 1.5}}
+    """##
+
+  @Test(arguments: [named, withIcons], [8, 10, 12])
+  func labelsMeetNoOther(_ rule: String, zoom: Int) throws {
+    let labels = try labels(try map(Self.crowd, "[\(rule)]"), zoom: zoom)
+    #expect(labels.count > 10 && (zoom > 8 || labels.count < 400))
+    for (i, a) in labels.enumerated() {
+      for b in labels[(i + 1)...] {
+        #expect(!a.boxes.contains { box in b.boxes.contains { $0.overlaps(box) } })
+      }
+    }
+  }
+
+  @Test func labelsLieWhollyWithinWhatIsShown() throws {
+    let matrixSet = TileMatrixSet.webMercatorQuad
+    let box: @Sendable (Int) -> PixelBox = { zoom in
+      let matrix = matrixSet[zoom]
+      return PixelBox(
+        low: matrix.pixelCoordinates(of: matrixSet.point(longitude: 9.4, latitude: 47.1)),
+        high: matrix.pixelCoordinates(of: matrixSet.point(longitude: 10.6, latitude: 46.3)))
+    }
+    let frame = LabelFrame(box: box) { zoom, part in part.low.x > box(zoom).low.x + 40 }
+    let map = try map(Self.crowd, "[\(Self.withIcons)]", frame: frame)
+    for zoom in 7...11 {
+      let found = try labels(map, zoom: zoom)
+      if zoom > 8 { #expect(found.count > 5) }
+      for label in found {
+        let extent = try #require(label.extent)
+        #expect(box(zoom).contains(extent) && extent.low.x > box(zoom).low.x + 40)
+      }
+    }
+  }
+
+  /// What has a place keeps it when the map is enlarged.
+  @Test(arguments: [named, withIcons])
+  func labelsStayFromZoomToZoom(_ rule: String) throws {
+    let map = try map(Self.crowd, "[\(rule)]")
+    var found: [[LabelPlacer.Key: SymbolStyle.Anchor]] = []
+    let shaper = try TextShaper()
+    for zoom in 0...12 {
+      found.append(
+        try LabelPlacer.place(
+          [(features: Self.crowd, rules: rules("[\(rule)]"))], matrixSet: map.matrixSet, zoom: zoom, density: 1,
+          icons: [IconSet([:])], frame: LabelFrame(map.matrixSet), shaper: shaper, earlier: found.last ?? [:]
+        ).anchors)
+    }
+    for (coarse, fine) in zip(found, found.dropFirst()) {
+      // Texts on different sides of their points may meet when the points move apart.
+      let lost = coarse.keys.count { fine[$0] == nil }
+      #expect(rule == Self.named ? lost == 0 : lost * 20 <= coarse.count)
+    }
+    #expect(found[12].count > found[8].count && found[8].count > 5)
+  }
+
+  /// The first zoom that is asked for decides nothing.
+  @Test func labelsDoNotDependOnTheOrderOfZooms() throws {
+    let (one, other) = (try map(Self.crowd, "[\(Self.named)]"), try map(Self.crowd, "[\(Self.named)]"))
+    let late: [Label] = try labels(one, zoom: 10)
+    for zoom in [6, 9] { _ = try labels(other, zoom: zoom) }
+    #expect(try labels(other, zoom: 10).map(\.extent) == late.map(\.extent))
+  }
+
+  @Test func laterRulesAndSmallerSortKeysComeFirst() throws {
+    let place = SIMD2(10.0, 46)
+    let features = [
+      MapFeature(.points([place]), properties: ["name": .string("low"), "rank": .number(2)]),
+      MapFeature(.points([place]), properties: ["name": .string("high"), "rank": .number(1)]),
+    ]
+    let one = """
+      {"type": "symbol", "filter": ["==", ["get", "name"], "NAME"],
+        "layout": {"text-field": "{name}", "symbol-sort-key": ["get", "rank"]}}
+      """
+    let sorted = one.replacing(#"["==", ["get", "name"], "NAME"]"#, with: #"["has", "name"]"#)
+    let high = try labels(try map([features[1]], "[\(sorted)]"), zoom: 9)
+    #expect(try labels(try map(features, "[\(sorted)]"), zoom: 9).map(\.extent) == high.map(\.extent))
+    let rules = [one.replacing("NAME", with: "high"), one.replacing("NAME", with: "low")].joined(separator: ",")
+    let low = try labels(try map([features[0]], "[\(sorted)]"), zoom: 9)
+    #expect(try labels(try map(features, "[\(rules)]"), zoom: 9).map(\.extent) == low.map(\.extent))
+  }
+
+  // MARK: - Along lines
+
+  private static let along = """
+    [{"type": "symbol", "layout": {"text-field": "{name}", "symbol-placement": "line", "text-size": 14}}]
+    """
+
+  private static func line(_ points: [SIMD2<Double>]) -> MapFeature {
+    MapFeature(.lines([points]), properties: ["name": .string("Colorado River")])
+  }
+
+  @Test func textsFollowLinesUpright() throws {
+    let bow: [SIMD2<Double>] = (0...60).map { i in
+      let share = Double(i) / 60
+      return SIMD2<Double>(10 + share, 46.5 - 1.2 * share * (1 - share))
+    }
+    for points in [bow, bow.reversed()] {
+      let found = try labels(try map([Self.line(points)], Self.along), zoom: 10)
+      #expect(!found.isEmpty)
+      let shape = try #require(LineShape(points, matrixSet: .webMercatorQuad, zoom: 10))
+      for label in found {
+        let glyphs: [PlacedOutline] = label.glyphs.flatMap { $0.outlines }
+        #expect(glyphs.allSatisfy { $0.across.x > 0 })
+        #expect(zip(glyphs, glyphs.dropFirst()).allSatisfy { $1.place.x > $0.place.x })
+        // Baselines run a third of an em below the line.
+        for glyph in glyphs {
+          var nearest = Double.infinity
+          for point in shape.points { nearest = min(nearest, (point - glyph.place).length) }
+          #expect(nearest < 20)
+        }
+      }
+    }
+  }
+
+  @Test func linesThatBendTooMuchOrAreTooShortHaveNoText() throws {
+    let zigzag: [SIMD2<Double>] = (0...40).map { i in
+      SIMD2<Double>(10 + Double(i) * 0.004, i.isMultiple(of: 2) ? 46.504 : 46.5)
+    }
+    #expect(try labels(try map([Self.line(zigzag)], Self.along), zoom: 12).isEmpty)
+    #expect(try labels(try map([Self.line([SIMD2(10, 46), SIMD2(10.01, 46)])], Self.along), zoom: 9).isEmpty)
+  }
+
+  @Test func longLinesAreLabelledAgainAfterAWhile() throws {
+    let line = Self.line([SIMD2(10, 46.5), SIMD2(12, 46.5)])
+    let found = try labels(try map([line], Self.along), zoom: 10)
+    let middles = found.compactMap { label in label.extent.map { ($0.low.x + $0.high.x) / 2 } }.sorted()
+    #expect(middles.count >= 4)
+    #expect(zip(middles, middles.dropFirst()).allSatisfy { $1 - $0 >= 125 })
+  }
+
+  // MARK: - Texts
+
+  @Test func longTextsAreBrokenBetweenWords() throws {
+    let shaper = try TextShaper()
+    var request = TextShaper.Request(
+      text: "Rocky Mountain National Park", fonts: TextShaper.usualFonts, size: 16, widthMax: nil, letterSpacing: 0)
+    let whole = try shaper.shape(request)
+    #expect(whole.lines.count == 1 && whole.width > 150)
+    request.widthMax = 150
+    let broken = try shaper.shape(request)
+    #expect(broken.lines.count == 2 && broken.width <= 151)
+    // About equally wide.
+    #expect(broken.lines.allSatisfy { $0.width > 0.6 * broken.width })
+    request.letterSpacing = 4
+    #expect(try shaper.shape(request).width > broken.width + 20)
+  }
+
+  /// Sizes are in pixels, and the density of a screen makes letters larger, not coarser.
+  @Test func lettersHaveTheirSizeAtEveryDensity() throws {
+    let feature = [Self.point("H", SIMD2(10, 46))]
+    let style = #"[{"type": "symbol", "layout": {"text-field": "{name}", "text-size": 40}}]"#
+    func height(_ density: Int) throws -> Double {
+      let set = try TileMatrixSet.webMercatorQuad.withPixels(times: density)
+      let box = try #require(
+        try labels(try map(feature, style, matrixSet: set, density: Double(density)), zoom: 8).first)
+      return box.glyphs[0].outlines[0].box.map { $0.high.y - $0.low.y } ?? 0
+    }
+    // A capital is about 0.7 em high.
+    let one = try height(1)
+    #expect((26...31).contains(one))
+    #expect(abs(try height(2) / one - 2) < 0.01)
+  }
+
+  @Test func fontsAndIconsThatAreMissingAreNamed() throws {
+    let feature = [Self.point("x", SIMD2(10, 46))]
+    let font = #"[{"type": "symbol", "layout": {"text-field": "{name}", "text-font": ["Nowhere Grotesk Bold"]}}]"#
+    let fontError = #expect(throws: DrawingError.self) { try map(feature, font).drawing(zoom: 5) }
+    #expect(fontError?.description.contains("Nowhere Grotesk Bold") == true)
+    let icon = #"[{"type": "symbol", "layout": {"icon-image": "unicorn"}}]"#
+    let iconError = #expect(throws: DrawingError.self) { try map(feature, icon).drawing(zoom: 5) }
+    #expect(iconError?.description.contains("\"unicorn\"") == true)
+    #expect(iconError?.description.contains("campground") == true)
+  }
+
+  @Test func picturesAreIcons() throws {
+    let picture = PixelBuffer(width: 10, height: 6)
+    picture.fill(RGBA(red: 200, green: 10, blue: 30))
+    let style = #"[{"type": "symbol", "layout": {"icon-image": "hut", "icon-size": 2}}]"#
+    let map = try VectorMap(
+      [VectorMap.Layer(.features([Self.point("x", SIMD2(10, 46))]), rules: rules(style), images: ["hut": picture])],
+      matrixSet: .webMercatorQuad, density: 1)
+    let place = TileMatrixSet.webMercatorQuad.tileCoordinates(longitude: 10, latitude: 46, zoom: 9)
+    let pixels = try #require(
+      try TilePainter(map, insideOnly: false).painted(nil, TileID(unchecked: 9, Int(place.x), Int(place.y))))
+    var solid = 0
+    for i in 0..<(256 * 256) {
+      let pixel = pixels.bytes.load(fromByteOffset: i * 4, as: SIMD4<UInt8>.self)
+      if pixel == SIMD4(200, 10, 30, 255) { solid += 1 }
+    }
+    #expect(solid == 20 * 12)
+  }
+
+  // MARK: - Graticules
+
+  @Test(arguments: [TileMatrixSet.webMercatorQuad, .worldCRS84Quad, .degrees])
+  func graticulesSuitEachZoom(_ matrixSet: TileMatrixSet) throws {
+    for zoom in matrixSet.zooms.prefix(12) {
+      let box: @Sendable (Int) -> PixelBox = { zoom in
+        let matrix = matrixSet[zoom]
+        return PixelBox(
+          low: matrix.pixelCoordinates(of: matrixSet.point(longitude: 6, latitude: 48)),
+          high: matrix.pixelCoordinates(of: matrixSet.point(longitude: 11, latitude: 45.5)))
+      }
+      let features = Graticule().features(
+        matrixSet, zoom: zoom, density: 1, LabelFrame(box: box) { box($0).contains($1) })
+      let lines = features.filter { $0.kind == .line }
+      #expect(features.count == 3 * lines.count && lines.count <= 400)
+      let meridians = lines.filter { $0.properties["axis"] == .string("longitude") }
+      let width = box(zoom).high.x - box(zoom).low.x
+      if meridians.count > 1 { #expect(width / Double(meridians.count - 1) > 170) }
+      if width > 1000 { #expect(width / Double(max(meridians.count, 1)) < 1000) }
+    }
+  }
+
+  @Test func graticuleLabelsAreDegreesMinutesAndSeconds() {
+    func texts(_ interval: Double, _ west: Double, _ north: Double, _ side: Double) -> Set<String> {
+      let set = TileMatrixSet.worldCRS84Quad
+      let box: @Sendable (Int) -> PixelBox = { zoom in
+        PixelBox(
+          low: set[zoom].pixelCoordinates(of: SIMD2(west, north)),
+          high: set[zoom].pixelCoordinates(of: SIMD2(west + side, north - side)))
+      }
+      let features = Graticule(interval: interval).features(
+        set, zoom: 12, density: 1, LabelFrame(box: box) { _, _ in true })
+      return Set(features.compactMap { $0.properties["label"]?.string })
+    }
+    #expect(texts(0.5, -105.6, 40.6, 0.7) == ["105°30′W", "105°W", "40°30′N", "40°N"])
+    #expect(texts(10.0 / 3600, 7.9999, 0.0001, 0.003) == ["8°E", "8°00′10″E", "0°", "0°00′10″S"])
+    #expect(texts(10, -4, 4, 9) == ["0°"])
+  }
+}
