@@ -56,7 +56,8 @@ struct TileDigest {
 
   /// 64 hexadecimal digits.
   var text: String {
-    Hexadecimal.text((0..<4).flatMap { word in (0..<8).map { UInt8(truncatingIfNeeded: sum[word] >> (8 * UInt64($0))) } })
+    let bytes = (0..<32).map { UInt8(truncatingIfNeeded: sum[$0 / 8] >> UInt64(8 * ($0 % 8))) }
+    return Hexadecimal.text(bytes)
   }
 }
 

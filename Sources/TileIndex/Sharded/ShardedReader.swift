@@ -35,7 +35,8 @@ public final class ShardedReader: BundleReader {
   }
 
   /// Passes the bundle that has a tile to a closure; nil where none has, or where it would have to be opened.
-  package func withOpenBundle<Result>(of tile: TileID, _ body: (any BundleReader) throws -> Result) rethrows -> Result? {
+  package func withOpenBundle<Result>(of tile: TileID, _ body: (any BundleReader) throws -> Result) rethrows -> Result?
+  {
     guard let root = place(of: tile) else { return nil }
     return try shards.withOpenBundle(root, body)
   }
