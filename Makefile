@@ -15,7 +15,8 @@
 # make bench-cache  measures what a hit of the tile cache costs, and replays a day in virtual time, hour by hour
 # make bench-ledger  measures the purchase ledger beside OpenSSL (LEDGER_BENCH_COUNT transactions, a million unless given)
 # make bench-store  measures mapstore: downloads beside nginx, libraries, purchases
-# make test-scale  cuts the world relief in 16 shards on a Slurm cluster of two nodes on this host, which it installs: clean, with a killed node, with shards that fail
+# make test-scale  cuts the world relief in 16 shards on a Slurm cluster of two nodes on this host, which it installs: clean, with a killed node, with shards that fail; with GNU parallel over ssh, and on Spark
+# make bench-scale  measures 40 shards on Slurm and with GNU parallel, 1, 2 and 4 at a time, and how a tileset of shards is served
 # make soak    loads tileserve for an hour (SOAK_SECONDS) and checks that its memory stays within the budget; soak-short takes two minutes
 # make tsan    runs the tests of cache, prefetch, map sessions, replay, memory pressure and upstreams under the thread sanitizer, in a build of their own
 # make examples  builds the packages in examples/ by themselves, as somebody else's package would
@@ -25,7 +26,7 @@
 export OPTIMISED_KERNELS := 1
 SHELL := /bin/bash
 .SHELLFLAGS := -eu -o pipefail -c
-.PHONY: all install uninstall dist test-dist build-times demo test test-long test-clients test-full test-scale tests-built bless build lint format packages web-libraries bench bench-check bench-serve bench-cache bench-ledger bench-store tsan examples docs fuzz soak soak-short clean
+.PHONY: all install uninstall dist test-dist build-times demo test test-long test-clients test-full test-scale bench-scale tests-built bless build lint format packages web-libraries bench bench-check bench-serve bench-cache bench-ledger bench-store tsan examples docs fuzz soak soak-short clean
 
 all: build
 
@@ -94,6 +95,14 @@ test-scale:
 	@scripts/install-packages.sh --scale
 	@scripts/build.sh tilecut
 	@scripts/test-scale.sh
+
+bench-scale:
+	@scripts/install-packages.sh --scale
+	@scripts/install-packages.sh --bench
+	@scripts/build.sh tilecut
+	@scripts/build.sh tileserve
+	@scripts/bench-scale.sh
+	@scripts/bench-sharded.sh
 
 bless: packages
 	@$(BUILD_TESTS) 2>&1 | scripts/quiet-build.sh

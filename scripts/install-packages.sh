@@ -27,8 +27,11 @@ case "${1:-}" in
   --dist) packages="$packages dpkg-dev debootstrap curl make python3 binutils" ;;
   # The load generator.
   --soak) packages="$packages wrk curl python3" ;;
-  # A scheduler for job arrays.
-  --scale) packages="$packages slurm-wlm munge python3 python3-pip" ;;
+  # Schedulers for job arrays; what Spark and GNU parallel over ssh need may be missing.
+  --scale)
+    packages="$packages slurm-wlm munge python3 python3-pip"
+    optional="parallel openssh-server default-jre-headless"
+    ;;
   # And the servers that tileserve is measured against, each of which may be missing. apache2-bin is Apache without its service.
   --bench)
     packages="$packages wrk curl python3"
@@ -60,6 +63,11 @@ $sudo apt-get update -qq
 [ -z "$missing" ] || $sudo apt-get install -y -qq --no-install-recommends $missing >/dev/null
 for package in $missing_optional; do
   $sudo apt-get install -y -qq --no-install-recommends "$package" >/dev/null || echo "$package could not be installed; what needs it is left out"
-  # Its package starts it as a service on port 80; only the program is wanted.
-  if [ "$package" = nginx-light ] && [ -d /run/systemd/system ]; then $sudo systemctl disable --now nginx >/dev/null 2>&1 || true; fi
+  # Their packages start them as services on ports 80 and 22; only the programs are wanted.
+  case "$package" in
+    nginx-light) service=nginx ;;
+    openssh-server) service=ssh ;;
+    *) continue ;;
+  esac
+  if [ -d /run/systemd/system ]; then $sudo systemctl disable --now "$service" >/dev/null 2>&1 || true; fi
 done

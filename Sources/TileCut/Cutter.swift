@@ -93,12 +93,15 @@ public struct Cutter: Sendable {
 
   /// What the bytes of the cut depend on.
   ///
+  /// - Parameter known: an earlier identity, whose sources are not read again while their sizes and times are the same.
   /// - Complexity: reads the sources, of large ones a sample.
-  func identity(toolVersion: String) throws -> CutIdentity {
-    let drawingFiles = try options.drawing.flatMap(\.files).map { try SourceFile(path: $0) }
-    return CutIdentity(
-      toolVersion: toolVersion, sources: try (files + drawingFiles).map { try SourceIdentity($0) }, options: options,
-      name: name)
+  func identity(toolVersion: String, known: CutIdentity? = nil) throws -> CutIdentity {
+    let all = try files + options.drawing.flatMap(\.files).map { try SourceFile(path: $0) }
+    let sources = try all.enumerated().map { index, file in
+      try SourceIdentity(
+        file, known: known.flatMap { $0.sources.count == all.count ? $0.sources[index] : nil }, of: all.count)
+    }
+    return CutIdentity(toolVersion: toolVersion, sources: sources, options: options, name: name)
   }
 
   /// Problems that do not prevent a cut; each line names its file.

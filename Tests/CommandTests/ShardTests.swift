@@ -144,6 +144,50 @@ import Testing
     #expect(try merge(output).status == 0)
   }
 
+  @Test func damagedPixelsAreNamedByTheMerge() throws {
+    for shard in 0..<(try plan(40)) { #expect(try cut(shard).status == 0) }
+    var bytes = [UInt8](try folder.bytes("plan.shards/1.rgba"))
+    bytes[bytes.count / 2] ^= 1
+    try folder.write("plan.shards/1.rgba", bytes: bytes)
+    for output in ["out.mbtiles", "out.pmtiles", "out.tileset"] {
+      expectRefusal(try merge(output), status: 65, naming: "plan.shards/1.rgba: is damaged")
+    }
+    #expect(folder.names == ["plan.json", "plan.shards"])
+  }
+
+  /// Plans lie on shared disks and are passed on.
+  @Test(arguments: [
+    ("http://anna:secret@127.0.0.1:1/a.tif", "a password"), ("http://127.0.0.1:1/a.tif?x=1&token=secret", "a token"),
+    ("https://127.0.0.1:1/a.tif?X-Amz-Signature=secret", "a X-Amz-Signature"),
+    ("http://127.0.0.1:1/a.tif?token=${SHARD_TEST_NONE}", "the variable SHARD_TEST_NONE, which is not set"),
+  ])
+  func secretsOfAddressesAreLeftToTheEnvironment(_ source: String, _ what: String) throws {
+    let run = try run(["plan", source, "-o", "plan.json"])
+    #expect(run.status == 64 && run.stderr.contains(what) && !run.stderr.contains("secret"), "\(run)")
+    #expect(folder.names == [])
+  }
+
+  /// A file with the size and the time of the planned one is not read again; one with other times is.
+  @Test func sourcesAreReadWhenTheirTimesChanged() throws {
+    let original = [UInt8](try Data(contentsOf: URL(filePath: Self.raster)))
+    let raster = try folder.write("map.tif", bytes: original)
+    #expect(try run(["plan", "map.tif", "-o", "plan.json", "--shard-tiles", "40"] + Self.options).status == 0)
+    func set(_ seconds: Double) throws {
+      try FileManager.default.setAttributes(
+        [.modificationDate: Date(timeIntervalSince1970: seconds)], ofItemAtPath: raster)
+    }
+    // The same content with another time, as a copy on another machine has it.
+    try set(1e9)
+    #expect(try cut(0).status == 0)
+    var bytes = original
+    bytes[bytes.count / 2] ^= 1
+    try folder.write("map.tif", bytes: bytes)
+    expectRefusal(try cut(1), status: 65, naming: "the source map.tif has changed since")
+    // Content is what counts: a plan of the changed file is another plan.
+    try folder.write("map.tif", bytes: original)
+    #expect(try cut(1).status == 0)
+  }
+
   @Test(arguments: ["TILECUT_SHARD", "SLURM_ARRAY_TASK_ID", "JOB_COMPLETION_INDEX", "AWS_BATCH_JOB_ARRAY_INDEX"])
   func numberComesFromTheScheduler(_ name: String) throws {
     _ = try plan()

@@ -58,6 +58,13 @@ import TileIndex
       while let r = range, r.zoom < working { range = set.children(of: r) }
       for tile in leaves.tiles(in: range!) { covered[tile, default: 0] += 1 }
     }
+    // Those under a tile are the same in the same order.
+    for zoom in 0...subtrees.rootZoom where set.zooms.contains(zoom) {
+      let parts = Dictionary(grouping: Array(subtrees)) { set.ancestor(of: $0, zoom: zoom) }
+      for (top, roots) in parts.prefix(8) {
+        #expect(Array(subtrees.under(top, in: set)) == roots, "seed \(seed), \(top)")
+      }
+    }
     #expect(covered.count == leaves.count, "seed \(seed)")
     #expect(covered.values.allSatisfy { $0 == 1 }, "seed \(seed)")
   }

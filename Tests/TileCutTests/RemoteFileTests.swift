@@ -182,8 +182,29 @@ import Testing
   @Test(arguments: [
     ("https://host/a", "https://host/a"), ("https://anna:secret@host:81/a?b=c@d", "https://host:81/a?b=c@d"),
     ("http://host/@", "http://host/@"),
+    ("https://host/a?x=1&Access_Token=abc&y=2#b", "https://host/a?x=1&Access_Token=…&y=2#b"),
+    ("https://host/a?X-Amz-Credential=a%2Fb&X-Amz-Signature=0f", "https://host/a?X-Amz-Credential=…&X-Amz-Signature=…"),
+    ("https://host/a?token=${TOKEN}", "https://host/a?token=${TOKEN}"),
   ])
   func messagesHaveNoPasswords(_ url: String, _ label: String) { #expect(RemoteSourceFile.label(url) == label) }
+
+  /// Secrets are left to the environment of each process.
+  @Test func addressesNameVariables() async throws {
+    setenv("REMOTE_FILE_TEST_TOKEN", "abc", 1)
+    let server = try RangeServer { request in
+      request.path.hasSuffix("?token=abc&x=1") ? RangeServer.part([1, 2, 3], request) : RangeServer.Answer(status: 404)
+    }
+    let url = server.url + "?token=${REMOTE_FILE_TEST_TOKEN}&x=1"
+    guard case .file(let file, let prefix) = try RemoteSourceFile.open(url, cache: Self.cache()) else {
+      Issue.record("no ranges?")
+      return
+    }
+    #expect(prefix == [1, 2, 3] && file.path == url)
+    let error = #expect(throws: CutError.self) {
+      try RemoteSourceFile.open(server.url + "?token=${REMOTE_FILE_TEST_NONE}", cache: Self.cache())
+    }
+    #expect(error?.code == .invalidOption && error?.message.contains("REMOTE_FILE_TEST_NONE") == true)
+  }
 
   @Test func nobodyListens() throws {
     var port = 0

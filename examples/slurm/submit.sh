@@ -4,7 +4,8 @@
 #   submit.sh PLAN OUTPUT [options of sbatch for the shards, such as --partition=long or --cpus-per-task=4]
 #
 # The plan lies on a disk that all nodes share, and tilecut is in their PATH. Prints the number of the merging job,
-# which does not start if a shard fails: look with `tilecut missing PLAN`, and submit again.
+# which does not start if a shard fails: look with `tilecut missing PLAN`, and submit again. AT_A_TIME in the environment
+# limits how many shards are cut at a time, for a shared disk that is slow.
 set -euo pipefail
 plan=$(realpath "${1:?usage: submit.sh PLAN OUTPUT [options of sbatch]}")
 output=$(realpath -m "${2:?usage: submit.sh PLAN OUTPUT [options of sbatch]}")
@@ -18,7 +19,7 @@ most=$(scontrol show config | awk '$1 == "MaxArraySize" { print $3 }')
 jobs=""
 # A line for each array: what is added to its numbers, and the numbers.
 while read -r offset numbers; do
-  job=$(PLAN=$plan SHARD_OFFSET=$offset sbatch --parsable --export=ALL --array="$numbers" \
+  job=$(PLAN=$plan SHARD_OFFSET=$offset sbatch --parsable --export=ALL --array="$numbers${AT_A_TIME:+%$AT_A_TIME}" \
     --output="$log/cut-%A_%a.log" "$@" "$here/cut.sbatch")
   jobs=$jobs:$job
 done < <(tilecut missing "$plan" | tr , '\n' | awk -F- -v most="$most" '

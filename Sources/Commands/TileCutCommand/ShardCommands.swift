@@ -25,7 +25,7 @@ struct PlanCommand: ParsableCommand {
   /// Options of `cut` that say how or where to, which each shard and the merge are told.
   private static let otherOptions = [
     "--threads", "--memory", "--progress", "--resume", "--dry-run", "--json", "--append", "--scheme", "--plan",
-    "--shard", "--shard-offset",
+    "--shard", "--shard-offset", "--shard-list",
   ]
 
   func validate() throws {
@@ -33,6 +33,12 @@ struct PlanCommand: ParsableCommand {
       throw ValidationError("\(word) says nothing of what is cut: leave it out of the plan")
     }
     if words.contains("-") { throw ValidationError("standard input cannot be read by several processes: name a file") }
+    for word in words {
+      guard let secret = RemoteSecrets.found(in: word) else { continue }
+      throw ValidationError(
+        "the address of a source has \(secret), and the plan keeps addresses: write '${NAME}' in its place, and set "
+          + "NAME in the environment of plan, shards and merge")
+    }
     if shardTiles < 1 { throw ValidationError("--shard-tiles is a number above 0") }
   }
 

@@ -63,10 +63,12 @@ struct CutIdentity: Sendable {
       .init(
         "sources",
         .array(
-          sources.map {
-            .object([
-              .init("path", .string($0.path)), .init("bytes", .number($0.bytes)), .init("digest", .string($0.digest)),
-            ])
+          sources.map { source in
+            .object(
+              [
+                .init("path", .string(source.path)), .init("bytes", .number(source.bytes)),
+                .init("digest", .string(source.digest)),
+              ] + (source.stamps.map { [.init("stamps", .string($0))] } ?? []))
           })),
       .init("options", .object(options.map { .init($0.name, .string($0.value)) })),
       .init(
@@ -83,7 +85,7 @@ struct CutIdentity: Sendable {
       guard let path = source["path"]?.string, let digest = source["digest"]?.string,
         case .number(let bytes)? = source["bytes"], let bytes = Int(bytes)
       else { return nil }
-      return SourceIdentity(path: path, bytes: bytes, digest: digest)
+      return SourceIdentity(path: path, bytes: bytes, digest: digest, stamps: source["stamps"]?.string)
     }
     self.options = options.compactMap { member in
       member.value.string.map { Option(name: member.name, value: $0, typed: json["typed"]?[member.name]?.string) }

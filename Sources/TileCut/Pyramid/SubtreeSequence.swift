@@ -33,14 +33,26 @@ struct SubtreeSequence: Sequence {
     columnWidth = Swift.max((matrix.tileWidth > 256 ? column : Self.columnEdge) / edge, 1)
   }
 
-  func makeIterator() -> AnyIterator<TileID> {
-    let columns = coverage.rows.flatMap { coverage.runs(inRow: $0) }
-    guard let low = columns.map(\.lowerBound).min(), let high = columns.map(\.upperBound).max() else {
+  func makeIterator() -> AnyIterator<TileID> { roots(inRows: coverage.rows, columns: 0..<Int.max) }
+
+  /// The roots under a tile of their zoom or one above it, in the same order.
+  ///
+  /// - Complexity: O(rows and runs under the tile), besides the roots.
+  func under(_ tile: TileID, in matrixSet: TileMatrixSet) -> AnyIterator<TileID> {
+    var range = TileRange(zoom: tile.zoom, columns: tile.column...tile.column, rows: tile.row...tile.row)
+    while range.zoom < rootZoom, let below = matrixSet.children(of: range) { range = below }
+    let rows = (range.rows.lowerBound..<(range.rows.upperBound + 1)).clamped(to: coverage.rows)
+    return roots(inRows: rows, columns: range.columns.lowerBound..<(range.columns.upperBound + 1))
+  }
+
+  private func roots(inRows rows: Range<Int>, columns: Range<Int>) -> AnyIterator<TileID> {
+    let runs = rows.flatMap { coverage.runs(inRow: $0) }.map { $0.clamped(to: columns) }.filter { !$0.isEmpty }
+    guard let low = runs.map(\.lowerBound).min(), let high = runs.map(\.upperBound).max() else {
       return AnyIterator { nil }
     }
     let bands = (low / columnWidth)...((high - 1) / columnWidth)
     var band = bands.lowerBound
-    var row = coverage.rows.lowerBound
+    var row = rows.lowerBound
     var pending: [Range<Int>] = []
     return AnyIterator {
       while true {
@@ -49,12 +61,12 @@ struct SubtreeSequence: Sequence {
           if run.count > 1 { pending[0] = (run.lowerBound + 1)..<run.upperBound } else { pending.removeFirst() }
           return tile
         }
-        if row == coverage.rows.upperBound {
+        if row == rows.upperBound {
           band += 1
-          row = coverage.rows.lowerBound
+          row = rows.lowerBound
         }
         guard band <= bands.upperBound else { return nil }
-        let limits = (band * columnWidth)..<((band + 1) * columnWidth)
+        let limits = ((band * columnWidth)..<((band + 1) * columnWidth)).clamped(to: columns)
         pending = coverage.runs(inRow: row).map { $0.clamped(to: limits) }.filter { !$0.isEmpty }
         row += 1
       }

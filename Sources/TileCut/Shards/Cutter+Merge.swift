@@ -4,12 +4,13 @@ public import TileIndex
 
 /// Merging the shards of a plan.
 ///
-/// 1. Every shard has a receipt, and its files are what the receipt says (``FinishedShards``).
+/// 1. Every shard has a receipt, and its files have the sizes that it says (``FinishedShards``).
 /// 2. The levels above the shards' roots are made of the roots' pixels, as an undivided cut makes them.
 /// 3. The bundle's writer gets the tiles in the order of an undivided cut (``CutOrder``), so that the bundle has the
 ///    same bytes. A PMTiles archive depends on its tiles alone: it gets them in the order of their ids, zoom by zoom
 ///    and shard by shard, since a shard is one contiguous section of the Hilbert curve of each zoom. They are then
 ///    copied once. A tileset of the shards copies none.
+/// 4. What was copied of each shard is what its receipt says (``TileDigest``), or nothing is published.
 extension Cutter {
   /// Makes the bundle from all shards.
   ///
@@ -57,12 +58,13 @@ extension Cutter {
         early = nil
         for tile in top { try sink.put(tile.id, tile.bytes) }
         try putByID(finished, assembler, step)
+        for shard in shards.shards.indices { try finished.checkCopied(shard) }
       case .tileset:
         for shard in shards.shards.indices {
           try step()
           try accept(shard, of: finished, assembler)
           defer { finished.close(shard) }
-          guard let bundle = try finished.bundle(shard, checking: false) else { continue }
+          guard let bundle = try finished.bundle(shard) else { continue }
           let formats = bundle.metadata.mixedFormats
           assembler.formats.formUnion(formats.isEmpty ? Set([bundle.metadata.format].compactMap(\.self)) : formats)
           try tileset?.add(bundle, root: shards.shards[shard].root, tiles: finished.receipts[shard].tiles)
@@ -109,10 +111,13 @@ extension Cutter {
       let number = try shard(of: subtree)
       let bundle = try finished.bundle(number)
       for tile in order.tiles(completedBy: subtree) {
-        if let bytes = try bundle?.tile(tile) { try assembler.store([EncodedTile(id: tile, bytes: bytes)]) }
+        guard let bytes = try finished.reading(number, { try bundle?.tile(tile) }) else { continue }
+        finished.copied[number].add(tile, bytes)
+        try assembler.store([EncodedTile(id: tile, bytes: bytes)])
       }
       subtreesLeft[number] -= 1
       guard subtreesLeft[number] == 0 else { continue }
+      try finished.checkCopied(number)
       finished.close(number)
       try accept(number, of: finished, assembler)
     }
@@ -124,16 +129,22 @@ extension Cutter {
     for zoom in plan.zooms where zoom >= finished.shards.shardZoom {
       for shard in order {
         try step()
+        // Opening it again for the next zoom takes a tenth of a millisecond; its directories would stay in memory.
         defer { finished.close(shard) }
         guard let archive = try finished.bundle(shard) as? PMTilesReader else { continue }
-        try archive.forEachTileByID(zoom: zoom) { try assembler.store([EncodedTile(id: $0, bytes: Array($1))]) }
+        try finished.reading(shard) {
+          try archive.forEachTileByID(zoom: zoom) { tile, bytes in
+            let bytes = Array(bytes)
+            finished.copied[shard].add(tile, bytes)
+            try assembler.store([EncodedTile(id: tile, bytes: bytes)])
+          }
+        }
       }
     }
   }
 }
 
-/// The shards of a plan that are all done. Each is read once from its beginning to its end before it is used, and
-/// compared with its receipt.
+/// The shards of a plan that are all done. What is copied of them is compared with their receipts.
 private final class FinishedShards {
   let shards: ShardPlan
   /// The plan's file.
@@ -141,7 +152,8 @@ private final class FinishedShards {
   let folder: ShardFolder
   let receipts: [ShardReceipt]
   private var open: [Int: any BundleReader] = [:]
-  private var checked: Set<Int> = []
+  /// Of each shard, what was copied so far.
+  var copied: [TileDigest]
 
   /// - Throws: ``CutError`` `.badSource` naming those that are not done.
   init(_ shards: ShardPlan, path: String) throws {
@@ -156,21 +168,33 @@ private final class FinishedShards {
     }
     self.folder = folder
     receipts = found.compactMap(\.self)
+    copied = receipts.map { _ in TileDigest() }
   }
 
   /// Tiles in the shards.
   var tileCount: Int { receipts.reduce(0) { $0 + $1.tiles } }
 
   /// The bundle of a shard, which stays open until ``close(_:)``; nil for a shard without a visible pixel.
-  ///
-  /// - Parameter checking: whether the file is compared with the receipt, but for its size.
-  func bundle(_ shard: Int, checking: Bool = true) throws -> (any BundleReader)? {
+  func bundle(_ shard: Int) throws -> (any BundleReader)? {
     if let bundle = open[shard] { return bundle }
-    guard let file = receipts[shard].bundle else { return nil }
-    if checking, checked.insert(shard).inserted { try check(folder.bundle(shard), file, shard) }
-    let bundle = try BundleFile.open(folder.bundle(shard), matrixSet: nil)
+    guard receipts[shard].bundle != nil else { return nil }
+    let bundle = try reading(shard) { try BundleFile.open(folder.bundle(shard), matrixSet: nil) }
     open[shard] = bundle
     return bundle
+  }
+
+  /// A closure that reads a shard's bundle.
+  func reading<Result>(_ shard: Int, _ body: () throws -> Result) throws -> Result {
+    do {
+      return try body()
+    } catch let error as BundleError where error.code == .malformed && error.path == folder.bundle(shard) {
+      throw damaged(error.path, shard)
+    }
+  }
+
+  /// - Throws: ``CutError`` `.badSource` if the tiles that were copied are not those that were cut.
+  func checkCopied(_ shard: Int) throws {
+    guard copied[shard].text == receipts[shard].content else { throw damaged(folder.bundle(shard), shard) }
   }
 
   func close(_ shard: Int) { open[shard] = nil }
@@ -179,16 +203,13 @@ private final class FinishedShards {
   func rootPixels(_ shard: Int, _ matrix: TileMatrix) throws -> PixelBuffer? {
     guard let file = receipts[shard].rootPixels else { return nil }
     let path = folder.rootPixels(shard)
-    try check(path, file, shard)
     let pixels = PixelBuffer(width: matrix.tileWidth, height: matrix.tileHeight)
     let bytes = try FileSystem.bytes(of: path, countMax: pixels.byteCount)
-    guard bytes.count == pixels.byteCount else { throw damaged(path, shard) }
+    guard bytes.count == pixels.byteCount, Hexadecimal.text(SHA256Hash.digest(of: bytes)) == file.sha256 else {
+      throw damaged(path, shard)
+    }
     bytes.withUnsafeBytes { pixels.bytes.copyMemory(from: $0.baseAddress!, byteCount: $0.count) }
     return pixels
-  }
-
-  private func check(_ path: String, _ file: ShardReceipt.File, _ shard: Int) throws {
-    guard try FileHash.sha256(ofFile: path) == file.sha256 else { throw damaged(path, shard) }
   }
 
   private func damaged(_ file: String, _ shard: Int) -> CutError {

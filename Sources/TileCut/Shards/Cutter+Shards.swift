@@ -48,8 +48,10 @@ extension Cutter {
       mixing: plan.encoding.mixing)
     defer { sink.discard() }
     var pixels: PixelBuffer?
-    let assembler = PyramidAssembler(plan: plan, topZoom: max(root.zoom, plan.zooms.lowerBound)) {
-      try sink.put($0, $1)
+    var content = TileDigest()
+    let assembler = PyramidAssembler(plan: plan, topZoom: max(root.zoom, plan.zooms.lowerBound)) { tile, bytes in
+      content.add(tile, bytes)
+      try sink.put(tile, bytes)
     } onTop: {
       pixels = $0
     }
@@ -69,7 +71,7 @@ extension Cutter {
     }
     return ShardReceipt(
       plan: shards.digest, shard: index, tiles: tiles, tileBytes: assembler.bytesStored,
-      tilesDone: assembler.tilesDone,
+      content: content.text, tilesDone: assembler.tilesDone,
       extent: assembler.extent.map { [$0.left, $0.top, $0.right, $0.bottom] } ?? [],
       bundle: assembler.extent == nil ? nil : try ShardReceipt.File(attempt.bundle),
       rootPixels: pixels == nil ? nil : try ShardReceipt.File(attempt.rootPixels))
@@ -84,18 +86,5 @@ extension Cutter {
       range = plan.matrixSet.children(of: tiles)
     }
     return count
-  }
-}
-
-extension SubtreeSequence {
-  /// The roots under a tile, in their order.
-  fileprivate func under(_ tile: TileID, in matrixSet: TileMatrixSet) -> AnyIterator<TileID> {
-    let all = makeIterator()
-    return AnyIterator {
-      while let root = all.next() {
-        if matrixSet.ancestor(of: root, zoom: tile.zoom) == tile { return root }
-      }
-      return nil
-    }
   }
 }

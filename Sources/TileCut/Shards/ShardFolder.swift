@@ -19,6 +19,8 @@ public struct ShardReceipt: Hashable, Sendable, Codable {
   /// Stored tiles, and their bytes.
   public let tiles: Int
   public let tileBytes: Int
+  /// The ``TileDigest`` of the stored tiles.
+  let content: String
   /// Candidate tiles of the stored zooms that were processed, including empty ones.
   public let tilesDone: Int
   /// Left, top, right and bottom of the visible pixels of the working zoom; empty for none.
@@ -31,6 +33,31 @@ public struct ShardReceipt: Hashable, Sendable, Codable {
   var visibleExtent: VisibleExtent? {
     guard extent.count == 4 else { return nil }
     return VisibleExtent(left: extent[0], top: extent[1], right: extent[2], bottom: extent[3])
+  }
+}
+
+/// A digest of tiles that does not depend on their order: a merge takes them in another one than the cut, and compares
+/// what it copies.
+///
+/// The sum, modulo 2^64 in each of four words, of the SHA-256 of every tile's zoom, column, row and bytes. It finds
+/// damage; it is no proof against somebody who wants to find other tiles with the same sum.
+struct TileDigest {
+  private var sum = SIMD4<UInt64>()
+
+  mutating func add(_ tile: TileID, _ bytes: [UInt8]) {
+    var hash = SHA256Hash()
+    let place = [tile.zoom, tile.column, tile.row].map { UInt64($0).littleEndian }
+    place.withUnsafeBytes { hash.update($0) }
+    hash.update(bytes)
+    sum &+= hash.digest().withUnsafeBytes { digest in
+      SIMD4((0..<4).map { UInt64(littleEndian: digest.loadUnaligned(fromByteOffset: 8 * $0, as: UInt64.self)) })
+    }
+  }
+
+  /// 64 hexadecimal digits.
+  var text: String {
+    let bytes = (0..<32).map { UInt8(truncatingIfNeeded: sum[$0 / 8] >> UInt64(8 * ($0 % 8))) }
+    return Hexadecimal.text(bytes)
   }
 }
 

@@ -65,7 +65,7 @@ public struct ShardPlan: Sendable {
   ///
   /// - Throws: ``CutError`` `.badSource`.
   func check(_ cutter: Cutter, path: String) throws {
-    let now = try cutter.identity(toolVersion: identity.toolVersion)
+    let now = try cutter.identity(toolVersion: identity.toolVersion, known: identity)
     guard let difference = now.difference(from: identity) else { return }
     throw CutError(
       .badSource, path: path, "the plan does not fit any more: \(difference)", remedy: "make a new plan: tilecut plan")

@@ -21,6 +21,7 @@ public final class MBTilesReader: DatabaseReader {
   private let lookup: SQLiteStatement
   /// Makes non-blocking reads possible; nil where they are not.
   let residentFile: ResidentFileSystem.File?
+  package var attachment: AnyObject?
   private(set) lazy var blobFinder = BlobFinder(self)
 
   /// - Parameters:
@@ -112,8 +113,7 @@ package struct BlobRow: Sendable {
   package var column: Int
 }
 
-extension MBTilesReader {
-  /// The open file if non-blocking reads work on it and it does not change; to be duplicated, not closed.
+extension MBTilesReader: BundleInFile {
   package var descriptor: Int32? { residentFile?.descriptor }
 
   /// The row of a tile's blob; nil when there is none, or the tiles are not in a plain table.

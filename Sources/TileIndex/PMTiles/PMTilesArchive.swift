@@ -8,15 +8,23 @@ final class PMTilesArchive {
   /// The only directory, or the root of a tree.
   let root: PMTilesDirectory
   private let file: any ByteSource
+  /// The file of an archive on this machine.
+  var localFile: ResidentFile? { file as? ResidentFile }
   private var leaves = LeafCache()
+  /// Bytes of memory that the directories take.
+  var directoryBytes: Int {
+    (root.entries.count + leaves.entryCount) * MemoryLayout<PMTilesDirectory.Entry>.stride
+  }
 
   /// Larger tiles are refused.
   static let tileBytesMax = 64 << 20
   /// A root and three levels of leaves; producers use one.
   static let depthMax = 4
+  /// A leaf of 4,000 entries has 5 to 25 kB.
+  private static let quickLeafBytesMax = 32 << 10
 
   /// - Throws: ``BundleError`` with `.notFound`, `.malformed` or `.readFailed`.
-  convenience init(path: String) throws { try self.init(path: path, Self.openFile(path)) }
+  convenience init(path: String) throws { try self.init(path: path, ResidentFile(Self.openFile(path))) }
 
   /// - Parameter path: the archive's name in messages.
   init(path: String, _ file: any ByteSource) throws {
@@ -40,6 +48,8 @@ final class PMTilesArchive {
     if let known = leaves[section] {
       directory = known
     } else {
+      // Unpacking a large one takes longer than a hop to a thread that may wait.
+      if localFile?.mayWait == false, section.count > Self.quickLeafBytesMax { throw ResidentFile.WouldWait() }
       directory = try Self.directory(section, file: file, header: header, path: path)
       leaves.insert(directory, for: section)
     }
@@ -49,22 +59,26 @@ final class PMTilesArchive {
     return directory
   }
 
-  /// Passes the bytes of a tile's entry to a closure.
-  func withBytes<Result>(
-    _ entry: PMTilesDirectory.Entry, _ body: (UnsafeRawBufferPointer) throws -> Result
-  ) throws -> Result {
+  /// Where the bytes of a tile's entry lie in the file.
+  func place(of entry: PMTilesDirectory.Entry) throws -> (offset: Int, count: Int) {
     let count = Int(entry.byteCount)
     guard count <= Self.tileBytesMax else { throw damaged("a tile has \(count) bytes") }
     let (end, overflow) = entry.offset.addingReportingOverflow(UInt64(count))
     guard !overflow, end <= UInt64(max(file.byteCount - header.tileData.offset, 0)) else {
       throw damaged("a tile lies beyond the end of the file")
     }
+    return (header.tileData.offset + Int(entry.offset), count)
+  }
+
+  /// Passes the bytes of a tile's entry to a closure.
+  func withBytes<Result>(
+    _ entry: PMTilesDirectory.Entry, _ body: (UnsafeRawBufferPointer) throws -> Result
+  ) throws -> Result {
+    let (offset, count) = try place(of: entry)
     // A new buffer each time, because the closure may read another tile.
     let buffer = UnsafeMutableRawBufferPointer.allocate(byteCount: count, alignment: 16)
     defer { buffer.deallocate() }
-    let read = try Self.reading(path) {
-      try file.read(into: buffer, at: header.tileData.offset + Int(entry.offset))
-    }
+    let read = try Self.reading(path) { try file.read(into: buffer, at: offset) }
     guard read == count else { throw Self.shortened(path) }
     return try body(UnsafeRawBufferPointer(buffer))
   }
@@ -170,7 +184,7 @@ struct LeafCache {
 
   private var items: [PMTilesHeader.Section: Item] = [:]
   private var uses = 0
-  private var entryCount = 0
+  private(set) var entryCount = 0
 
   subscript(section: PMTilesHeader.Section) -> PMTilesDirectory? {
     mutating get {

@@ -17,6 +17,7 @@ public final class PMTilesReader: BundleReader {
   /// The places in the metadata, as ``PMTilesWriter`` stores them.
   let places: [Place]
   private let unpacksTiles: Bool
+  package var attachment: AnyObject?
 
   /// - Parameter path: a PMTiles archive.
   /// - Throws: ``BundleError`` with `.notFound`, `.malformed` (including other versions, brotli and zstd) or
@@ -50,6 +51,24 @@ public final class PMTilesReader: BundleReader {
     return try withContent(entry, of: tile, body)
   }
 
+  public func withResidentTile(
+    _ tile: TileID, _ body: (UnsafeRawBufferPointer) throws -> Void
+  ) throws -> ResidentRead {
+    try withoutWaiting { try withTile(tile, body) == nil ? .absent : .found } ?? .wouldWait
+  }
+
+  /// The result of a closure that reads only what is in memory; nil if it would wait.
+  private func withoutWaiting<Result>(_ body: () throws -> Result) throws -> Result? {
+    guard let file = archive.localFile, file.descriptor != nil else { return nil }
+    file.mayWait = false
+    defer { file.mayWait = true }
+    do {
+      return try body()
+    } catch is ResidentFile.WouldWait {
+      return nil
+    }
+  }
+
   /// Passes the bytes of an entry to a closure, as ``withTile(_:_:)`` does.
   ///
   /// - Parameter tile: one of its tiles, for messages.
@@ -80,6 +99,17 @@ public final class PMTilesReader: BundleReader {
       directory = try archive.leaf(entry, ids: ids)
     }
     throw archive.damaged("its directories lie too deep in each other")
+  }
+}
+
+extension PMTilesReader: BundleInFile {
+  package var descriptor: Int32? { archive.localFile?.descriptor }
+
+  /// Where a tile lies in the file; nil when there is none, when it is not served as it is stored, or when that cannot
+  /// be found without waiting.
+  package func location(of tile: TileID) -> (offset: Int, count: Int)? {
+    guard !unpacksTiles, matrixSet.contains(tile) else { return nil }
+    return try? withoutWaiting { try entry(of: tile.hilbertID).map { try archive.place(of: $0) } } ?? nil
   }
 }
 

@@ -1,8 +1,9 @@
 import Support
+import Synchronization
 
 /// Reads the tiles of many bundles as those of one (``ShardedTileset``).
 ///
-/// A bundle is opened when a tile of it is first wanted. The last ones stay open.
+/// A bundle is opened when a tile of it is first wanted (``Shards``).
 public final class ShardedReader: BundleReader {
   /// The file, as the caller named it.
   public let path: String
@@ -12,42 +13,32 @@ public final class ShardedReader: BundleReader {
   /// Bytes of the bundles.
   var bundleBytes: Int { tileset.bytes }
 
-  private let tileset: ShardedTileset
-  private let folder: String
-  /// By root.
-  private let files: [TileID: String]
-  /// By root; nil is the bundle above the roots.
-  private var open: [TileID?: (reader: any BundleReader, lastUse: Int)] = [:]
-  private var clock = 0
+  private var tileset: ShardedTileset { shards.tileset }
+  package let shards: Shards
 
-  /// Bundles that a reader keeps open, each with a descriptor and its root directory.
-  private static let openMax = 16
+  /// - Throws: ``BundleError`` with `.notFound`, `.malformed` or `.readFailed`.
+  public convenience init(path: String) throws { try self.init(Shards(path: path)) }
 
-  /// - Throws: ``BundleError`` with `.notFound`, `.malformed` or `.readFailed`, for the file or its first bundle.
-  public init(path: String) throws {
-    self.path = path
-    tileset = try ShardedTileset(path: path)
-    folder = FileSystem.split(path).folder
-    files = Dictionary(tileset.shards.map { ($0.root, $0.file) }) { first, _ in first }
-    let first = try BundleFile.open(Self.path(tileset.shards[0].file, in: folder))
-    matrixSet = first.matrixSet
-    open[tileset.shards[0].root] = (first, 0)
-    guard tileset.ranges.values.allSatisfy({ matrixSet.zooms.contains($0.zoom) }) else {
-      throw BundleError(.malformed, path: path, "has zooms that \(matrixSet.identifier) does not have")
-    }
-  }
+  /// Another reader of the same tileset, for another thread. Both share the open bundles.
+  package init(_ shards: Shards) { (self.shards, path, matrixSet) = (shards, shards.path, shards.matrixSet) }
 
   public func withTile<Result>(
     _ tile: TileID, _ body: (UnsafeRawBufferPointer) throws -> Result
-  ) throws -> Result? { try bundle(of: tile)?.withTile(tile, body) }
+  ) throws -> Result? { try place(of: tile).flatMap { try shards.withBundle($0) { try $0.withTile(tile, body) } } }
 
   public func withResidentTile(
     _ tile: TileID, _ body: (UnsafeRawBufferPointer) throws -> Void
   ) throws -> ResidentRead {
     guard let root = place(of: tile) else { return .absent }
     // Opening a bundle may wait for a disk.
-    guard let known = open[root] else { return .wouldWait }
-    return try known.reader.withResidentTile(tile, body)
+    return try shards.withOpenBundle(root) { try $0.withResidentTile(tile, body) } ?? .wouldWait
+  }
+
+  /// Passes the bundle that has a tile to a closure; nil where none has, or where it would have to be opened.
+  package func withOpenBundle<Result>(of tile: TileID, _ body: (any BundleReader) throws -> Result) rethrows -> Result?
+  {
+    guard let root = place(of: tile) else { return nil }
+    return try shards.withOpenBundle(root, body)
   }
 
   public func zooms() throws -> [Int] { tileset.ranges.keys.sorted() }
@@ -73,7 +64,7 @@ public final class ShardedReader: BundleReader {
           { row -= 1 }
           continue
         }
-        _ = try bundle(root).withTile(tile) { try body(tile, $0) }
+        _ = try shards.withBundle(root) { try $0.withTile(tile) { try body(tile, $0) } }
         row -= 1
       }
     }
@@ -84,32 +75,99 @@ public final class ShardedReader: BundleReader {
     guard matrixSet.contains(tile) else { return nil }
     if tile.zoom < tileset.zoom { return tileset.top == nil ? nil : .some(nil) }
     let root = matrixSet.ancestor(of: tile, zoom: tileset.zoom)
-    return files[root] == nil ? nil : .some(root)
+    return shards.files[root] == nil ? nil : .some(root)
   }
+}
 
-  private func bundle(of tile: TileID) throws -> (any BundleReader)? { try place(of: tile).map { try bundle($0) } }
+extension ShardedReader {
+  /// The bundles of a tileset, which readers on many threads share: each lends one for the time of a read. The last
+  /// ones stay open.
+  package final class Shards: Sendable {
+    fileprivate let path: String
+    fileprivate let matrixSet: TileMatrixSet
+    fileprivate let tileset: ShardedTileset
+    private let folder: String
+    /// By root.
+    fileprivate let files: [TileID: String]
 
-  private func bundle(_ root: TileID?) throws -> any BundleReader {
-    clock += 1
-    if let known = open[root] {
-      open[root]?.lastUse = clock
-      return known.reader
+    /// The open bundles of a shard that no thread has.
+    private final class Idle {
+      var readers: [any BundleReader] = []
     }
-    if open.count >= Self.openMax, let oldest = open.min(by: { $0.value.lastUse < $1.value.lastUse })?.key {
-      open[oldest] = nil
+    private struct State: @unchecked Sendable {
+      /// By root; nil is the bundle above the roots.
+      var idle = LRUTable<TileID?, Idle>(byteCountMax: Shards.idleBytesMax)
     }
-    let file = root.map { files[$0]! } ?? tileset.top!
-    let bundle = try BundleFile.open(Self.path(file, in: folder))
-    guard bundle.matrixSet == matrixSet else {
-      throw BundleError(
-        .malformed, path: bundle.path, "is a bundle of another grid than that of \(path)",
-        remedy: "cut the shard again")
-    }
-    open[root] = (bundle, clock)
-    return bundle
-  }
+    private let state = Mutex(State())
 
-  private static func path(_ file: String, in folder: String) -> String {
-    file.hasPrefix("/") ? file : "\(folder)/\(file)"
+    /// Bytes of directories in memory.
+    private static let idleBytesMax = 32 << 20
+    /// What an open bundle counts at least: a hundred and twenty-eight, each with a descriptor or two, stay open.
+    private static let readerBytesMin = 256 << 10
+    /// Of one shard, as many as threads read it at a time.
+    private static let idleReadersMax = 4
+
+    /// - Throws: ``BundleError``.
+    fileprivate init(path: String) throws {
+      self.path = path
+      tileset = try ShardedTileset(path: path)
+      folder = FileSystem.split(path).folder
+      files = Dictionary(tileset.shards.map { ($0.root, $0.file) }) { first, _ in first }
+      let matrixSet = try tileset.metadata.matrixSet(path: path) ?? .webMercatorQuad
+      self.matrixSet = matrixSet
+      guard tileset.ranges.values.allSatisfy({ matrixSet.zooms.contains($0.zoom) }) else {
+        throw BundleError(.malformed, path: path, "has zooms that \(matrixSet.identifier) does not have")
+      }
+    }
+
+    fileprivate func withBundle<Result>(
+      _ root: TileID?, _ body: (any BundleReader) throws -> Result
+    ) throws -> Result {
+      // One that failed is not kept: the file may have changed.
+      let bundle = try take(root) ?? open(root)
+      let result = try body(bundle)
+      give(bundle, root)
+      return result
+    }
+
+    /// Nil where no bundle of the shard is open and free.
+    fileprivate func withOpenBundle<Result>(
+      _ root: TileID?, _ body: (any BundleReader) throws -> Result
+    ) rethrows -> Result? {
+      guard let bundle = take(root) else { return nil }
+      let result = try body(bundle)
+      give(bundle, root)
+      return result
+    }
+
+    private func take(_ root: TileID?) -> (any BundleReader)? {
+      state.withLock { state in
+        nonisolated(unsafe) let reader = state.idle.value(for: root)?.readers.popLast()
+        return reader
+      }
+    }
+
+    private func give(_ bundle: any BundleReader, _ root: TileID?) {
+      nonisolated(unsafe) let bundle = bundle
+      state.withLock { state in
+        let idle = state.idle.value(for: root) ?? Idle()
+        if idle.readers.count < Self.idleReadersMax { idle.readers.append(bundle) }
+        let bytes = idle.readers.reduce(0) { sum, reader in
+          sum + max(Self.readerBytesMin, (reader as? PMTilesReader)?.archive.directoryBytes ?? 0)
+        }
+        state.idle.insert(idle, for: root, byteCount: bytes)
+      }
+    }
+
+    private func open(_ root: TileID?) throws -> any BundleReader {
+      let file = root.map { files[$0]! } ?? tileset.top!
+      let bundle = try BundleFile.open(file.hasPrefix("/") ? file : "\(folder)/\(file)")
+      guard bundle.matrixSet == matrixSet else {
+        throw BundleError(
+          .malformed, path: bundle.path, "is a bundle of another grid than that of \(path)",
+          remedy: "cut the shard again")
+      }
+      return bundle
+    }
   }
 }

@@ -41,10 +41,10 @@ final class ResidentReader: Sendable {
 
   /// The one of an open bundle: created when it is first needed, and closed with the bundle unless a response is being
   /// sent from it.
-  static func shared(of reader: Tileset.Reader, _ bundle: MBTilesReader) -> ResidentReader? {
-    if let known = reader.attachment as? ResidentReader { return known }
+  static func shared(of bundle: any BundleInFile) -> ResidentReader? {
+    if let known = bundle.attachment as? ResidentReader { return known }
     let new = bundle.descriptor.flatMap(ResidentReader.init(duplicating:))
-    reader.attachment = new
+    bundle.attachment = new
     return new
   }
 

@@ -1,34 +1,5 @@
 import TileIndex
 
-/// The location of a tile in its bundle's file, to send it from the system's page cache without SQLite.
-struct BlobLocation: Sendable {
-  let file: ResidentReader
-  /// In order; together they are the tile.
-  let pieces: [FilePiece]
-
-  /// Smaller bodies cost less to keep in memory than to read.
-  static let bytesMin = 16384
-
-  init(file: ResidentReader, pieces: [FilePiece]) {
-    self.file = file
-    self.pieces = pieces
-  }
-
-  /// Looks for a tile in a tileset's file; nil when it cannot be found without waiting for a disk.
-  init?(of tile: TileID, _ tileset: Tileset, matching bytes: UnsafeRawBufferPointer) {
-    let found = tileset.withOpenReader { reader -> BlobLocation? in
-      guard let bundle = reader.bundle as? MBTilesReader else { return nil }
-      var pieces: [FilePiece]?
-      // Within a resident read no read of the file waits for a disk.
-      let read = try? bundle.withResidentTile(tile) { _ in pieces = bundle.pieces(of: tile, matching: bytes) }
-      guard read == .found, let pieces, let file = ResidentReader.shared(of: reader, bundle) else { return nil }
-      return BlobLocation(file: file, pieces: pieces)
-    }
-    guard let found = found ?? nil else { return nil }
-    self = found
-  }
-}
-
 extension MBTilesReader {
   /// Where a tile lies in the file; nil when that cannot be found.
   ///

@@ -22,6 +22,8 @@ public struct ServeError: Error, Hashable, Sendable, CustomStringConvertible {
     public static let unavailable = Code("unavailable")
     /// A tile is damaged.
     public static let damagedTile = Code("damaged tile")
+    /// A bundle of a tileset of shards is not there.
+    public static let missingShard = Code("missing shard")
     /// An option of the server cannot be met.
     public static let invalidOption = Code("invalid option")
     /// The address cannot be listened on.

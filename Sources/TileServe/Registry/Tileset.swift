@@ -33,6 +33,8 @@ public final class Tileset: TileSource {
     var info: TilesetInfo?
     /// Readers that are not in use.
     var idle: [Reader] = []
+    /// The bundles that the readers of a tileset of shards share.
+    var shards: ShardedReader.Shards?
     /// By the clock of ``OpenTilesets``.
     var lastUse: UInt64 = 0
     var isRetired = false
@@ -44,8 +46,6 @@ public final class Tileset: TileSource {
   /// An open reader of the bundle. Used by one thread at a time, whichever holds it.
   final class Reader: @unchecked Sendable {
     let bundle: any BundleReader
-    /// An object that a user of the reader keeps as long as the reader is open.
-    var attachment: AnyObject?
 
     init(_ bundle: any BundleReader) { self.bundle = bundle }
   }
@@ -102,7 +102,9 @@ public final class Tileset: TileSource {
     } catch let error as BundleError where error.code == .malformed && FileStatus(path) == place.status {
       // The bundle could be opened and did not change: only this tile is damaged.
       throw ServeError(
-        .damagedTile, "tile \(tile) of \(id) cannot be read (\(error.message)): check the bundle with tilecut verify")
+        .damagedTile,
+        "tile \(tile) of \(id) cannot be read (\(error.path == path ? "" : "\(Folder.name(error.path)) ")"
+          + "\(error.message)): check the bundle with tilecut verify")
     }
     state.withLock { $0.readTimes.add(MonotonicClock.seconds - start) }
     return bytes
@@ -156,6 +158,7 @@ public final class Tileset: TileSource {
     let idle = state.withLock { state in
       defer {
         state.idle = []
+        state.shards = nil
         state.isOpen = false
       }
       return state.idle
@@ -175,7 +178,12 @@ public final class Tileset: TileSource {
   private func reading<Result>(_ body: (any BundleReader) throws -> Result) throws -> Result {
     let reader = try take() ?? openReader()
     // A reader that failed is not kept: the file may have changed.
-    let result = try body(reader.bundle)
+    let result: Result
+    do {
+      result = try body(reader.bundle)
+    } catch let error as BundleError where error.code == .notFound && error.path != path {
+      throw ServeError(.missingShard, "\(id): its shard \(Folder.name(error.path)) is not there")
+    }
     give(reader)
     return result
   }
@@ -206,9 +214,12 @@ public final class Tileset: TileSource {
   }
 
   private func openReader() throws -> Reader {
-    let reader = try Reader(BundleFile.open(path))
+    let known = state.withLock { $0.shards }
+    let bundle: any BundleReader = try known.map { ShardedReader($0) } ?? BundleFile.open(path)
+    let reader = Reader(bundle)
     let opens = state.withLock { state in
       if !state.isRetired { state.isOpen = true }
+      if state.isOpen { state.shards = (bundle as? ShardedReader)?.shards }
       return state.isOpen
     }
     if opens { open.insert(self) }

@@ -18,7 +18,16 @@ import Testing
     let archive = SmallArchive.random(using: &random)
     let reader = try reader(archive)
     let tiles = try archive.tiles.map { (try TileID(hilbertID: $0.key), $0.value) }
-    for (tile, bytes) in tiles { #expect(try reader.tile(tile) == bytes, "seed \(seed), \(tile)") }
+    for (tile, bytes) in tiles {
+      #expect(try reader.tile(tile) == bytes, "seed \(seed), \(tile)")
+      // What was read a moment ago is in memory, where the system can tell.
+      var found: [UInt8] = []
+      let read = try reader.withResidentTile(tile) { found = Array($0) }
+      #expect(read == .wouldWait || (read == .found && found == bytes), "seed \(seed), \(tile)")
+      guard let place = reader.location(of: tile) else { continue }
+      let stored = archive.bytes[place.offset..<(place.offset + place.count)]
+      #expect(Array(stored) == bytes, "seed \(seed), \(tile)")
+    }
     var missing = 0
     for id in 0..<UInt64(6000) where archive.tiles[id] == nil {
       missing += try reader.tile(TileID(hilbertID: id)) == nil ? 0 : 1

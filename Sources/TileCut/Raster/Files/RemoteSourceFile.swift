@@ -16,7 +16,7 @@ import Synchronization
 /// - The first answer's entity tag, or its date and size, must stay the same: half of one edition and half of another
 ///   is no raster.
 final class RemoteSourceFile: Sendable {
-  /// The URL without a password, for messages.
+  /// The URL without secrets, for messages.
   let path: String
   let size: Int
   private let url: String
@@ -45,8 +45,9 @@ final class RemoteSourceFile: Sendable {
     return lower.hasPrefix("http://") || lower.hasPrefix("https://")
   }
 
-  /// The URL without user and password.
+  /// The URL without user, password and other secrets.
   static func label(_ url: String) -> String {
+    let url = RemoteSecrets.withoutParameters(url)
     guard let scheme = url.ranges(of: "://").first else { return url }
     let end = url[scheme.upperBound...].firstIndex { "/?#".contains($0) } ?? url.endIndex
     guard let at = url[scheme.upperBound..<end].lastIndex(of: "@") else { return url }
@@ -55,12 +56,13 @@ final class RemoteSourceFile: Sendable {
 
   /// Asks for the first block, which tells the size, the edition, and whether the server sends ranges.
   ///
+  /// - Parameter url: may name variables of the environment (``RemoteSecrets``).
   /// - Throws: ``CutError`` `.unreadableSource` naming the URL.
   static func open(_ url: String, cache: RemoteCache) throws -> Opened {
     let connection = try RemoteConnection()
+    let (address, label) = (try RemoteSecrets.resolved(url), label(url))
     let (response, body) = try request(
-      url, 0..<RemoteCache.blockBytes, condition: nil, over: connection, cache, isFirst: true)
-    let label = label(url)
+      address, label, 0..<RemoteCache.blockBytes, condition: nil, over: connection, cache, isFirst: true)
     if response.status == 416 { throw CutError(.badSource, path: label, "is empty", remedy: "name a raster file") }
     guard response.status == 206 else { return .wholeOnly(prefix: body) }
     guard let total = response.total, total > 0 else {
@@ -69,15 +71,16 @@ final class RemoteSourceFile: Sendable {
     guard response.rangeFirst == 0, body.count == min(total, RemoteCache.blockBytes) else {
       throw refusal(label, "the server sent other bytes than those asked for", remedy: "download it first")
     }
-    let file = RemoteSourceFile(url, response, size: total, cache: cache, connection)
+    let file = RemoteSourceFile(address, label, response, size: total, cache: cache, connection)
     cache.store(body[...], file: file.number, firstBlock: 0)
     return .file(file, prefix: body)
   }
 
   private init(
-    _ url: String, _ response: RemoteResponse, size: Int, cache: RemoteCache, _ connection: RemoteConnection
+    _ url: String, _ label: String, _ response: RemoteResponse, size: Int, cache: RemoteCache,
+    _ connection: RemoteConnection
   ) {
-    (self.url, path) = (url, Self.label(url))
+    (self.url, path) = (url, label)
     (etag, lastModified, self.size) = (response.etag, response.lastModified, size)
     (self.cache, number) = (cache, cache.newFile())
     state = Mutex(State(idle: [connection]))
@@ -141,7 +144,7 @@ final class RemoteSourceFile: Sendable {
         lastModified.map { "If-Unmodified-Since: \($0)" }
       }
     let (response, body) = try Self.request(
-      url, range, condition: condition, over: connection, cache, isFirst: false)
+      url, path, range, condition: condition, over: connection, cache, isFirst: false)
     state.withLock { $0.idle.append(connection) }
     let isSame =
       response.etag == etag && response.total ?? size == size
@@ -164,12 +167,12 @@ final class RemoteSourceFile: Sendable {
     _ url: String, into file: ScratchFile, bytesMax: Int, cache: RemoteCache
   ) throws -> Int {
     let limits = cache.limits
-    let label = label(url)
+    let (address, label) = (try RemoteSecrets.resolved(url), label(url))
     let connection = try RemoteConnection()
     for attempt in 1... {
       var count = 0
       var failure: (any Error)?
-      let response = connection.get(url, range: nil, condition: nil, cache: cache) { bytes in
+      let response = connection.get(address, range: nil, condition: nil, cache: cache) { bytes in
         guard count + bytes.count <= bytesMax else { return false }
         do { try file.write(bytes.baseAddress!, count: bytes.count, at: count) } catch {
           failure = error
@@ -196,10 +199,10 @@ final class RemoteSourceFile: Sendable {
 
   /// Gets a range, with repetitions. Of a server that sends the whole instead, the first bytes.
   private static func request(
-    _ url: String, _ range: Range<Int>, condition: String?, over connection: RemoteConnection, _ cache: RemoteCache,
-    isFirst: Bool
+    _ url: String, _ label: String, _ range: Range<Int>, condition: String?, over connection: RemoteConnection,
+    _ cache: RemoteCache, isFirst: Bool
   ) throws -> (RemoteResponse, [UInt8]) {
-    let (label, limits) = (label(url), cache.limits)
+    let limits = cache.limits
     for attempt in 1... {
       var body: [UInt8] = []
       body.reserveCapacity(range.count)

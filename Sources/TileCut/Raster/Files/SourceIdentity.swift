@@ -4,10 +4,10 @@ import TileIndex
 /// Tells a source from other ones and from other states of itself, wherever it lies. The files beside it and those that
 /// a VRT names are part of it.
 ///
-/// The bytes count, not the path, so that a source may move. Of a file above ``sampledFrom`` bytes, which would take
-/// long to read, only a sample counts, and with it the time of the last change.
+/// The bytes count, not the path, so that a source may move. Where the files have more than ``sampledFrom`` bytes
+/// together, which would take long to read, of large ones only a sample counts, and with it the time of the last change.
 struct SourceIdentity: Hashable, Sendable {
-  /// Larger files are sampled.
+  /// Bytes that are read whole; each file has an equal share in it.
   static let sampledFrom = 64 << 20
   private static let sampleCount = 64
   private static let sampleBytes = 1 << 14
@@ -18,29 +18,48 @@ struct SourceIdentity: Hashable, Sendable {
   let bytes: Int
   /// `content:`, `sample:` or `edition:` and a SHA-256.
   let digest: String
+  /// Sizes and times of the files, hashed: while they are the same, the files need not be read again. Nil for a source
+  /// that is no file.
+  let stamps: String?
 
-  init(path: String, bytes: Int, digest: String) {
-    (self.path, self.bytes, self.digest) = (path, bytes, digest)
+  init(path: String, bytes: Int, digest: String, stamps: String? = nil) {
+    (self.path, self.bytes, self.digest, self.stamps) = (path, bytes, digest, stamps)
   }
 
-  /// - Throws: ``BundleError`` if a file beside the source cannot be read.
-  init(_ file: SourceFile) throws {
+  /// - Parameters:
+  ///   - known: what was found before; its digest is taken over if the files have the same sizes and times.
+  ///   - count: of the sources that are read.
+  /// - Throws: ``CutError`` if a file beside the source cannot be read.
+  init(_ file: SourceFile, known: SourceIdentity? = nil, of count: Int = 1) throws {
     (path, bytes) = (file.path, file.size)
     if let edition = file.remote?.edition {
       digest = "edition:" + FileHash.sha256(ofText: "\(file.size) \(edition)")
+      stamps = nil
       return
     }
-    var parts = [file]
+    var others: [String] = []
     if file.isPlain {
       let files = [file.path] + VRTDocument.files(of: file.path)
-      let others = files.dropFirst() + files.flatMap { SideFiles(path: $0).present }
-      parts += try others.map { try SourceFile(path: $0) }
+      others = files.dropFirst() + files.flatMap { SideFiles(path: $0).present }
     }
-    let isSampled = parts.contains { $0.isPlain && $0.size > Self.sampledFrom }
-    let texts = parts.map { part in
-      part.isPlain && part.size > Self.sampledFrom ? Self.sample(of: part) : Self.content(of: part)
+    stamps =
+      file.isPlain ? FileHash.sha256(ofText: ([file.path] + others).map(Self.stamp).joined(separator: "\n")) : nil
+    if let known, let stamps, known.stamps == stamps {
+      digest = known.digest
+      return
     }
-    digest = (isSampled ? "sample:" : "content:") + FileHash.sha256(ofText: texts.joined(separator: "\n"))
+    let partCount = count * (1 + others.count)
+    let (bytesMax, samples) = (Self.sampledFrom / partCount, max(Self.sampleCount / partCount, 2))
+    func isSampled(_ part: SourceFile) -> Bool { part.isPlain && part.size > max(bytesMax, 2 * Self.sampleBytes) }
+    var anyIsSampled = false
+    var texts: [String] = []
+    // One at a time: a VRT may name more files than may be open.
+    for path in [nil] + others.map(Optional.some) {
+      let part = try path.map { try SourceFile(path: $0) } ?? file
+      texts.append(isSampled(part) ? Self.sample(of: part, samples) : Self.content(of: part))
+      if isSampled(part) { anyIsSampled = true }
+    }
+    digest = (anyIsSampled ? "sample:" : "content:") + FileHash.sha256(ofText: texts.joined(separator: "\n"))
   }
 
   private static func content(of file: SourceFile) -> String {
@@ -57,14 +76,18 @@ struct SourceIdentity: Hashable, Sendable {
     return "\(file.size) \(Hexadecimal.text(hash.digest()))"
   }
 
-  private static func sample(of file: SourceFile) -> String {
+  /// - Parameter count: of the samples, at least 2.
+  private static func sample(of file: SourceFile, _ count: Int) -> String {
     var hash = SHA256Hash()
-    for index in 0..<sampleCount {
-      hash.update(file.bytes(at: (file.size - sampleBytes) / (sampleCount - 1) * index, count: sampleBytes))
+    for index in 0..<count {
+      hash.update(file.bytes(at: (file.size - sampleBytes) / (count - 1) * index, count: sampleBytes))
     }
     hash.update(file.bytes(at: file.size - sampleBytes, count: sampleBytes))
-    let stamp = FileStamp(file.path)
-    return
-      "\(file.size) \(stamp?.seconds ?? 0).\(stamp?.nanoseconds ?? 0) \(Hexadecimal.text(hash.digest()))"
+    return "\(stamp(of: file.path)) \(Hexadecimal.text(hash.digest()))"
+  }
+
+  private static func stamp(of path: String) -> String {
+    let stamp = FileStamp(path)
+    return "\(stamp?.bytes ?? 0) \(stamp?.seconds ?? 0).\(stamp?.nanoseconds ?? 0)"
   }
 }

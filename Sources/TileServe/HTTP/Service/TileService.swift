@@ -151,7 +151,7 @@ final class TileService: Sendable {
       switch error.code {
       case .badRequest: return (400, error.message)
       case .unknownTileset: return (404, error.message)
-      case .unavailable: return (503, error.message)
+      case .unavailable, .missingShard: return (503, error.message)
       default: return (500, error.message)
       }
     case let error as BundleError:
