@@ -57,11 +57,13 @@ build-times: packages
 build: packages
 	@scripts/build.sh tilecut tileserve purchase-ledger mapstore
 
+# Small maps need no optimisation: unless the optimised commands are there, the demo takes those that the tests go on from.
+demo: built := $(if $(wildcard .build/release/mapstore),release,debug)
 demo: packages
-	@scripts/demo-first-map.sh
-	@scripts/build.sh tilecut tileserve purchase-ledger mapstore
+	@BUILT=$(built) scripts/demo-first-map.sh
+	@scripts/build.sh --$(built) tilecut tileserve purchase-ledger mapstore
 	@scripts/install-web-libraries.sh
-	@scripts/demo.sh
+	@BUILT=$(built) scripts/demo.sh
 
 # Without the index that editors use (they build their own), which takes a third of the compiler's time.
 BUILD_TESTS := swift build --build-tests --disable-index-store

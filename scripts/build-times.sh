@@ -24,8 +24,10 @@ if [ -n "${BUILD_TIMES_LOG:-}" ]; then
   done
   "$compiler" "$@" && status=0 || status=$?
   if [ -n "$kind" ]; then
-    # The second line of `times` is the children's.
-    seconds=$(times | awk 'NR == 2 { n = split($0, t, /[ms ]+/); print t[1] * 60 + t[2] + t[3] * 60 + t[4] }')
+    # The second line of `times` is the children's. A subshell, as in a pipe, would have none.
+    times >"$BUILD_TIMES_LOG.$$"
+    seconds=$(awk 'NR == 2 { n = split($0, t, /[ms ]+/); print t[1] * 60 + t[2] + t[3] * 60 + t[4] }' "$BUILD_TIMES_LOG.$$")
+    rm "$BUILD_TIMES_LOG.$$"
     # In a checkout: .../checkouts/PACKAGE/Sources/TARGET/...
     package=ours
     case "$path" in */checkouts/*) package=${path#*/checkouts/} package=${package%%/*} ;; esac

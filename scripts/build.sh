@@ -1,20 +1,23 @@
 #!/bin/bash
 # Builds products and says what each is for and how long that took:
 #
-#   build.sh PRODUCT         one product
-#   build.sh COMMAND...      all four commands in one call
-#   build.sh --quick PRODUCT one product without optimisation, as the tests use it
+#   build.sh PRODUCT           one product
+#   build.sh COMMAND...        all four commands in one call
+#   build.sh --debug PRODUCT...  the same without optimisation, as the tests use them
 #
 # Release binaries contain Swift's own libraries: they run on machines without Swift, start sooner, and answer a request
 # with a tenth less CPU.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 options="-c release --static-swift-stdlib"
-# As in `make tests-built`, which compiles nothing of it again.
-if [ "$1" = --quick ]; then
-  shift
-  options="--disable-index-store"
-fi
+case "$1" in
+  --release) shift ;;
+  # As in `make tests-built`, which compiles nothing of it again.
+  --debug)
+    shift
+    options="--disable-index-store"
+    ;;
+esac
 purpose() {
   case "$1" in
     tilecut) echo "cuts rasters" ;;

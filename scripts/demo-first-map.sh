@@ -1,15 +1,12 @@
 #!/bin/bash
 # Cuts one sample region with nothing but tilecut, and shows what came out: the first thing that `make demo` does.
-# A small map needs no optimisation: where no release build is there, a debug build is made, which takes a third of the
-# time, and which the tests need anyway.
+# BUILT says which build is used: debug, which takes a third of the time and which the tests need anyway, or release.
 set -eu
 cd "$(dirname "$0")/.."
 start=$SECONDS
-tilecut=${TILECUT:-.build/release/tilecut}
-if [ ! -x "$tilecut" ]; then
-  scripts/build.sh --quick tilecut
-  tilecut=.build/debug/tilecut
-fi
+built=${BUILT:-debug}
+scripts/build.sh "--$built" tilecut
+tilecut=.build/$built/tilecut
 out=${DEMO_OUTPUT:-demo}
 mkdir -p "$out/first-map"
 map=$out/first-map/rocky-mountain.mbtiles
@@ -25,5 +22,5 @@ folder=$(cd "$out/first-map" && pwd)
 echo
 echo "the first map:    $folder/rocky-mountain.mbtiles"
 echo "a picture of it:  $folder/rocky-mountain.png"
-echo "after $((SECONDS - start)) s; next come the four commands, with optimisation"
+echo "after $((SECONDS - start)) s; next come the server, the ledger and the shop"
 echo

@@ -2,10 +2,11 @@
 # Builds a catalogue of the sample regions, verifies it, asks it for packs, serves it, and sells its regions.
 set -eu
 cd "$(dirname "$0")/.."
-tilecut=${TILECUT:-.build/release/tilecut}
-tileserve=${TILESERVE:-.build/release/tileserve}
-ledger=${PURCHASE_LEDGER:-.build/release/purchase-ledger}
-mapstore=${MAPSTORE:-.build/release/mapstore}
+built=.build/${BUILT:-release}
+tilecut=${TILECUT:-$built/tilecut}
+tileserve=${TILESERVE:-$built/tileserve}
+ledger=${PURCHASE_LEDGER:-$built/purchase-ledger}
+mapstore=${MAPSTORE:-$built/mapstore}
 out=${DEMO_OUTPUT:-demo}
 mkdir -p "$out"
 run() {
@@ -72,3 +73,4 @@ if [ -x "$ledger" ] && [ -x "$mapstore" ] && command -v curl >/dev/null; then
   echo "to see the map store, with a map of its regions: $mapstore serve --catalogue $out --ledger $out/.store/ledger.sqlite, then http://127.0.0.1:8090/catalogue"
 fi
 echo "to look at the maps: $tileserve $out, then http://127.0.0.1:8080/"
+[ "$built" != .build/debug ] || echo "these commands are builds without optimisation; make install builds and installs the fast ones"
