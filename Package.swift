@@ -478,9 +478,11 @@ if Context.environment["OPTIMISED_KERNELS"] == "1" {
     let folders = (Context.environment["PATH"] ?? "").split(separator: ":")
     if folders.contains(where: { FileManager.default.isExecutableFile(atPath: "\($0)/ld.lld") }) {
       // A twentieth of a binary are relocations, unless they are packed, which glibc knows since 2.36.
-      var name = [CChar](repeating: 0, count: 64)
-      confstr(Int32(_CS_GNU_LIBC_VERSION), &name, name.count)
-      let glibc = String(cString: name).drop { !$0.isNumber }.split(separator: ".").compactMap { Int($0) }
+      let size = confstr(Int32(_CS_GNU_LIBC_VERSION), nil, 0)
+      let name = String(unsafeUninitializedCapacity: size) { bytes in
+        bytes.withMemoryRebound(to: CChar.self) { confstr(Int32(_CS_GNU_LIBC_VERSION), $0.baseAddress, size) } - 1
+      }
+      let glibc = name.drop { !$0.isNumber }.split(separator: ".").compactMap { Int($0) }
       let packed = glibc.lexicographicallyPrecedes([2, 36]) ? [] : ["-Xlinker", "--pack-dyn-relocs=relr"]
       for target in package.targets where [.executable, .test].contains(target.type) {
         target.linkerSettings = (target.linkerSettings ?? []) + [.unsafeFlags(["-use-ld=lld"] + packed)]
