@@ -97,8 +97,8 @@ public struct Cutter: Sendable {
   func identity(toolVersion: String) throws -> CutIdentity {
     let drawingFiles = try options.drawing.flatMap(\.files).map { try SourceFile(path: $0) }
     return CutIdentity(
-      toolVersion: toolVersion, sources: try (files + drawingFiles).map { try SourceIdentity($0) }, options: options,
-      name: name)
+      toolVersion: toolVersion, libraries: LibraryIdentity.all(for: options),
+      sources: try (files + drawingFiles).map { try SourceIdentity($0) }, options: options, name: name)
   }
 
   /// Problems that do not prevent a cut; each line names its file.

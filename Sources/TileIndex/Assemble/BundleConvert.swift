@@ -103,6 +103,7 @@ extension PMTilesReader {
   /// Passes every tile to a closure by rising id: each content is read once for the tiles of a run.
   fileprivate func forEachTileByID(_ body: (TileID, UnsafeRawBufferPointer) throws -> Void) throws {
     var count = 0
+    let block = PMTilesBlock()
     try forEachEntry { entry, _ in
       guard !entry.isLeaf else { return }
       count += Int(entry.runLength)
@@ -111,7 +112,7 @@ extension PMTilesReader {
           .malformed, path: path, "has more than \(Self.tilesMax) tiles", remedy: "extract a part of it")
       }
       let first = try TileID(hilbertID: entry.firstID)
-      try withContent(entry, of: first) { bytes in
+      try withContent(entry, of: first, ahead: block) { bytes in
         for id in entry.firstID..<entry.endID { try body(try TileID(hilbertID: id), bytes) }
       }
     }

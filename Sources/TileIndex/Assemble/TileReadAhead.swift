@@ -4,17 +4,24 @@ import Support
 /// slower of the two.
 ///
 /// Tiles come in the order in which they are read. At most ``batchesMax`` batches of ``batchBytes`` and one tile each
-/// are in memory.
+/// wait; they are used again and again, and small enough for a processor's cache.
 final class TileReadAhead: @unchecked Sendable {
   typealias Body = (TileID, UnsafeRawBufferPointer) throws -> Void
 
-  private static let batchBytes = 1 << 20
-  private static let batchesMax = 4
+  private static let batchBytes = 1 << 18
+  private static let batchesMax = 8
 
-  private struct Batch {
+  private final class Batch {
     var bytes: [UInt8] = []
     /// Tiles and where their bytes end.
     var tiles: [(id: TileID, end: Int)] = []
+
+    init() { bytes.reserveCapacity(batchBytes + batchBytes >> 3) }
+
+    func removeAll() {
+      bytes.removeAll(keepingCapacity: true)
+      tiles.removeAll(keepingCapacity: true)
+    }
   }
 
   private struct Stopped: Error {}
@@ -22,6 +29,7 @@ final class TileReadAhead: @unchecked Sendable {
   private let condition = ThreadCondition()
   // All of these under the condition's lock.
   private var batches: [Batch] = []
+  private var spare: [Batch] = []
   private var isRead = false
   private var isStopped = false
   private var failure: (any Error)?
@@ -46,6 +54,7 @@ final class TileReadAhead: @unchecked Sendable {
           start = end
         }
       }
+      readAhead.reuse(batch)
     }
   }
 
@@ -58,10 +67,8 @@ final class TileReadAhead: @unchecked Sendable {
       try walk { tile, bytes in
         batch.bytes.append(contentsOf: bytes)
         batch.tiles.append((tile, batch.bytes.count))
-        guard batch.bytes.count >= Self.batchBytes || batch.tiles.count >= Self.batchBytes >> 6 else { return }
-        try append(batch)
-        batch = Batch()
-        batch.bytes.reserveCapacity(Self.batchBytes + Self.batchBytes >> 4)
+        guard batch.bytes.count >= Self.batchBytes || batch.tiles.count >= Self.batchBytes >> 4 else { return }
+        batch = try exchange(batch)
       }
     } catch {
       thrown = error
@@ -73,13 +80,14 @@ final class TileReadAhead: @unchecked Sendable {
     }
   }
 
-  /// Waits for room.
-  private func append(_ batch: Batch) throws {
+  /// Waits for room, hands over a batch and takes an empty one.
+  private func exchange(_ batch: Batch) throws -> Batch {
     try condition.withLock {
       while batches.count >= Self.batchesMax, !isStopped { condition.wait() }
       if isStopped { throw Stopped() }
       batches.append(batch)
       condition.broadcast()
+      return spare.popLast() ?? Batch()
     }
   }
 
@@ -96,6 +104,11 @@ final class TileReadAhead: @unchecked Sendable {
       defer { condition.broadcast() }
       return batches.removeFirst()
     }
+  }
+
+  private func reuse(_ batch: Batch) {
+    batch.removeAll()
+    condition.withLock { spare.append(batch) }
   }
 
   private func stop() {

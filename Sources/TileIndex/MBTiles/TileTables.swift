@@ -1,3 +1,4 @@
+import CSQLite
 import Support
 
 /// The tables of a bundle that is being written as an SQLite database: ``BundleTables`` (MBTiles) or
@@ -22,6 +23,12 @@ protocol TileTables: AnyObject, Sendable {
 extension SQLiteConnection {
   /// SQLite's own page cache; pages that do not fit are written to the file, where the system caches them.
   private static let cacheKibibytes = 8000
+
+  /// Opens the empty file of a bundle that is to be written.
+  convenience init(bundleToWrite path: String) throws {
+    let parameters = GatheringFileSystem.isAvailable ? ["vfs=\(GatheringFileSystem.name)"] : []
+    try self.init(uri: Self.uri(path: path, parameters: parameters), flags: SQLITE_OPEN_READWRITE)
+  }
 
   /// Prepares an empty database for one transaction without a journal, because an incomplete file is discarded anyway.
   func beginBundle(pageBytes: Int) throws {
