@@ -6,6 +6,7 @@ import Support
 /// Tiles come in the order in which they are read. At most ``batchesMax`` batches of ``batchBytes`` and one tile each
 /// wait; they are used again and again, and small enough for a processor's cache.
 final class TileReadAhead: @unchecked Sendable {
+  /// Of a reader: a tile and its bytes.
   typealias Body = (TileID, UnsafeRawBufferPointer) throws -> Void
 
   private static let batchBytes = 1 << 18
@@ -13,8 +14,8 @@ final class TileReadAhead: @unchecked Sendable {
 
   private final class Batch {
     var bytes: [UInt8] = []
-    /// Tiles and where their bytes end.
-    var tiles: [(id: TileID, end: Int)] = []
+    /// Tiles, where their bytes end, and their hashes.
+    var tiles: [(id: TileID, end: Int, hash: UInt64?)] = []
 
     init() { bytes.reserveCapacity(batchBytes + batchBytes >> 3) }
 
@@ -36,12 +37,20 @@ final class TileReadAhead: @unchecked Sendable {
 
   /// Passes what `walk` reads to `body`. Only `walk` may use what it reads from until this returns.
   ///
+  /// - Parameters:
+  ///   - hashing: computes the hash of each tile, on the reading thread.
+  ///   - body: gets the hash, or nil.
   /// - Throws: what `walk` throws, after the tiles before it, or what `body` throws.
-  static func forEachTile(_ walk: @escaping (Body) throws -> Void, _ body: Body) throws {
+  static func forEachTile(
+    hashing: Bool = false, _ walk: @escaping (Body) throws -> Void,
+    _ body: (TileID, UnsafeRawBufferPointer, UInt64?) throws -> Void
+  ) throws {
     let readAhead = TileReadAhead()
     // This thread does not use it before the other has ended.
     nonisolated(unsafe) let walk = walk
-    guard let thread = WorkerThread.start({ readAhead.read(walk) }) else { return try walk(body) }
+    guard let thread = WorkerThread.start({ readAhead.read(walk, hashing: hashing) }) else {
+      return try walk { try body($0, $1, nil) }
+    }
     defer {
       readAhead.stop()
       thread.join()
@@ -49,8 +58,8 @@ final class TileReadAhead: @unchecked Sendable {
     while let batch = try readAhead.next() {
       try batch.bytes.withUnsafeBytes { bytes in
         var start = 0
-        for (tile, end) in batch.tiles {
-          try body(tile, UnsafeRawBufferPointer(rebasing: bytes[start..<end]))
+        for (tile, end, hash) in batch.tiles {
+          try body(tile, UnsafeRawBufferPointer(rebasing: bytes[start..<end]), hash)
           start = end
         }
       }
@@ -60,13 +69,13 @@ final class TileReadAhead: @unchecked Sendable {
 
   // MARK: - The reading thread
 
-  private func read(_ walk: (Body) throws -> Void) {
+  private func read(_ walk: (Body) throws -> Void, hashing: Bool) {
     var batch = Batch()
     var thrown: (any Error)?
     do {
       try walk { tile, bytes in
         batch.bytes.append(contentsOf: bytes)
-        batch.tiles.append((tile, batch.bytes.count))
+        batch.tiles.append((tile, batch.bytes.count, hashing ? ContentHash.hash(bytes) : nil))
         guard batch.bytes.count >= Self.batchBytes || batch.tiles.count >= Self.batchBytes >> 4 else { return }
         batch = try exchange(batch)
       }

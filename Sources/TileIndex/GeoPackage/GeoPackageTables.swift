@@ -51,7 +51,9 @@ final class GeoPackageTables: TileTables, @unchecked Sendable {
       """)
   }
 
-  func insert(_ tile: TileID, _ data: UnsafeRawBufferPointer) throws -> Bool {
+  static let usesHashes = false
+
+  func insert(_ tile: TileID, _ data: UnsafeRawBufferPointer, hash: UInt64?) throws -> Bool {
     insertTile.bind(1, tile.zoom)
     insertTile.bind(2, tile.column)
     insertTile.bind(3, tile.row)

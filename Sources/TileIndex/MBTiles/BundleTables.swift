@@ -46,11 +46,15 @@ final class BundleTables: TileTables, @unchecked Sendable {
         "SELECT 1 FROM map WHERE zoom_level = ?1 AND tile_column = ?2 AND tile_row = ?3"))
   }
 
+  static let usesHashes = true
+
   /// Stores a tile; false when its address is taken. The tile is held back until its place is known, with a few hundred
   /// others.
-  func insert(_ tile: TileID, _ data: UnsafeRawBufferPointer) throws -> Bool {
-    guard try !pending.contains(tile) && !isStored(tile) else { return false }
-    let hash = ContentHash.hash(data)
+  func insert(_ tile: TileID, _ data: UnsafeRawBufferPointer, hash: UInt64?) throws -> Bool {
+    if addresses.mayContain(tile) {
+      guard try !pending.contains(tile) && !isStored(tile) else { return false }
+    }
+    let hash = hash ?? ContentHash.hash(data)
     if let waiting = pending.image(hash, data) {
       pending.append(tile, .waiting(waiting))
     } else if let known = try duplicates.find(hash, isSame: { image in try isImage(image, equalTo: data) }) {
@@ -118,7 +122,7 @@ final class BundleTables: TileTables, @unchecked Sendable {
   func canStorePlaces() throws -> Bool { try PlaceTables.canIndex(connection) }
 
   private func isStored(_ tile: TileID) throws -> Bool {
-    guard addresses.mayContain(tile), let select = statements?.selectTile else { return false }
+    guard let select = statements?.selectTile else { return false }
     bind(tile, select)
     defer { select.reset() }
     return try select.step()
@@ -184,14 +188,14 @@ private struct PendingTiles {
   /// Where their bytes lie, and their hashes.
   private(set) var images: [(range: Range<Int>, hash: UInt64)] = []
   private var bytes: [UInt8] = []
-  private var addresses: Set<TileID> = []
   private var byHash: [UInt64: Int] = [:]
 
   var isFull: Bool {
     images.count >= Self.imageCountMax || bytes.count >= Self.bytesMax || tiles.count >= Self.tileCountMax
   }
 
-  func contains(_ tile: TileID) -> Bool { addresses.contains(tile) }
+  /// - Complexity: O(tiles).
+  func contains(_ tile: TileID) -> Bool { tiles.contains { $0.id == tile } }
 
   /// The image with these bytes. Of different ones with an equal hash the first is remembered.
   func image(_ hash: UInt64, _ bytes: UnsafeRawBufferPointer) -> Int? {
@@ -207,7 +211,6 @@ private struct PendingTiles {
 
   mutating func append(_ tile: TileID, _ image: Image) {
     tiles.append((tile, image))
-    addresses.insert(tile)
   }
 
   mutating func append(_ tile: TileID, _ data: UnsafeRawBufferPointer, hash: UInt64) {
@@ -220,7 +223,6 @@ private struct PendingTiles {
   mutating func removeAll() {
     tiles.removeAll(keepingCapacity: true)
     images.removeAll(keepingCapacity: true)
-    addresses.removeAll(keepingCapacity: true)
     byHash.removeAll(keepingCapacity: true)
     bytes.removeAll(keepingCapacity: true)
   }

@@ -12,8 +12,13 @@ protocol TileTables: AnyObject, Sendable {
   /// Written last, so that the file does not depend on when they were given.
   var places: [Place]? { get set }
 
+  /// True where equal tiles share their bytes.
+  static var usesHashes: Bool { get }
+
   /// Stores a tile; false when its address is taken.
-  func insert(_ tile: TileID, _ data: UnsafeRawBufferPointer) throws -> Bool
+  ///
+  /// - Parameter hash: of the bytes; nil if it is not known.
+  func insert(_ tile: TileID, _ data: UnsafeRawBufferPointer, hash: UInt64?) throws -> Bool
   /// False when this SQLite lacks what places need.
   func canStorePlaces() throws -> Bool
   /// Writes places and metadata and commits. The connection closes with this object.
