@@ -2,7 +2,9 @@
 #define _GNU_SOURCE
 #include "CSystemShim.h"
 
+#include <dlfcn.h>
 #include <sched.h>
+#include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -11,6 +13,14 @@ int csystem_file_identity(const char *path, uint64_t *device, uint64_t *inode) {
   if (stat(path, &status) != 0) return -1;
   *device = (uint64_t)status.st_dev;
   *inode = (uint64_t)status.st_ino;
+  return 0;
+}
+
+int csystem_library_of(const void *function, char *path, size_t bytes) {
+  Dl_info library, own;
+  if (!dladdr(function, &library) || !library.dli_fname || strlen(library.dli_fname) >= bytes) return -1;
+  if (dladdr((const void *)csystem_library_of, &own) && own.dli_fbase == library.dli_fbase) return -1;
+  strcpy(path, library.dli_fname);
   return 0;
 }
 

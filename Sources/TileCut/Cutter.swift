@@ -101,7 +101,9 @@ public struct Cutter: Sendable {
       try SourceIdentity(
         file, known: known.flatMap { $0.sources.count == all.count ? $0.sources[index] : nil }, of: all.count)
     }
-    return CutIdentity(toolVersion: toolVersion, sources: sources, options: options, name: name)
+    return CutIdentity(
+      toolVersion: toolVersion, libraries: LibraryIdentity.all(for: options), sources: sources, options: options,
+      name: name)
   }
 
   /// Problems that do not prevent a cut; each line names its file.

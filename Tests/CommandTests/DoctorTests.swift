@@ -14,7 +14,7 @@ import Testing
       let lines = run.stdoutLines.filter { $0.hasPrefix("\(name) ") }
       #expect(lines.count == 1 && !lines[0].hasSuffix("missing"), "\(name): \(run)")
     }
-    for name in ["astcenc", "imagequant"] {
+    for name in ["astcenc", "cairo", "imagequant"] {
       #expect(run.stdoutLines.count { $0.hasPrefix("\(name) ") } == 1, "\(name): \(run)")
     }
     #expect(run.stdout.contains("proj.db"), "\(run)")
@@ -69,12 +69,16 @@ import Testing
     /// What one command needs is no problem of the others.
     @Test func aMissingEncoderIsNoProblemButIsNamed() throws {
       let (folder, environment) = try broken(
-        "libimagequant.so.0", "libimagequant.so", "libimagequant.0.dylib", "libimagequant.dylib", "libastcenc.so.3d")
+        "libimagequant.so.0", "libimagequant.so", "libimagequant.0.dylib", "libimagequant.dylib", "libastcenc.so.3d",
+        "libcairo.so.2")
       let run = try Command(built: "tilecut").run(["doctor"], environment: environment)
       #expect(!folder.names.isEmpty && !run.stdout.contains("problem: libimagequant"), "\(run)")
       #expect(
         run.stdout.contains("imagequant    missing; only --colors needs it: apt-get install libimagequant0"), "\(run)")
       #expect(run.stdout.contains("astcenc       missing; only tilecut textures needs it"), "\(run)")
+      #expect(
+        run.stdout.contains("cairo         missing; only a layer of type vector needs it: apt-get install libcairo2"),
+        "\(run)")
     }
 
     @Test func aMissingCurlIsNamedWhenAnAddressIsRead() throws {

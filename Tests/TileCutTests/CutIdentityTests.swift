@@ -53,9 +53,12 @@ import TileIndex
         #"{"type": "Polygon", "coordinates": [[[0, 0], [\#(east), 0], [\#(east), 9.5], [0, 9.5], [0, 0]]]}"#))
   }
 
-  private func identity(_ options: CutOptions, tool: String = "1.0", source: String = "content:1") -> CutIdentity {
+  private func identity(
+    _ options: CutOptions, tool: String = "1.0", source: String = "content:1", library: String = "1"
+  ) -> CutIdentity {
     CutIdentity(
-      toolVersion: tool, sources: [SourceIdentity(path: "a.tif", bytes: 5, digest: source)], options: options,
+      toolVersion: tool, libraries: [LibraryIdentity(name: "libjpeg", version: library)],
+      sources: [SourceIdentity(path: "a.tif", bytes: 5, digest: source)], options: options,
       name: options.name ?? "a")
   }
 
@@ -126,6 +129,20 @@ import TileIndex
     #expect(identity(options, tool: "1.1").difference(from: old)?.contains("tilecut 1.0, and this is 1.1") == true)
     #expect(identity(options, source: "content:2").difference(from: old) == "the source a.tif has changed since")
     #expect(identity(options, source: "content:2").digest != old.digest)
+    #expect(identity(options, library: "2").difference(from: old)?.contains("with another libjpeg") == true)
+    #expect(identity(options, library: "2").digest != old.digest)
+  }
+
+  /// Those that a cut with these options may use.
+  @Test func librariesHaveVersions() {
+    func names(_ change: (inout CutOptions) -> Void) -> [String] {
+      var options = CutOptions(sources: ["a.tif"])
+      change(&options)
+      return LibraryIdentity.all(for: options).filter { !$0.version.isEmpty }.map(\.name)
+    }
+    let always = ["libdeflate", "libjpeg", "libwebp", "libopenjp2", "PROJ"]
+    #expect(names { _ in } == always)
+    #expect(names { $0.drawing = [VectorLayer(.file("trip.gpx"), rules: [])] } == always + ["cairo"])
   }
 
   // MARK: - Sources

@@ -52,6 +52,9 @@ int csystem_event_descriptor(void);
 /* Exchanges the names of two files or folders in one step: 0, or -1 (errno; ENOSYS or EINVAL where the system cannot). */
 int csystem_exchange(const char *first, const char *second);
 
+/* The file of the shared library that a function is in, 0; or -1 for functions of the program itself and where the linker does not say. */
+int csystem_library_of(const void *function, char *path, size_t bytes);
+
 /* Has everything that was written to the file system of an open file on the disk: 0, or -1 (errno). */
 int csystem_sync_file_system(int descriptor);
 

@@ -200,6 +200,13 @@ struct Pen: Hashable {
   var reach: Double { width / 2 * max(join == .miter ? miterLimit : 1, cap == .square ? 1.5 : 1) + 1 }
 }
 
+package enum DrawingLibrary {
+  /// The version of cairo; nil if it is not installed.
+  package static var version: String? {
+    ccairo_load() == nil ? String(cString: cairo_version_string()) : nil
+  }
+}
+
 /// Why nothing can be drawn.
 package struct DrawingError: Error, CustomStringConvertible {
   package let message: String

@@ -1,7 +1,8 @@
 import Support
 import TileIndex
 
-/// Everything that the bytes of a cut depend on: the tool's version and build, the sources' content, and the options.
+/// Everything that the bytes of a cut depend on: the tool's version and build, the libraries that it loads, the sources'
+/// content, and the options.
 ///
 /// Two cuts of equal identity give equal bundles, so one may continue the other, or do a part of it.
 struct CutIdentity: Sendable {
@@ -13,12 +14,16 @@ struct CutIdentity: Sendable {
   }
 
   let toolVersion: String
+  let libraries: [LibraryIdentity]
   let sources: [SourceIdentity]
   /// In the order of ``CutOptions``' members.
   let options: [Option]
 
-  init(toolVersion: String, sources: [SourceIdentity], options: CutOptions, name: String) {
+  init(
+    toolVersion: String, libraries: [LibraryIdentity], sources: [SourceIdentity], options: CutOptions, name: String
+  ) {
     self.toolVersion = toolVersion
+    self.libraries = libraries
     self.sources = sources
     // Every member counts, also one that is added later. Paths do not: a source may move.
     self.options = Mirror(reflecting: options).children.compactMap { child in
@@ -30,7 +35,8 @@ struct CutIdentity: Sendable {
 
   /// SHA-256 over all parts: 64 hexadecimal digits.
   var digest: String {
-    let lines = ["tilecut \(toolVersion)"] + sources.map { "source \($0.bytes) \($0.digest)" }
+    let libraries = libraries.map { "library \($0.name) \($0.version)" }
+    let lines = ["tilecut \(toolVersion)"] + libraries + sources.map { "source \($0.bytes) \($0.digest)" }
     return FileHash.sha256(ofText: (lines + options.map { "\($0.name) \($0.value)" }).joined(separator: "\n"))
   }
 
@@ -38,6 +44,10 @@ struct CutIdentity: Sendable {
   func difference(from earlier: CutIdentity) -> String? {
     if earlier.toolVersion != toolVersion {
       return "it was begun by tilecut \(earlier.toolVersion), and this is \(toolVersion)"
+    }
+    if earlier.libraries != libraries {
+      let other = libraries.first { !earlier.libraries.contains($0) } ?? earlier.libraries.first
+      return "it was begun with another \(other?.name ?? "library"), which may make other tiles of the same pixels"
     }
     guard earlier.sources.count == sources.count else {
       return "it had \(earlier.sources.count) sources, and now there are \(sources.count)"
@@ -60,6 +70,7 @@ struct CutIdentity: Sendable {
   var json: JSONValue {
     .object([
       .init("tool", .string(toolVersion)),
+      .init("libraries", .object(libraries.map { .init($0.name, .string($0.version)) })),
       .init(
         "sources",
         .array(
@@ -81,6 +92,9 @@ struct CutIdentity: Sendable {
     guard let tool = json["tool"]?.string, let sources = json["sources"]?.array, let options = json["options"]?.members
     else { return nil }
     toolVersion = tool
+    libraries = (json["libraries"]?.members ?? []).compactMap { member in
+      member.value.string.map { LibraryIdentity(name: member.name, version: $0) }
+    }
     self.sources = sources.compactMap { source in
       guard let path = source["path"]?.string, let digest = source["digest"]?.string,
         case .number(let bytes)? = source["bytes"], let bytes = Int(bytes)

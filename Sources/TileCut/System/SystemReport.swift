@@ -10,6 +10,7 @@ import CSQLite
 import CTIFF
 import CWebP
 import CZlib
+import MapDrawing
 import Support
 import TileImage
 
@@ -125,6 +126,9 @@ public struct SystemReport: Encodable, Sendable {
       Library(
         name: "astcenc", version: castc_load() == nil ? "3" : nil,
         use: .init(option: "tilecut textures", package: "libastcenc3d")),
+      Library(
+        name: "cairo", version: DrawingLibrary.version,
+        use: .init(option: "a layer of type vector", package: "libcairo2")),
       Library(name: "curl", version: LateLibrary.curl.problem == nil ? word(ccurl_version()) : nil),
       Library(name: "geotiff", version: LateLibrary.geotiff.problem == nil ? dotted(geotiff, 1000, 100, 10) : nil),
       Library(

@@ -98,6 +98,15 @@ extension TileEncoding {
     return "\(version / 10_000).\(version / 100 % 100).\(version % 100)"
   }
 
+  /// True if tiles may get palettes of libimagequant.
+  package var usesQuantizer: Bool {
+    switch self {
+    case .png(let options): options.colours != nil
+    case .mixed(let opaque, let other): opaque.usesQuantizer || other.usesQuantizer
+    case .jpeg, .webp: false
+    }
+  }
+
   /// Loads what the encoder loads only when it is needed.
   ///
   /// - Throws: ``ImageError`` of code `unsupported` if a library is not installed.

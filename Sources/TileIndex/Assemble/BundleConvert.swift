@@ -28,9 +28,9 @@ public struct BundleConvert: Sendable {
       mixing: bundle.formats(beside: format))
     defer { sink.discard() }
     var tally = FormatTally(sink)
-    try forEachTile(of: bundle, for: sink) { tile, bytes in
+    try forEachTile(of: bundle, for: sink) { tile, bytes, hash in
       tally.insert(bytes)
-      try sink.copy(tile, bytes, from: bundle)
+      try sink.copy(tile, bytes, hash: hash, from: bundle)
     }
     let places = try bundle.places()
     if !places.isEmpty { try sink.write(places: places) }
@@ -40,9 +40,11 @@ public struct BundleConvert: Sendable {
   /// Walks the tiles in the order that costs least: that of their ids where an archive is read, which is the order of
   /// its file, or written, which then needs no second copy.
   private func forEachTile(
-    of bundle: any BundleReader, for sink: any TileSink, _ body: (TileID, UnsafeRawBufferPointer) throws -> Void
+    of bundle: any BundleReader, for sink: any TileSink,
+    _ body: (TileID, UnsafeRawBufferPointer, UInt64?) throws -> Void
   ) throws {
     try TileReadAhead.forEachTile(
+      hashing: sink.usesHashes,
       { body in
         switch bundle {
         case let bundle as PMTilesReader: try bundle.forEachTileByID(body)
@@ -103,6 +105,7 @@ extension PMTilesReader {
   /// Passes every tile to a closure by rising id: each content is read once for the tiles of a run.
   fileprivate func forEachTileByID(_ body: (TileID, UnsafeRawBufferPointer) throws -> Void) throws {
     var count = 0
+    let block = PMTilesBlock()
     try forEachEntry { entry, _ in
       guard !entry.isLeaf else { return }
       count += Int(entry.runLength)
@@ -111,7 +114,7 @@ extension PMTilesReader {
           .malformed, path: path, "has more than \(Self.tilesMax) tiles", remedy: "extract a part of it")
       }
       let first = try TileID(hilbertID: entry.firstID)
-      try withContent(entry, of: first) { bytes in
+      try withContent(entry, of: first, ahead: block) { bytes in
         for id in entry.firstID..<entry.endID { try body(try TileID(hilbertID: id), bytes) }
       }
     }

@@ -115,6 +115,8 @@ public struct BundleMerge: Sendable {
     let first = bundles[0]
     let mixed = bundles.first { !$0.metadata.mixedFormats.isEmpty }
     let format = try known(mixed ?? first)
+    // Tables of GeoPackages may mix formats without a word.
+    let accepted = bundles.reduce(Set([format])) { $0.union($1.formats(beside: format)) }
     let pixels = try first.tilePixels()
     for other in bundles {
       func mismatch(_ what: String, _ a: String, _ b: String) -> BundleError {
@@ -126,7 +128,7 @@ public struct BundleMerge: Sendable {
         throw mismatch("grid", first.matrixSet.identifier, other.matrixSet.identifier)
       }
       let otherFormat = try known(other)
-      guard otherFormat == format || mixed?.metadata.mixedFormats.contains(otherFormat) == true else {
+      guard accepted.contains(otherFormat) else {
         throw mismatch("tile format", format.rawValue, otherFormat.rawValue)
       }
       let otherPixels = try other.tilePixels()

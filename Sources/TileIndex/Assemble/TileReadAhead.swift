@@ -4,17 +4,25 @@ import Support
 /// slower of the two.
 ///
 /// Tiles come in the order in which they are read. At most ``batchesMax`` batches of ``batchBytes`` and one tile each
-/// are in memory.
+/// wait; they are used again and again, and small enough for a processor's cache.
 final class TileReadAhead: @unchecked Sendable {
+  /// Of a reader: a tile and its bytes.
   typealias Body = (TileID, UnsafeRawBufferPointer) throws -> Void
 
-  private static let batchBytes = 1 << 20
-  private static let batchesMax = 4
+  private static let batchBytes = 1 << 18
+  private static let batchesMax = 8
 
-  private struct Batch {
+  private final class Batch {
     var bytes: [UInt8] = []
-    /// Tiles and where their bytes end.
-    var tiles: [(id: TileID, end: Int)] = []
+    /// Tiles, where their bytes end, and their hashes.
+    var tiles: [(id: TileID, end: Int, hash: UInt64?)] = []
+
+    init() { bytes.reserveCapacity(batchBytes + batchBytes >> 3) }
+
+    func removeAll() {
+      bytes.removeAll(keepingCapacity: true)
+      tiles.removeAll(keepingCapacity: true)
+    }
   }
 
   private struct Stopped: Error {}
@@ -22,18 +30,27 @@ final class TileReadAhead: @unchecked Sendable {
   private let condition = ThreadCondition()
   // All of these under the condition's lock.
   private var batches: [Batch] = []
+  private var spare: [Batch] = []
   private var isRead = false
   private var isStopped = false
   private var failure: (any Error)?
 
   /// Passes what `walk` reads to `body`. Only `walk` may use what it reads from until this returns.
   ///
+  /// - Parameters:
+  ///   - hashing: computes the hash of each tile, on the reading thread.
+  ///   - body: gets the hash, or nil.
   /// - Throws: what `walk` throws, after the tiles before it, or what `body` throws.
-  static func forEachTile(_ walk: @escaping (Body) throws -> Void, _ body: Body) throws {
+  static func forEachTile(
+    hashing: Bool = false, _ walk: @escaping (Body) throws -> Void,
+    _ body: (TileID, UnsafeRawBufferPointer, UInt64?) throws -> Void
+  ) throws {
     let readAhead = TileReadAhead()
     // This thread does not use it before the other has ended.
     nonisolated(unsafe) let walk = walk
-    guard let thread = WorkerThread.start({ readAhead.read(walk) }) else { return try walk(body) }
+    guard let thread = WorkerThread.start({ readAhead.read(walk, hashing: hashing) }) else {
+      return try walk { try body($0, $1, nil) }
+    }
     defer {
       readAhead.stop()
       thread.join()
@@ -41,27 +58,26 @@ final class TileReadAhead: @unchecked Sendable {
     while let batch = try readAhead.next() {
       try batch.bytes.withUnsafeBytes { bytes in
         var start = 0
-        for (tile, end) in batch.tiles {
-          try body(tile, UnsafeRawBufferPointer(rebasing: bytes[start..<end]))
+        for (tile, end, hash) in batch.tiles {
+          try body(tile, UnsafeRawBufferPointer(rebasing: bytes[start..<end]), hash)
           start = end
         }
       }
+      readAhead.reuse(batch)
     }
   }
 
   // MARK: - The reading thread
 
-  private func read(_ walk: (Body) throws -> Void) {
+  private func read(_ walk: (Body) throws -> Void, hashing: Bool) {
     var batch = Batch()
     var thrown: (any Error)?
     do {
       try walk { tile, bytes in
         batch.bytes.append(contentsOf: bytes)
-        batch.tiles.append((tile, batch.bytes.count))
-        guard batch.bytes.count >= Self.batchBytes || batch.tiles.count >= Self.batchBytes >> 6 else { return }
-        try append(batch)
-        batch = Batch()
-        batch.bytes.reserveCapacity(Self.batchBytes + Self.batchBytes >> 4)
+        batch.tiles.append((tile, batch.bytes.count, hashing ? ContentHash.hash(bytes) : nil))
+        guard batch.bytes.count >= Self.batchBytes || batch.tiles.count >= Self.batchBytes >> 4 else { return }
+        batch = try exchange(batch)
       }
     } catch {
       thrown = error
@@ -73,13 +89,14 @@ final class TileReadAhead: @unchecked Sendable {
     }
   }
 
-  /// Waits for room.
-  private func append(_ batch: Batch) throws {
+  /// Waits for room, hands over a batch and takes an empty one.
+  private func exchange(_ batch: Batch) throws -> Batch {
     try condition.withLock {
       while batches.count >= Self.batchesMax, !isStopped { condition.wait() }
       if isStopped { throw Stopped() }
       batches.append(batch)
       condition.broadcast()
+      return spare.popLast() ?? Batch()
     }
   }
 
@@ -96,6 +113,11 @@ final class TileReadAhead: @unchecked Sendable {
       defer { condition.broadcast() }
       return batches.removeFirst()
     }
+  }
+
+  private func reuse(_ batch: Batch) {
+    batch.removeAll()
+    condition.withLock { spare.append(batch) }
   }
 
   private func stop() {

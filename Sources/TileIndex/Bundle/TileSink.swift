@@ -23,6 +23,12 @@ package protocol TileSink: AnyObject, Sendable {
   ///   is put twice is refused here or, in a PMTiles archive, by ``finish(_:)``.
   func put(_ tile: TileID, _ data: UnsafeRawBufferPointer) throws
 
+  /// True for a sink that looks for equal tiles by their ``ContentHash``, which another thread may compute.
+  var usesHashes: Bool { get }
+
+  /// As ``put(_:_:)``, for a sink that ``usesHashes``.
+  func put(_ tile: TileID, _ data: UnsafeRawBufferPointer, hash: UInt64) throws
+
   /// Sets the places of the bundle and replaces those of an earlier call.
   ///
   /// - Throws: ``BundleError``: `.invalidContent`.
@@ -85,6 +91,8 @@ struct FormatTally {
 
 extension TileSink {
   package var mixing: Set<TileFormat> { [] }
+  package var usesHashes: Bool { false }
+  package func put(_ tile: TileID, _ data: UnsafeRawBufferPointer, hash: UInt64) throws { try put(tile, data) }
 
   /// Adds a tile.
   package func put(_ tile: TileID, _ data: [UInt8]) throws { try data.withUnsafeBytes { try put(tile, $0) } }
@@ -94,11 +102,14 @@ extension TileSink {
 
   /// Adds a tile of another bundle, as stored there.
   ///
+  /// - Parameter hash: of the bytes, if it is known.
   /// - Throws: ``BundleError``: `.malformed`, naming that bundle, when it has a tile twice or in another format than
   ///   its first; write errors as ``put(_:_:)``.
-  func copy(_ tile: TileID, _ bytes: UnsafeRawBufferPointer, from bundle: any BundleReader) throws {
+  func copy(
+    _ tile: TileID, _ bytes: UnsafeRawBufferPointer, hash: UInt64? = nil, from bundle: any BundleReader
+  ) throws {
     do {
-      try put(tile, bytes)
+      if let hash { try put(tile, bytes, hash: hash) } else { try put(tile, bytes) }
     } catch let error as BundleError where error.code == .invalidContent {
       guard accepts(bytes) else {
         throw BundleError(

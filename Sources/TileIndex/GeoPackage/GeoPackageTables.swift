@@ -41,8 +41,7 @@ final class GeoPackageTables: TileTables, @unchecked Sendable {
   /// - Parameter formats: that tiles may have.
   init(path: String, matrixSet: TileMatrixSet, formats: Set<TileFormat>) throws {
     (self.matrixSet, self.formats) = (matrixSet, formats)
-    connection = try SQLiteConnection(
-      uri: SQLiteConnection.uri(path: path, parameters: []), flags: SQLITE_OPEN_READWRITE)
+    connection = try SQLiteConnection(bundleToWrite: path)
     try connection.beginBundle(pageBytes: Self.pageBytes)
     for statement in GeoPackageSchema.statements { try connection.execute(statement) }
     insertTile = try connection.prepare(
@@ -52,7 +51,9 @@ final class GeoPackageTables: TileTables, @unchecked Sendable {
       """)
   }
 
-  func insert(_ tile: TileID, _ data: UnsafeRawBufferPointer) throws -> Bool {
+  static let usesHashes = false
+
+  func insert(_ tile: TileID, _ data: UnsafeRawBufferPointer, hash: UInt64?) throws -> Bool {
     insertTile.bind(1, tile.zoom)
     insertTile.bind(2, tile.column)
     insertTile.bind(3, tile.row)

@@ -13,6 +13,7 @@ final class BundleTables: TileTables, @unchecked Sendable {
   private var packing: PagePacking?
   private var pending = PendingTiles()
   private var duplicates = DuplicateTable()
+  private var addresses = AddressFilter()
   private(set) var coverage = TileCoverage()
   private(set) var imageCount = 0
   private(set) var imageBytes = 0
@@ -26,8 +27,7 @@ final class BundleTables: TileTables, @unchecked Sendable {
   init(path: String, matrixSet: TileMatrixSet, pageBytes: Int?) throws {
     self.matrixSet = matrixSet
     fixedPageBytes = pageBytes
-    connection = try SQLiteConnection(
-      uri: SQLiteConnection.uri(path: path, parameters: []), flags: SQLITE_OPEN_READWRITE)
+    connection = try SQLiteConnection(bundleToWrite: path)
   }
 
   /// Creates the tables.
@@ -46,11 +46,15 @@ final class BundleTables: TileTables, @unchecked Sendable {
         "SELECT 1 FROM map WHERE zoom_level = ?1 AND tile_column = ?2 AND tile_row = ?3"))
   }
 
+  static let usesHashes = true
+
   /// Stores a tile; false when its address is taken. The tile is held back until its place is known, with a few hundred
   /// others.
-  func insert(_ tile: TileID, _ data: UnsafeRawBufferPointer) throws -> Bool {
-    guard try !pending.contains(tile) && !isStored(tile) else { return false }
-    let hash = ContentHash.hash(data)
+  func insert(_ tile: TileID, _ data: UnsafeRawBufferPointer, hash: UInt64?) throws -> Bool {
+    if addresses.mayContain(tile) {
+      guard try !pending.contains(tile) && !isStored(tile) else { return false }
+    }
+    let hash = hash ?? ContentHash.hash(data)
     if let waiting = pending.image(hash, data) {
       pending.append(tile, .waiting(waiting))
     } else if let known = try duplicates.find(hash, isSame: { image in try isImage(image, equalTo: data) }) {
@@ -60,6 +64,7 @@ final class BundleTables: TileTables, @unchecked Sendable {
       imageCount += 1
       imageBytes += data.count
     }
+    addresses.insert(tile)
     coverage.insert(tile)
     if pending.isFull { try flush(isLast: false) }
     return true
@@ -67,7 +72,7 @@ final class BundleTables: TileTables, @unchecked Sendable {
 
   /// Writes the tiles that were held back: images in an order that fills pages, rows of the map as they came.
   private func flush(isLast: Bool) throws {
-    let sizes = pending.images.map(\.bytes.count)
+    let sizes = pending.images.map(\.range.count)
     let statements: Statements
     if let open = self.statements {
       statements = open
@@ -83,7 +88,7 @@ final class BundleTables: TileTables, @unchecked Sendable {
       let image = pending.images[index]
       ids[index] = first + place
       statements.insertImage.bind(1, first + place)
-      try image.bytes.withUnsafeBytes {
+      try pending.withBytes(of: image) {
         statements.insertImage.bind(2, uncopied: $0)
         try statements.insertImage.run()
       }
@@ -138,6 +143,32 @@ final class BundleTables: TileTables, @unchecked Sendable {
   }
 }
 
+/// Says of most addresses that were not inserted that they were not, without a look into the file (a Bloom filter of two
+/// bits an address). Of a million 2% are looked up all the same, of ten million 50%.
+private struct AddressFilter {
+  private static let bitCount: UInt64 = 1 << 24
+  private var words = [UInt64](repeating: 0, count: Int(bitCount / 64))
+
+  private func bits(_ tile: TileID) -> (UInt64, UInt64) {
+    // Odd constants with about half of their bits set; the upper bits of the products are well mixed.
+    let key = UInt64(tile.zoom) << 58 ^ UInt64(tile.column) << 29 ^ UInt64(tile.row)
+    let mixed = (key &* 0x9e37_79b9_7f4a_7c15) ^ (key &* 0xc2b2_ae3d_27d4_eb4f) >> 29
+    let product = mixed &* 0xbf58_476d_1ce4_e5b9
+    return (product >> 40, (product >> 8) & (Self.bitCount - 1))
+  }
+
+  mutating func insert(_ tile: TileID) {
+    let (first, second) = bits(tile)
+    words[Int(first >> 6)] |= 1 << (first & 63)
+    words[Int(second >> 6)] |= 1 << (second & 63)
+  }
+
+  func mayContain(_ tile: TileID) -> Bool {
+    let (first, second) = bits(tile)
+    return words[Int(first >> 6)] >> (first & 63) & 1 == 1 && words[Int(second >> 6)] >> (second & 63) & 1 == 1
+  }
+}
+
 /// Tiles that are held back until enough are known to fill pages with them.
 private struct PendingTiles {
   enum Image {
@@ -154,40 +185,45 @@ private struct PendingTiles {
   private static let tileCountMax = 4096
 
   private(set) var tiles: [(id: TileID, image: Image)] = []
-  private(set) var images: [(bytes: [UInt8], hash: UInt64)] = []
-  private var bytes = 0
-  private var addresses: Set<TileID> = []
+  /// Where their bytes lie, and their hashes.
+  private(set) var images: [(range: Range<Int>, hash: UInt64)] = []
+  private var bytes: [UInt8] = []
   private var byHash: [UInt64: Int] = [:]
 
   var isFull: Bool {
-    images.count >= Self.imageCountMax || bytes >= Self.bytesMax || tiles.count >= Self.tileCountMax
+    images.count >= Self.imageCountMax || bytes.count >= Self.bytesMax || tiles.count >= Self.tileCountMax
   }
 
-  func contains(_ tile: TileID) -> Bool { addresses.contains(tile) }
+  /// - Complexity: O(tiles).
+  func contains(_ tile: TileID) -> Bool { tiles.contains { $0.id == tile } }
 
   /// The image with these bytes. Of different ones with an equal hash the first is remembered.
   func image(_ hash: UInt64, _ bytes: UnsafeRawBufferPointer) -> Int? {
-    guard let index = byHash[hash], images[index].bytes.withUnsafeBytes({ $0.isSame(as: bytes) }) else { return nil }
+    guard let index = byHash[hash], withBytes(of: images[index], { $0.isSame(as: bytes) }) else { return nil }
     return index
+  }
+
+  func withBytes<Result>(
+    of image: (range: Range<Int>, hash: UInt64), _ body: (UnsafeRawBufferPointer) throws -> Result
+  ) rethrows -> Result {
+    try bytes.withUnsafeBytes { try body(UnsafeRawBufferPointer(rebasing: $0[image.range])) }
   }
 
   mutating func append(_ tile: TileID, _ image: Image) {
     tiles.append((tile, image))
-    addresses.insert(tile)
   }
 
   mutating func append(_ tile: TileID, _ data: UnsafeRawBufferPointer, hash: UInt64) {
     append(tile, .waiting(images.count))
     if byHash[hash] == nil { byHash[hash] = images.count }
-    images.append((Array(data), hash))
-    bytes += data.count
+    images.append((bytes.count..<(bytes.count + data.count), hash))
+    bytes.append(contentsOf: data)
   }
 
   mutating func removeAll() {
     tiles.removeAll(keepingCapacity: true)
     images.removeAll(keepingCapacity: true)
-    addresses.removeAll(keepingCapacity: true)
     byHash.removeAll(keepingCapacity: true)
-    bytes = 0
+    bytes.removeAll(keepingCapacity: true)
   }
 }

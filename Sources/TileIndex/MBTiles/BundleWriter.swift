@@ -89,8 +89,12 @@ public final class BundleWriter: Sendable {
   ///   format; the writer remains usable. `.writeFailed` when the disk is full or failing; the temporary file is then
   ///   gone and every later call fails alike.
   public func put(_ tile: TileID, _ data: UnsafeRawBufferPointer) throws {
+    try put(tile, data, knownHash: nil)
+  }
+
+  private func put(_ tile: TileID, _ data: UnsafeRawBufferPointer, knownHash hash: UInt64?) throws {
     try check(tile, data)
-    let isNew = try withTables { try $0.insert(tile, data) }
+    let isNew = try withTables { try $0.insert(tile, data, hash: hash) }
     guard isNew else { throw BundleError(.invalidContent, path: path, "tile \(tile) was put twice") }
   }
 
@@ -211,6 +215,12 @@ public final class BundleWriter: Sendable {
 }
 
 extension BundleWriter: TileSink {
+  package var usesHashes: Bool { tables { type(of: $0).usesHashes } ?? false }
+
+  package func put(_ tile: TileID, _ data: UnsafeRawBufferPointer, hash: UInt64) throws {
+    try put(tile, data, knownHash: hash)
+  }
+
   package func finish(_ metadata: SinkMetadata) throws -> BundleSummary {
     switch metadata {
     case .composed(let metadata): try finish(metadata)

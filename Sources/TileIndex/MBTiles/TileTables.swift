@@ -1,3 +1,4 @@
+import CSQLite
 import Support
 
 /// The tables of a bundle that is being written as an SQLite database: ``BundleTables`` (MBTiles) or
@@ -11,8 +12,13 @@ protocol TileTables: AnyObject, Sendable {
   /// Written last, so that the file does not depend on when they were given.
   var places: [Place]? { get set }
 
+  /// True where equal tiles share their bytes.
+  static var usesHashes: Bool { get }
+
   /// Stores a tile; false when its address is taken.
-  func insert(_ tile: TileID, _ data: UnsafeRawBufferPointer) throws -> Bool
+  ///
+  /// - Parameter hash: of the bytes; nil if it is not known.
+  func insert(_ tile: TileID, _ data: UnsafeRawBufferPointer, hash: UInt64?) throws -> Bool
   /// False when this SQLite lacks what places need.
   func canStorePlaces() throws -> Bool
   /// Writes places and metadata and commits. The connection closes with this object.
@@ -22,6 +28,12 @@ protocol TileTables: AnyObject, Sendable {
 extension SQLiteConnection {
   /// SQLite's own page cache; pages that do not fit are written to the file, where the system caches them.
   private static let cacheKibibytes = 8000
+
+  /// Opens the empty file of a bundle that is to be written.
+  convenience init(bundleToWrite path: String) throws {
+    let parameters = GatheringFileSystem.isAvailable ? ["vfs=\(GatheringFileSystem.name)"] : []
+    try self.init(uri: Self.uri(path: path, parameters: parameters), flags: SQLITE_OPEN_READWRITE)
+  }
 
   /// Prepares an empty database for one transaction without a journal, because an incomplete file is discarded anyway.
   func beginBundle(pageBytes: Int) throws {

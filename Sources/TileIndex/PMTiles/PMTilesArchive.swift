@@ -71,10 +71,21 @@ final class PMTilesArchive {
   }
 
   /// Passes the bytes of a tile's entry to a closure.
+  ///
+  /// - Parameter block: for a walk through the archive; the closure must not use it.
   func withBytes<Result>(
-    _ entry: PMTilesDirectory.Entry, _ body: (UnsafeRawBufferPointer) throws -> Result
+    _ entry: PMTilesDirectory.Entry, ahead block: PMTilesBlock? = nil,
+    _ body: (UnsafeRawBufferPointer) throws -> Result
   ) throws -> Result {
     let (offset, count) = try place(of: entry)
+    if let block {
+      return try Self.reading(path) {
+        try block.withBytes(of: file, at: offset, count: count) { bytes in
+          guard bytes.count == count else { throw Self.shortened(path) }
+          return try body(bytes)
+        }
+      }
+    }
     // A new buffer each time, because the closure may read another tile.
     let buffer = UnsafeMutableRawBufferPointer.allocate(byteCount: count, alignment: 16)
     defer { buffer.deallocate() }
@@ -168,6 +179,45 @@ extension PMTilesArchive {
       case .tooLarge: throw damaged("its \(what) has more than \(byteCountMax) bytes when unpacked", path)
       }
     }
+  }
+}
+
+/// What is in memory of an archive's file, for a walk through its tiles: a block at the walk's place, and the last bytes
+/// elsewhere, which are those of tiles that recur.
+final class PMTilesBlock {
+  /// Small enough for a processor's cache, so that what is read is there when it is used.
+  private static let byteCount = 1 << 18
+
+  private let buffer = UnsafeMutableRawBufferPointer.allocate(byteCount: byteCount, alignment: 4096)
+  /// Offsets in the file of what is in the buffer; empty where the walk is, when nothing is.
+  private var range = 0..<0
+  private var recurring: (offset: Int, bytes: [UInt8]) = (0, [])
+
+  deinit { buffer.deallocate() }
+
+  /// Passes bytes of the file to a closure, which must not use this object; fewer at the end of the file.
+  func withBytes<Result>(
+    of file: any ByteSource, at offset: Int, count: Int, _ body: (UnsafeRawBufferPointer) throws -> Result
+  ) throws -> Result {
+    let end = offset + count
+    if offset >= range.lowerBound, end <= range.upperBound { return try body(inBuffer(offset..<end)) }
+    let follows = (range.lowerBound...range.upperBound).contains(offset) || range.lowerBound == 0
+    if follows, count <= buffer.count {
+      range = offset..<offset
+      range = offset..<(offset + (try file.read(into: buffer, at: offset)))
+      return try body(inBuffer(offset..<min(end, range.upperBound)))
+    }
+    if recurring.offset != offset || recurring.bytes.count != count {
+      recurring = (offset, try file.bytes(at: offset, count: count))
+      // The walk goes on behind a gap.
+      if offset > range.upperBound { range = end..<end }
+    }
+    return try recurring.bytes.withUnsafeBytes(body)
+  }
+
+  private func inBuffer(_ part: Range<Int>) -> UnsafeRawBufferPointer {
+    UnsafeRawBufferPointer(
+      rebasing: buffer[(part.lowerBound - range.lowerBound)..<(part.upperBound - range.lowerBound)])
   }
 }
 

@@ -71,11 +71,14 @@ public final class PMTilesReader: BundleReader {
 
   /// Passes the bytes of an entry to a closure, as ``withTile(_:_:)`` does.
   ///
-  /// - Parameter tile: one of its tiles, for messages.
+  /// - Parameters:
+  ///   - tile: one of its tiles, for messages.
+  ///   - block: for a walk through the archive.
   func withContent<Result>(
-    _ entry: PMTilesDirectory.Entry, of tile: TileID, _ body: (UnsafeRawBufferPointer) throws -> Result
+    _ entry: PMTilesDirectory.Entry, of tile: TileID, ahead block: PMTilesBlock? = nil,
+    _ body: (UnsafeRawBufferPointer) throws -> Result
   ) throws -> Result {
-    try archive.withBytes(entry) { bytes in
+    try archive.withBytes(entry, ahead: block) { bytes in
       guard unpacksTiles else { return try body(bytes) }
       let image: [UInt8]
       do {

@@ -43,8 +43,14 @@ package final class PMTilesWriter: TileSink {
   package var tileCount: Int { state.withLock { $0?.entries.count ?? 0 } }
 
   package func put(_ tile: TileID, _ data: UnsafeRawBufferPointer) throws {
+    try put(tile, data, hash: ContentHash.hash(data))
+  }
+
+  package var usesHashes: Bool { true }
+
+  package func put(_ tile: TileID, _ data: UnsafeRawBufferPointer, hash: UInt64) throws {
     try check(tile, data)
-    try withSpool { try $0.insert(tile, data) }
+    try withSpool { try $0.insert(tile, data, hash: hash) }
   }
 
   package func write(places: [Place]) throws {
@@ -150,8 +156,7 @@ final class PMTilesSpool: @unchecked Sendable {
 
   init(_ path: String) throws { file = try SpoolFile(path, from: Self.headBytes) }
 
-  func insert(_ tile: TileID, _ data: UnsafeRawBufferPointer) throws {
-    let hash = ContentHash.hash(data)
+  func insert(_ tile: TileID, _ data: UnsafeRawBufferPointer, hash: UInt64) throws {
     let known = try duplicates.find(hash) { number in try isEntry(number - 1, equalTo: data) }
     let offset = known.map { entries[$0 - 1].offset } ?? UInt64(file.end - Self.headBytes)
     guard let count = UInt32(exactly: data.count) else { throw FileSystem.SystemError.tooLarge }

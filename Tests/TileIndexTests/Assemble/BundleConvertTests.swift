@@ -117,14 +117,16 @@ import Testing
       var next = 0
       do {
         try TileReadAhead.forEachTile(
+          hashing: count % 2 == 0,
           { body in
             for index in 0..<count {
               if index == readFailsAt { throw Failure(side: "read") }
               try content(index).withUnsafeBytes { try body(TileID(unchecked: 20, index, 0), $0) }
             }
           },
-          { tile, bytes in
+          { tile, bytes, hash in
             if next == writeFailsAt { throw Failure(side: "write") }
+            #expect(hash == (count % 2 == 0 ? ContentHash.hash(bytes) : nil))
             guard tile.column == next, bytes.elementsEqual(content(next)) else { throw Failure(side: "\(tile)") }
             next += 1
           })

@@ -176,6 +176,29 @@ import Testing
     #expect(try TilesHash.of(copy) == TilesHash.of(BundleFile.open(path)))
   }
 
+  /// Of two tables one has PNG and JPEG, the other JPEG alone; what is made of both says which formats it has.
+  @Test(arguments: ["b.gpkg", "b.mbtiles", "b.pmtiles", "b/"], [false, true])
+  func tablesOfMixedFormatsAreMerged(_ output: String, reversed: Bool) throws {
+    let jpeg = Images.jpeg(width: 256, height: 256)
+    let hex = ForeignBundle.hex(jpeg)
+    let path = try write(
+      "a.gpkg", tables: ["one", "two"],
+      more: """
+        UPDATE one SET tile_data = \(hex) WHERE zoom_level = 1;
+        DELETE FROM one WHERE zoom_level = 2; UPDATE two SET tile_data = \(hex)
+        """)
+    let tables = try ["one", "two"].map { try BundleFile.open("GPKG:\(path):\($0)") }
+    let bundles: [any BundleReader] = reversed ? tables.reversed() : tables
+    try BundleMerge(conflict: reversed ? .last : .first).write(bundles, to: folder.file(output))
+    let merged = try BundleFile.open(folder.file(output))
+    for (tile, bytes) in ForeignBundle.tiles {
+      #expect(try merged.tile(tile) == (tile.zoom == 0 ? bytes : jpeg), "\(tile)")
+    }
+    #expect(merged.metadata["formats"] == "jpg,png")
+    let report = try BundleVerifier(path: folder.file(output)) { _, _ in nil }.verify()
+    #expect(!report.outcomes.flatMap(\.findings).contains { $0.rule == "blob-format" }, "\(report)")
+  }
+
   /// A change of the metadata reaches our rows and what other programs show; foreign files get rows.
   @Test func metadataAreEdited() throws {
     let foreign = try write("a.gpkg")
