@@ -14,6 +14,7 @@ public import TileIndex
 /// All of this may be called from any task or thread. `Picture` is what the app draws. The bundle must have the grid
 /// WebMercatorQuad.
 public final class MapSession<Picture: Sendable>: Sendable {
+  /// The bundle whose tiles it shows.
   public let bundle: MapBundle
   /// The two tiers of tiles; the session uses no others.
   public let tiles: TieredTiles<Picture>
@@ -246,6 +247,7 @@ public final class MapSession<Picture: Sendable>: Sendable {
 /// A tile on the screen.
 public struct VisibleTile<Picture: Sendable>: Sendable, Identifiable {
   public let id: TileID
+  /// What the session's closure made of the tile's bytes.
   public let picture: Picture
   /// Where the map view draws the whole picture, in points; it may extend beyond the view.
   public let frame: ScreenFrame
