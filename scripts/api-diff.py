@@ -34,9 +34,14 @@ for module in sys.argv[4:]:
         gone, come = before.get(name, set()) - after.get(name, set()), after.get(name, set()) - before.get(name, set())
         if gone:
             lines += [f"- {text}" for text in sorted(gone)] + [f"+ {text}" for text in sorted(come)]
-            # A member may be named by itself, a whole type by its name.
-            words = {re.split(r"[(:]", part)[0] for part in name.split(".")} - {"init"}
-            if not any(re.search(rf"\b{re.escape(word)}\b", unreleased) for word in words):
+            owner, _, member = name.rpartition(".")
+            # The members of a type that is gone are gone with it.
+            if owner in before and owner not in after:
+                continue
+            word = re.split(r"[(:]", member)[0]
+            if word == "init":
+                word = owner.split(".")[-1]
+            if not re.search(rf"\b{re.escape(word)}\b", unreleased):
                 unnamed.append(f"{module}: {name}")
     added = len(after.keys() - before.keys())
     print(f"{module}: {added} added, {sum(line[0] == '-' for line in lines)} removed or changed")
