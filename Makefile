@@ -20,13 +20,14 @@
 # make soak    loads tileserve for an hour (SOAK_SECONDS) and checks that its memory stays within the budget; soak-short takes two minutes
 # make tsan    runs the tests of cache, prefetch, map sessions, replay, memory pressure and upstreams under the thread sanitizer, in a build of their own
 # make examples  builds the packages in examples/ by themselves, as somebody else's package would
-# make docs    builds the DocC documentation of the libraries that an app embeds, into .build/docs
+# make docs    builds the DocC documentation of the libraries that an app embeds, into .build/docs; every public symbol needs a comment
+# make api-diff  compares the public interface of these libraries with the last tag's, or REF's; CHANGELOG.md must name what breaks
 # make fuzz    runs libFuzzer on the readers of evidence and rasters, FUZZ_SECONDS each (120); what it found is kept in .build/fuzz-corpus
 # Debug builds compile the loops over pixels with optimisation (Package.swift).
 export OPTIMISED_KERNELS := 1
 SHELL := /bin/bash
 .SHELLFLAGS := -eu -o pipefail -c
-.PHONY: all install uninstall dist test-dist build-times demo test test-long test-clients test-full test-scale bench-scale tests-built bless build lint format packages web-libraries bench bench-check bench-serve bench-cache bench-ledger bench-store tsan examples docs fuzz soak soak-short clean
+.PHONY: all install uninstall dist test-dist build-times demo test test-long test-clients test-full test-scale bench-scale tests-built bless build lint format packages web-libraries bench bench-check bench-serve bench-cache bench-ledger bench-store tsan examples docs api-diff fuzz soak soak-short clean
 
 all: build
 
@@ -118,7 +119,10 @@ examples: packages
 	  env -u OPTIMISED_KERNELS swift build --package-path "$$example" 2>&1 | scripts/quiet-build.sh; done
 
 docs: packages
-	@scripts/docs.sh TileIndex OfflineMap TilePrefetch MapStoreClient PurchaseLedger TileServe
+	@scripts/docs.sh
+
+api-diff: packages
+	@scripts/api-diff.sh $(REF)
 
 lint:
 	@swift format lint --strict --recursive Sources Tests Benchmarks Fuzz examples Package.swift

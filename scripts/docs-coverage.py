@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Counts the documented public symbols of modules: docs-coverage.py [--list] FOLDER-OF-SYMBOL-GRAPHS MODULE...
+"""Counts the documented public symbols of modules: docs-coverage.py FOLDER-OF-SYMBOL-GRAPHS MODULE[/FOLDER]...
 
 Prints a line for each module, and ends with 1 if a public symbol that is written in its sources has no comment."""
 import json
@@ -9,7 +9,8 @@ import sys
 arguments = sys.argv[1:]
 folder, modules = pathlib.Path(arguments[0]), arguments[1:]
 missing = 0
-for module in modules:
+for place in modules:
+    module = place.split("/")[0]
     total, undocumented = 0, []
     graphs = sorted(folder.glob(f"{module}.symbols.json")) + sorted(folder.glob(f"{module}@*.symbols.json"))
     if not graphs:
@@ -23,13 +24,15 @@ for module in modules:
             # The compiler's own: synthesised conformances and members of macros have no place in a source.
             if "::SYNTHESIZED::" in name or "location" not in symbol:
                 continue
+            source = symbol["location"]["uri"].split("/Sources/")[-1]
+            if not source.startswith(f"{place}/"):
+                continue
             total += 1
             if "docComment" not in symbol and name not in implements:
-                place = symbol["location"]
-                source = place["uri"].split("/Sources/")[-1]
-                undocumented.append(f"{source}:{place['position']['line'] + 1}: {'.'.join(symbol['pathComponents'])}")
+                line = symbol["location"]["position"]["line"] + 1
+                undocumented.append(f"{source}:{line}: {'.'.join(symbol['pathComponents'])}")
     share = 100 * (total - len(undocumented)) / max(total, 1)
-    print(f"{module}: {total - len(undocumented)} of {total} public symbols are documented ({share:.1f} %)")
+    print(f"{place}: {total - len(undocumented)} of {total} public symbols are documented ({share:.1f} %)")
     for line in sorted(set(undocumented)):
         print(f"  {line}")
     missing += len(undocumented)

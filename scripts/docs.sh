@@ -1,9 +1,19 @@
-#!/bin/sh
-# Builds the DocC archives of libraries into .build/docs: docs.sh LIBRARY... A link that leads nowhere is an error.
+#!/bin/bash
+# Builds the DocC archives of the libraries that an app embeds into .build/docs. A link that leads nowhere and a public
+# symbol without a comment are errors. docs.sh --check only counts the comments.
 set -eu
 cd "$(dirname "$0")/.."
+archives="TileIndex OfflineMap TilePrefetch MapStoreClient PurchaseLedger TileServe"
+documented="TileIndex RegionCatalog Gazetteer TilePrefetch MemoryPressure OfflineMap MapStoreClient TileServe"
 mkdir -p .build/docs
-for library; do
+rm -rf .build/docs/graphs
+echo "comments of public symbols"
+scripts/symbol-graphs.sh .build/docs/graphs $documented PurchaseLedger
+# Of the ledger apps embed the verification of purchases.
+scripts/docs-coverage.py .build/docs/graphs $documented PurchaseLedger/Verify ||
+  { echo "public symbols have no comment; write one for each" >&2; exit 1; }
+[ "${1:-}" != --check ] || exit 0
+for library in $archives; do
   echo "documentation of $library"
   log=.build/docs/$library.log
   swift package --allow-writing-to-directory .build/docs generate-documentation --target "$library" \

@@ -19,7 +19,9 @@ public struct GazetteerError: Error, CustomStringConvertible, Sendable {
     public static let malformed = Code("malformed gazetteer")
   }
 
+  /// The kind of failure.
   public let code: Code
+  /// The file.
   public let path: String
   /// `line 7`, or `features[3].properties.name`; nil for the whole file.
   public let place: String?

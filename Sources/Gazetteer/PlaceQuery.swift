@@ -12,7 +12,9 @@ public import TileIndex
 public struct PlaceQuery: Hashable, Sendable {
   /// Degrees.
   public struct Coordinate: Hashable, Sendable {
+    /// Degrees.
     public var longitude: Double
+    /// Degrees.
     public var latitude: Double
 
     /// Nil for invalid coordinates.
@@ -22,15 +24,19 @@ public struct PlaceQuery: Hashable, Sendable {
     }
   }
 
+  /// The words or their beginnings, as typed.
   public var text: String
   /// The user's position or map centre; nearer places rank higher.
   public var near: Coordinate?
   /// The maximum number of results, from 1 to ``limitMax``.
   public var limit: Int
 
+  /// The most results of a query.
   public static let limitMax = 100
+  /// The results of a query that names no number.
   public static let limitDefault = 10
 
+  /// A query; results near a position come first where one is given.
   public init(_ text: String, near: Coordinate? = nil, limit: Int = PlaceQuery.limitDefault) {
     self.text = text
     self.near = near
@@ -71,6 +77,7 @@ public struct PlaceQuery: Hashable, Sendable {
 
 /// A search result.
 public struct PlaceMatch: Hashable, Sendable {
+  /// The place that was found.
   public let place: Place
   /// Metres from the query's position, on a sphere; nil without one.
   public let distance: Double?

@@ -5,20 +5,25 @@ public struct PressureGauge: Sendable {
   public struct Marks: Hashable, Sendable {
     /// As shares of the available memory.
     public var warning = 0.80
+    /// From this share on the level is critical.
     public var critical = 0.90
     /// A level ends when the share is this much below its threshold,
     public var gap = 0.05
     /// for this many seconds.
     public var recoverySeconds = 5.0
 
+    /// The defaults.
     public init() {}
   }
 
+  /// From which share of the memory on it is short.
   public let marks: Marks
+  /// The level since the last reading.
   public private(set) var level = PressureLevel.normal
   /// Since when the share has been low enough to leave the level.
   private var lowSince: Double?
 
+  /// A gauge at the normal level.
   public init(marks: Marks = Marks()) { self.marks = marks }
 
   /// Takes the readings of a check; the highest counts. Without readings no pressure is known, and the level falls
@@ -71,6 +76,7 @@ public enum PressureLevel: Int, Comparable, Sendable, CaseIterable, CustomString
 
 /// How full one kind of memory is at one moment.
 public struct PressureReading: Hashable, Sendable {
+  /// Where a reading comes from.
   public enum Source: Hashable, Sendable {
     /// The whole machine's memory.
     case machine
@@ -82,10 +88,12 @@ public struct PressureReading: Hashable, Sendable {
     case system
   }
 
+  /// Where it comes from.
   public var source: Source
   /// From 0, empty, to 1, full. Above 1 where a limit was lowered below the present use.
   public var used: Double
 
+  /// A reading; `used` is a share of 1.
   public init(_ source: Source, used: Double) {
     self.source = source
     self.used = used

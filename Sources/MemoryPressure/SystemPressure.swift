@@ -8,6 +8,7 @@
 public struct SystemPressure: PressureReadings {
   private let sources: [any PressureReadings]
 
+  /// The readings of this system.
   public init() { self.init(.files) }
 
   package init(_ text: SystemText) {

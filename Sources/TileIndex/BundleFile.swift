@@ -4,8 +4,11 @@ import Support
 public enum BundleFile {
   /// The formats that can be read.
   public enum Kind: String, Sendable, CaseIterable, Codable {
+    /// MBTiles 1.3, a SQLite database.
     case mbtiles
+    /// PMTiles, version 3.
     case pmtiles
+    /// A GeoPackage (OGC 12-128r18).
     case geopackage
     /// `zoom/column/row.extension`
     case folder

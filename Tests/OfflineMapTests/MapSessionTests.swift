@@ -32,6 +32,25 @@ import TilePrefetch
     while let load = session.loader.next() { session.finish(load, session.tiles.load(load.key)) }
   }
 
+  /// A map view that repeats the world may go around it several times.
+  @Test(arguments: [190.0, 550, -170, -530]) func longitudesGoAroundTheWorld(_ longitude: Double) throws {
+    let session = try session(bundle(), tiles: 200)
+    session.update(view(zoom: 4, longitude: -140 + longitude + 170, latitude: 20))
+    load(session)
+    let expected = try self.session(bundle(), tiles: 200)
+    expected.update(view(zoom: 4, longitude: -140, latitude: 20))
+    load(expected)
+    let (found, wanted) = (session.visibleTiles, expected.visibleTiles)
+    #expect(found.map(\.id) == wanted.map(\.id) && found.count >= 16)
+    for (one, other) in zip(found, wanted) { #expect(abs(one.frame.x - other.frame.x) < 1e-6) }
+    // Where a fling ends is moved with it.
+    let target = view(zoom: 4, longitude: -120 + longitude + 170, latitude: 20)
+    session.update(view(zoom: 4, longitude: -140 + longitude + 170, latitude: 20), phase: .fling(target: target))
+    load(session)
+    session.update(view(zoom: 4, longitude: -120, latitude: 20))
+    #expect(session.visibleTiles.count { $0.id.zoom == 4 } >= 16)
+  }
+
   @Test func screenIsLoadedAndAnnounced() async throws {
     let session = try MapSession(bundle: bundle(), budget: 4 << 20)
     let viewport = view(zoom: 4)

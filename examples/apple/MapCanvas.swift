@@ -1,11 +1,13 @@
 import OfflineMap
 import SwiftUI
 
-/// The tiles of a map view. The app moves `viewport`, with its gestures.
+/// The tiles of a map view, whose session decodes with the system:
+/// `MapSession(bundle: bundle, budget: 64 << 20, decoder: SystemImageDecoder())`. The app moves `viewport`, with its
+/// gestures.
 struct MapCanvas: View {
-  let session: MapSession<TileImage>
+  let session: MapSession<SystemImage>
   let viewport: Viewport
-  @State private var tiles: [VisibleTile<TileImage>] = []
+  @State private var tiles: [VisibleTile<SystemImage>] = []
 
   var body: some View {
     Canvas { context, _ in

@@ -11,6 +11,7 @@ import TileIndex
   import Glibc
 #endif
 
+/// The free space of a disk.
 public enum DiskSpace {
   /// The bytes that this user can still write on the disk of a folder.
   ///

@@ -51,6 +51,7 @@ public struct RetryRule: Sendable {
   public var attemptsMax = 6
   /// The longest first delay; each further one may be twice as long.
   public var firstDelay = 0.5
+  /// The longest delay.
   public var delayMax = 30.0
   /// A longer `Retry-After` ends the operation; a later one continues from there.
   public var retryAfterMax = 120.0

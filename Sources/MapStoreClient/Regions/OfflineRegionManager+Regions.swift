@@ -43,6 +43,7 @@ extension OfflineRegionManager {
     try grants.usability(of: region, now: time ?? options.clock.now())
   }
 
+  /// Whether ``usability(of:at:)`` allows to open a region.
   public nonisolated func isUsable(_ region: String, at time: Int64? = nil) throws -> Bool {
     try usability(of: region, at: time).isUsable
   }
@@ -80,20 +81,26 @@ extension OfflineRegionManager {
 public struct OfflineRegion: Hashable, Sendable, Codable {
   /// A download of the region.
   public struct OnTheWay: Hashable, Sendable, Codable {
+    /// What is downloaded.
     public let part: RegionPart
+    /// The edition that it leads to.
     public let edition: String
     /// Paused by the user; other downloads continue with the next
     /// ``OfflineRegionManager/sync(with:queue:onProgress:)``.
     public let isPaused: Bool
+    /// Whether it is a patch of the installed edition.
     public let isPatch: Bool
     /// The recorded bytes on the disk.
     public let bytesDone: Int
+    /// The size of the downloaded file.
     public let bytesTotal: Int
   }
 
+  /// The name of the region.
   public let id: String
   /// The status to show; nil before the server was asked.
   public let status: LibraryStatus?
+  /// Whether the store sells it now.
   public let isForSale: Bool
   /// The server's edition as of its last answer.
   public let edition: String?
@@ -105,6 +112,7 @@ public struct OfflineRegion: Hashable, Sendable, Codable {
   public let installed: InstalledFile?
   /// The installed tile packs.
   public let packs: [InstalledFile]
+  /// What is being downloaded, or was interrupted.
   public let downloads: [OnTheWay]
 }
 

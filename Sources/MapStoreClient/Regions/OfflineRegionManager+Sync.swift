@@ -185,8 +185,11 @@ extension OfflineRegionManager {
 
 /// The result of a sync.
 public struct SyncReport: Sendable {
+  /// What came of a transaction.
   public struct Purchase: Sendable, Hashable {
+    /// The app store's id.
     public let id: String
+    /// The server's answer.
     public let result: PurchaseResult
     /// Whether the transaction was finished with the app store.
     public let isFinished: Bool
@@ -195,11 +198,15 @@ public struct SyncReport: Sendable {
     public var isOpen: Bool { !isFinished && !result.isAnotherAccounts }
   }
 
+  /// What came of an interrupted download, or of an update.
   public struct Resumed: Sendable {
+    /// What was downloaded.
     public let part: RegionPart
+    /// The installed file, or why there is none.
     public let result: Result<InstalledFile, any Error>
   }
 
+  /// The transactions that were submitted.
   public var purchases: [Purchase] = []
   /// All regions after the sync.
   public var regions: [OfflineRegion] = []
@@ -225,5 +232,6 @@ public struct OutstandingTransaction: Hashable, Sendable, Codable {
   /// The signed transaction, as the app store's library returns it.
   public let signed: String
 
+  /// A transaction as the app store's library returns it.
   public init(id: String, signed: String) { (self.id, self.signed) = (id, signed) }
 }

@@ -12,6 +12,7 @@ import TileIndex
 public final class StoreClient: Sendable {
   /// `https://maps.example.com`, without a slash at the end.
   public let address: String
+  /// Who is signed in.
   public let session: StoreSession
   let retry: RetryRule
   let clock: DeviceClock
@@ -42,6 +43,7 @@ public final class StoreClient: Sendable {
 
   // MARK: Accounts
 
+  /// Makes an account. A request that may have arrived is not repeated.
   public func register(_ credentials: Credentials) async throws -> AccountDetails {
     try await send(.register, body: credentials, repeats: false)
   }
@@ -72,6 +74,7 @@ public final class StoreClient: Sendable {
     session.set(nil)
   }
 
+  /// The account of the session.
   public func account() async throws -> AccountDetails { try await send(.account) }
 
   // MARK: Catalogue and library
@@ -83,6 +86,7 @@ public final class StoreClient: Sendable {
     try await send(.catalogue, query: query)
   }
 
+  /// The catalogue's entry of a region: files, patches, tile packs.
   public func region(_ id: String) async throws -> RegionDetails {
     try await send(.region, path: StoreRoute.region.path(id)) { answer in
       guard answer.region.id == id else { throw AnswerFault("region.id", "is not of the requested region") }
@@ -97,6 +101,7 @@ public final class StoreClient: Sendable {
 
   // MARK: Purchases, files and grants
 
+  /// Submits signed transactions. The server answers after its commit; submitting again changes nothing.
   public func submit(_ purchases: PurchaseSubmission) async throws -> PurchaseResults {
     try await send(.purchases, body: purchases) { answer in
       guard answer.results.count == purchases.transactions.count else {
@@ -106,6 +111,7 @@ public final class StoreClient: Sendable {
     }
   }
 
+  /// Asks for the URL of a file, which expires.
   public func ticket(_ request: DownloadRequest) async throws -> DownloadTicket {
     try await send(.downloads, body: request) { [address] answer in
       try AnswerRule.url(answer.url, "url", of: address)
@@ -116,8 +122,10 @@ public final class StoreClient: Sendable {
     }
   }
 
+  /// The signed document of what the account owns.
   public func grants() async throws -> SignedGrants { try await grants(attemptsMax: nil) }
   func grants(attemptsMax: Int?) async throws -> SignedGrants { try await send(.grants, attemptsMax: attemptsMax) }
+  /// The public keys that verify such documents.
   public func grantKeys() async throws -> GrantKeys { try await send(.grantKeys) }
 
   /// The absolute URL of a URL or path that the server sent.
@@ -152,6 +160,7 @@ public final class StoreSession: Sendable {
     (self.credentials, self.changed) = (credentials, changed)
   }
 
+  /// The session; nil while nobody is signed in.
   public var details: SessionDetails? { current.withLock { $0 } }
 
   /// Sent at the next sign-in; it outlasts the session.

@@ -22,6 +22,7 @@ public struct OfflineGrants: Sendable {
     /// How far the clock may be set back, as happens on journeys, before regions cannot be opened.
     public var setBackMax: Int64 = 86_400_000
 
+    /// Keys that are built in, or kept since `keysChanged` was called with them; without either nothing is verified.
     public init(keys: [GrantKey] = [], keysChanged: (@Sendable ([GrantKey]) -> Void)? = nil) {
       (self.keys, self.keysChanged) = (keys, keysChanged)
     }
@@ -182,12 +183,14 @@ public enum Usability: Hashable, Sendable {
   case usable(until: Int64)
   /// The grant was valid until then; the server has to be asked again.
   case expired(Int64)
+  /// The account does not own it.
   case notOwned
   /// There is no document that verifies.
   case unknown
   /// The device's clock is earlier than the latest time seen, by so many milliseconds.
   case clockSetBack(by: Int64)
 
+  /// Whether the region may be opened.
   public var isUsable: Bool {
     if case .usable = self { true } else { false }
   }

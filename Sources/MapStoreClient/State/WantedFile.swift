@@ -3,8 +3,11 @@ import TileIndex
 
 /// An installed bundle: complete and verified.
 public struct InstalledFile: Hashable, Sendable, Codable {
+  /// What it is.
   public let part: RegionPart
+  /// Its edition.
   public let edition: String
+  /// Its size.
   public let bytes: Int
   /// 64 hexadecimal digits in lower case.
   public let sha256: String
@@ -12,6 +15,7 @@ public struct InstalledFile: Hashable, Sendable, Codable {
   public let tilesHash: String?
   /// Milliseconds since 1970.
   public let installedAt: Int64
+  /// When it was last in use: milliseconds since 1970.
   public var usedAt: Int64
 }
 

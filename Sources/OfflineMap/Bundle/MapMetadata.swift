@@ -5,6 +5,7 @@ public import TileIndex
 public struct MapMetadata: Codable, Hashable, Sendable {
   /// The title; the name of the file for a bundle without one.
   public var name: String
+  /// What the map shows, for people.
   public var description: String?
   /// Credits that a map view must show; may contain HTML.
   public var attribution: String?

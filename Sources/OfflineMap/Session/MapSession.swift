@@ -14,6 +14,7 @@ public import TileIndex
 /// All of this may be called from any task or thread. `Picture` is what the app draws. The bundle must have the grid
 /// WebMercatorQuad.
 public final class MapSession<Picture: Sendable>: Sendable {
+  /// The bundle whose tiles it shows.
   public let bundle: MapBundle
   /// The two tiers of tiles; the session uses no others.
   public let tiles: TieredTiles<Picture>
@@ -93,7 +94,7 @@ public final class MapSession<Picture: Sendable>: Sendable {
 
   // MARK: - Following the map
 
-  /// Takes what the map view shows now.
+  /// Takes what the map view shows now. A centre beyond ±180° is where it is on the world, as in map views that repeat it.
   ///
   /// - Parameters:
   ///   - phase: what moves the map. The target of a fling or an animation is worth announcing: its path is loaded
@@ -102,6 +103,7 @@ public final class MapSession<Picture: Sendable>: Sendable {
   /// - Complexity: a few hundred microseconds at most.
   public func update(_ viewport: Viewport, phase: CameraPhase? = nil, point: MapPoint? = nil) {
     let time = now()
+    let (viewport, phase) = Self.onTheWorld(viewport, phase)
     if state.withLock({ $0.recoveryTime.map { $0 <= time } ?? false }) { adjust(to: .normal) }
     state.withLock { state in
       let inferred = phase ?? Self.phase(from: state.viewport, to: viewport)
@@ -111,6 +113,22 @@ public final class MapSession<Picture: Sendable>: Sendable {
       show(viewport, inferred, point, at: time, &state)
     }
     signal.notify()
+  }
+
+  /// The same viewport with its centre in the world, and its target as far from it as before.
+  private static func onTheWorld(_ viewport: Viewport, _ phase: CameraPhase?) -> (Viewport, CameraPhase?) {
+    guard !(0...1).contains(viewport.x), viewport.x.isFinite else { return (viewport, phase) }
+    let turns = viewport.x.rounded(.down)
+    func moved(_ viewport: Viewport) -> Viewport {
+      var viewport = viewport
+      viewport.x -= turns
+      return viewport
+    }
+    switch phase {
+    case .fling(let target)?: return (moved(viewport), .fling(target: moved(target)))
+    case .animation(let target)?: return (moved(viewport), .animation(target: moved(target)))
+    default: return (moved(viewport), phase)
+    }
   }
 
   private func show(
@@ -246,6 +264,7 @@ public final class MapSession<Picture: Sendable>: Sendable {
 /// A tile on the screen.
 public struct VisibleTile<Picture: Sendable>: Sendable, Identifiable {
   public let id: TileID
+  /// What the session's closure made of the tile's bytes.
   public let picture: Picture
   /// Where the map view draws the whole picture, in points; it may extend beyond the view.
   public let frame: ScreenFrame

@@ -10,10 +10,12 @@ public struct Catalog: Hashable, Sendable, Codable {
   public struct File: Hashable, Sendable, Codable {
     /// Its name in the catalogue's folder.
     public var file: String
+    /// The size of the file.
     public var bytes: Int
     /// SHA-256 of the file, 64 hexadecimal digits in lower case.
     public var sha256: String
 
+    /// A file of the catalogue's folder.
     public init(file: String, bytes: Int, sha256: String) {
       (self.file, self.bytes, self.sha256) = (file, bytes, sha256)
     }
@@ -21,32 +23,46 @@ public struct Catalog: Hashable, Sendable, Codable {
 
   /// A map that is sold as a whole. Members are named as in the document.
   public struct Region: Hashable, Sendable, Codable {
+    /// The name of the region, which is part of file names and URLs.
     public var id: String
+    /// The product that is sold, as the app stores name it.
     public var productId: String
+    /// The title for people.
     public var title: String
+    /// The publisher's word for regions of its kind, such as `park`.
     public var category: String
+    /// What the map shows, for people.
     public var description: String?
     /// Degrees: the extent of the bundle's pixels. A west greater than the east crosses the antimeridian.
     public var bounds: [Double]
     /// The outline, if the publisher gave one.
     public var boundary: RegionBoundary?
     var grid: GridDefinition
+    /// The coarsest stored zoom.
     public var minzoom: Int
+    /// The finest stored zoom.
     public var maxzoom: Int
     /// The tiles' format, as MBTiles names it.
     public var format: TileFormat
     /// The bundle with the whole region.
     public var file: String
+    /// The size of the bundle.
     public var bytes: Int
+    /// Of the bundle: 64 hexadecimal digits in lower case.
     public var sha256: String
+    /// The number of stored tiles.
     public var tileCount: Int
     /// The aggregate hash of the bundle's tiles.
     public var tilesHash: String
+    /// The publisher's name of this state of the region.
     public var edition: String
+    /// A picture of the region.
     public var preview: File?
     /// The extent of the preview, if it is not ``bounds``.
     public var previewBounds: [Double]?
+    /// The credits: text, or HTML.
     public var attribution: String?
+    /// The publisher's word for its price.
     public var priceTier: String?
     /// The region's tile packs, overviews first; empty for regions that are not split.
     public var packs: [TilePack]
@@ -63,8 +79,11 @@ public struct Catalog: Hashable, Sendable, Codable {
 
   /// A tile pack: a bundle with the tiles under its roots, except those under deeper roots of other packs.
   public struct TilePack: Hashable, Sendable, Codable {
+    /// The name of the file in the catalogue's folder.
     public var file: String
+    /// The size of the file.
     public var bytes: Int
+    /// Of the file: 64 hexadecimal digits in lower case.
     public var sha256: String
     /// Degrees: the box around its tiles.
     public var bounds: [Double]
@@ -73,22 +92,29 @@ public struct Catalog: Hashable, Sendable, Codable {
     /// The roots of its subtrees, as zoom/column/row. Each tile of the region belongs to the pack with the deepest root
     /// above it.
     var roots: [TileName]
+    /// The number of stored tiles.
     public var tileCount: Int
     /// True when other packs have the finer levels.
     public var isOverview: Bool
 
+    /// The roots as tiles.
     public var rootTiles: [TileID] { roots.map(\.tile) }
   }
 
   /// A patch from an earlier edition of the region to this one.
   public struct Patch: Hashable, Sendable, Codable {
+    /// The edition that it applies to.
     public var fromEdition: String
     /// The aggregate hash of the earlier edition's tiles, by which a device knows whether the patch applies.
     public var fromTilesHash: String
+    /// The name of the file in the catalogue's folder.
     public var file: String
+    /// The size of the file.
     public var bytes: Int
+    /// Of the file: 64 hexadecimal digits in lower case.
     public var sha256: String
 
+    /// A patch from an edition whose tiles have this aggregate hash.
     public init(fromEdition: String, fromTilesHash: String, file: String, bytes: Int, sha256: String) {
       (self.fromEdition, self.fromTilesHash) = (fromEdition, fromTilesHash)
       (self.file, self.bytes, self.sha256) = (file, bytes, sha256)
@@ -100,10 +126,12 @@ public struct Catalog: Hashable, Sendable, Codable {
   /// The format's version.
   public static let versionNow = 1
 
+  /// The version of the format.
   public var version: Int
   /// In the order of the manifest.
   public var regions: [Region]
 
+  /// A catalogue in the current version of the format.
   public init(regions: [Region]) { (version, self.regions) = (Self.versionNow, regions) }
 
   /// The region of an id, or nil.

@@ -70,11 +70,13 @@ public enum MapGround: Hashable, Sendable {
   case point(longitude: Double, latitude: Double)
   /// Degrees; a west greater than the east crosses the antimeridian.
   case box(BoundingBox)
+  /// Along a track.
   case track(Track)
 }
 
 /// A file with the tiles of an area.
 public struct CoveringFile: Hashable, Sendable, Codable {
+  /// What a file has of a region.
   public enum Kind: String, Hashable, Sendable, Codable {
     /// A whole region, which is not split.
     case whole
@@ -86,10 +88,15 @@ public struct CoveringFile: Hashable, Sendable, Codable {
 
   /// The region's id.
   public let region: String
+  /// The name of the file in the catalogue's folder.
   public let file: String
+  /// The size of the file.
   public let bytes: Int
+  /// Of the file: 64 hexadecimal digits in lower case.
   public let sha256: String
+  /// The zooms that it has.
   public let zooms: ClosedRange<Int>
+  /// What it has of the region.
   public let kind: Kind
 }
 

@@ -3,18 +3,22 @@ import TileIndex
 
 /// A route or recorded track: lines of longitudes and latitudes in degrees. A line of one point is a waypoint.
 public struct Track: Hashable, Sendable {
+  /// Lines of longitudes and latitudes in degrees.
   public var lines: [[SIMD2<Double>]]
 
+  /// A track of lines of longitudes and latitudes in degrees.
   public init(lines: [[SIMD2<Double>]]) { self.lines = lines }
 }
 
 /// Why a file cannot be read as a track.
 public struct TrackError: Error, CustomStringConvertible, Sendable {
+  /// The file.
   public let path: String
   /// True when the file does not exist or may not be read.
   public let isUnreadable: Bool
   /// What is wrong; starts in lower case.
   public let message: String
+  /// What to do about it; begins in lower case.
   public let remedy: String
 
   init(path: String, isUnreadable: Bool = false, _ message: String, remedy: String) {

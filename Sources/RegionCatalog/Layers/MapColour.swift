@@ -1,10 +1,15 @@
 /// A colour of a map: red, green, blue and alpha, straight, 0 to 255.
 public struct MapColour: Hashable, Sendable, Codable {
+  /// 0 to 255.
   public let red: UInt8
+  /// 0 to 255.
   public let green: UInt8
+  /// 0 to 255.
   public let blue: UInt8
+  /// 0 (clear) to 255 (opaque).
   public let alpha: UInt8
 
+  /// A colour of sRGB, not premultiplied.
   public init(red: UInt8, green: UInt8, blue: UInt8, alpha: UInt8 = 255) {
     (self.red, self.green, self.blue, self.alpha) = (red, green, blue, alpha)
   }

@@ -8,6 +8,7 @@ public struct ReliefLayer: Hashable, Sendable, Codable {
     case multidirectional
     /// White where the ground is level, black where it is vertical.
     case slope
+    /// No shading: tints alone.
     case none
   }
 
@@ -19,6 +20,7 @@ public struct ReliefLayer: Hashable, Sendable, Codable {
     case slope
   }
 
+  /// How the light falls.
   public var shading: Shading = .hillshade
   /// Where the light of ``Shading/hillshade`` comes from, in degrees clockwise from north.
   public var azimuth = 315.0
@@ -30,16 +32,20 @@ public struct ReliefLayer: Hashable, Sendable, Codable {
   public var strength = 1.0
   /// The colours of the ground; nil for grey.
   public var tint: ColourRamp?
+  /// What the tints stand for.
   public var tintBy: TintValue = .elevation
   /// Draws shadows and lights alone, with alpha, over what lies below.
   public var isOverlay = false
 
+  /// A hillshade without tints.
   public init() {}
 }
 
 /// Colours by value, linear between stops.
 public struct ColourRamp: Hashable, Sendable, Codable {
+  /// A colour at a value.
   public struct Stop: Hashable, Sendable, Codable {
+    /// Metres or degrees, as the ramp is about heights or slopes.
     public let value: Double
     /// Straight red, green, blue and alpha, red in the lowest byte.
     public let rgba: UInt32

@@ -5,12 +5,16 @@ package import Support
 public struct StyleRule: Hashable, Sendable {
   /// The layer's type.
   public enum Kind: String, Hashable, Sendable, CaseIterable {
+    /// Lines, and outlines of areas.
     case line
+    /// Areas.
     case fill
+    /// Points, as circles.
     case circle
     case symbol
   }
 
+  /// What is drawn.
   public let kind: Kind
   /// Drawn at zooms from this on.
   public let zoomMin: Double

@@ -4,6 +4,7 @@ public struct VectorLayer: Hashable, Sendable {
   public enum Data: Hashable, Sendable {
     /// A GeoJSON or GPX file.
     case file(String)
+    /// Lines of equal height of elevation models.
     case contours(Contours)
     /// Lines of longitude and latitude; degrees between them, or nil for what suits each zoom.
     case graticule(interval: Double?)
@@ -20,17 +21,20 @@ public struct VectorLayer: Hashable, Sendable {
     /// Every so many contours one is an index contour.
     public var indexEvery: Int
 
+    /// Contours of elevation models, `interval` metres apart; every `indexEvery`th is an index contour.
     public init(models: [String], settings: [Int: SourceSettings] = [:], interval: Double, indexEvery: Int = 5) {
       (self.models, self.settings, self.interval, self.indexEvery) = (models, settings, interval, indexEvery)
     }
   }
 
+  /// What is drawn.
   public var data: Data
   /// In drawing order.
   public var rules: [StyleRule]
   /// Files with icons, by the names that the rules use.
   public var images: [String: String]
 
+  /// A layer; later rules are drawn over earlier ones.
   public init(_ data: Data, rules: [StyleRule], images: [String: String] = [:]) {
     (self.data, self.rules, self.images) = (data, rules, images)
   }

@@ -13,11 +13,13 @@ public struct RegionManifest: Hashable, Sendable {
     public let title: String
     /// The category: continental, state, park, recreation area, city, ...
     public let category: String
+    /// What the map shows, for people.
     public let description: String?
     /// WGS 84 degrees; `west` greater than `east` crosses the antimeridian. Nil for the extent of the sources.
     public let bounds: BoundingBox?
     /// The outline; tiles that do not intersect it are left out, and with ``RegionSettings/clip`` all pixels outside.
     public let boundary: RegionBoundary?
+    /// How the region is cut.
     public let settings: RegionSettings
 
     /// The bounds of a region across the antimeridian, with a west greater than the east; nil for all others. MBTiles
@@ -44,8 +46,11 @@ public struct RegionManifest: Hashable, Sendable {
 public struct RegionSettings: Hashable, Sendable {
   /// The encoding of tiles.
   public enum Format: String, Hashable, Sendable, CaseIterable {
+    /// PNG.
     case png
+    /// JPEG.
     case jpeg
+    /// WebP.
     case webp
     /// JPEG where a tile is opaque, PNG elsewhere.
     case auto
@@ -74,6 +79,7 @@ public struct RegionSettings: Hashable, Sendable {
     /// Pixels; by default follows from the width and the bounds.
     public var height: Int?
 
+    /// A picture; what is nil follows from the region.
     public init(bounds: BoundingBox? = nil, zoom: Int? = nil, width: Int? = nil, height: Int? = nil) {
       (self.bounds, self.zoom, self.width, self.height) = (bounds, zoom, width, height)
     }
@@ -87,11 +93,13 @@ public struct RegionSettings: Hashable, Sendable {
   public var drawing: [VectorLayer] = []
   /// Zoom levels; nil for 0 to the sources' own resolution.
   public var zooms: ClosedRange<Int>?
+  /// The grid of the tiles.
   public var matrixSet: TileMatrixSet = .webMercatorQuad
   /// Pixels of the screen along a tile's edge, 256 or 512; nil for those of the grid.
   public var tileSize: Int?
   /// Pixels of a tile for each of the screen, 1 or 2.
   public var scaleFactor = 1
+  /// The format of the tiles.
   public var format: Format = .png
   /// 1 to 100, for JPEG and WebP; nil for 85, but of WebP alone for no loss.
   public var quality: Int?
@@ -99,6 +107,7 @@ public struct RegionSettings: Hashable, Sendable {
   public var effort = "balanced"
   /// The most colours of a PNG tile, 2 to 256; nil for tiles without loss.
   public var colors: Int?
+  /// The resampling kernel.
   public var resampling = "bilinear"
   /// Whether overviews are averaged in linear light.
   public var linear = false
@@ -122,12 +131,14 @@ public struct RegionSettings: Hashable, Sendable {
   public var edition = "1"
   /// The price tier, as the stores name it.
   public var priceTier: String?
+  /// The picture of the region in the catalogue.
   public var preview = Preview()
   /// Gazetteers (lists of places); relative to the manifest.
   public var gazetteers: [String] = []
   /// The maximum bytes of a tile pack; nil for regions that are not split.
   public var packBytesMax: Int?
 
+  /// The defaults of a manifest.
   public init() {}
 }
 
@@ -152,6 +163,7 @@ public struct ManifestError: Error, CustomStringConvertible, Sendable {
     public let place: String
     /// What is wrong; starts in lower case.
     public let message: String
+    /// What to do about it; begins in lower case.
     public let remedy: String
 
     package init(path: String, place: String, message: String, remedy: String) {
@@ -162,6 +174,7 @@ public struct ManifestError: Error, CustomStringConvertible, Sendable {
     public var description: String { "\(path): \(place.isEmpty ? "" : "\(place) ")\(message); \(remedy)" }
   }
 
+  /// The kind of failure.
   public let code: Code
   /// In the order of the document; never empty.
   public let faults: [Fault]
@@ -180,9 +193,13 @@ public struct ManifestError: Error, CustomStringConvertible, Sendable {
 public struct SourceSettings: Hashable, Sendable {
   /// Pixels to leave out at the sides of a raster.
   public struct Crop: Hashable, Sendable, Codable {
+    /// Pixels.
     public let left: Int
+    /// Pixels.
     public let top: Int
+    /// Pixels.
     public let right: Int
+    /// Pixels.
     public let bottom: Int
 
     /// - Returns: nil unless there are four numbers, none below 0: left, top, right, bottom.
@@ -193,6 +210,7 @@ public struct SourceSettings: Hashable, Sendable {
     }
   }
 
+  /// What is cut off at the source's edges; nil for nothing.
   public var crop: Crop?
   /// The outline within which the source is drawn.
   public var cutline: RegionBoundary?
@@ -203,5 +221,6 @@ public struct SourceSettings: Hashable, Sendable {
   /// For a digital elevation model: how its heights are drawn. Neighbouring sources with one relief are one layer.
   public var relief: ReliefLayer?
 
+  /// A source as it is.
   public init() {}
 }

@@ -5,6 +5,7 @@ public struct BundleConvert: Sendable {
   /// Of the rows in the file names of a folder.
   public var scheme: TileScheme
 
+  /// A conversion; `scheme` numbers the rows of a folder of tiles.
   public init(scheme: TileScheme = .xyz) { self.scheme = scheme }
 
   /// Writes all of a bundle; the output's name chooses the container (``BundleFile/kind(ofOutput:)``).

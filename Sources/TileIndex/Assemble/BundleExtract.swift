@@ -1,11 +1,13 @@
 /// Extracts an area and some zooms of a bundle: tiles as stored, adjusted metadata, and the places inside.
 public struct BundleExtract: Sendable {
+  /// What is taken.
   public var area: TileArea
   /// Nil for all zooms.
   public var zooms: ClosedRange<Int>?
   /// Of the rows in the file names, if the output is a folder.
   public var scheme = TileScheme.xyz
 
+  /// An extract of an area; of all stored zooms unless some are named.
   public init(area: TileArea = .everywhere, zooms: ClosedRange<Int>? = nil) {
     self.area = area
     self.zooms = zooms

@@ -17,12 +17,14 @@ public struct BundleMerge: Sendable {
     case combine(Combine)
   }
 
+  /// What happens where several inputs have a tile.
   public var conflict: Conflict
   /// The new bundle's title; nil for the first bundle's.
   public var name: String?
   /// Of the rows in the file names, if the output is a folder.
   public var scheme = TileScheme.xyz
 
+  /// A merge; the name is the first input's unless one is given.
   public init(conflict: Conflict = .error, name: String? = nil) {
     self.conflict = conflict
     self.name = name

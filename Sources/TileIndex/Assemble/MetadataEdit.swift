@@ -8,6 +8,7 @@ public struct MetadataEdit: Sendable {
   /// Nil removes the row.
   public let value: String?
 
+  /// An edit of one row; nil removes it.
   public init(name: String, value: String?) {
     self.name = name
     self.value = value

@@ -9,6 +9,7 @@ public struct TileArea: Hashable, Sendable {
   /// The whole map.
   public static let everywhere = TileArea(bounds: nil, polygons: [])
 
+  /// The tiles that touch a box.
   public init(bounds: BoundingBox) { self.init(bounds: bounds, polygons: []) }
 
   /// The area inside the box, if any, and inside one of the polygons, if any.

@@ -31,6 +31,7 @@ public struct BundleError: Error, CustomStringConvertible, Sendable {
     public static let invalidContent = Code("invalid content")
   }
 
+  /// The kind of failure.
   public let code: Code
   /// The bundle, as the caller named it.
   public let path: String
@@ -39,6 +40,7 @@ public struct BundleError: Error, CustomStringConvertible, Sendable {
   /// What to do about it.
   public let remedy: String?
 
+  /// An error about a file or folder; message and remedy begin in lower case.
   public init(_ code: Code, path: String, _ message: String, remedy: String? = nil) {
     self.code = code
     self.path = path

@@ -14,8 +14,10 @@ public struct BundleMetadata: Hashable, Sendable {
     public var longitude: Double
     /// Degrees.
     public var latitude: Double
+    /// The zoom to begin with.
     public var zoom: Int
 
+    /// A position in degrees, and the zoom to begin with.
     public init(longitude: Double, latitude: Double, zoom: Int) {
       self.longitude = longitude
       self.latitude = latitude
@@ -25,9 +27,11 @@ public struct BundleMetadata: Hashable, Sendable {
 
   /// The title, never empty.
   public var name: String
+  /// What the map shows, for people.
   public var description: String?
   /// Credits that a viewer must show; may contain HTML.
   public var attribution: String?
+  /// Whether it is a map of its own, or lies over others.
   public var type: Kind
   /// Revision of this tileset, a number. Not the version of the MBTiles specification, with which it is often confused.
   public var version: String

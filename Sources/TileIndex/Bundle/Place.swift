@@ -13,6 +13,7 @@ public struct Place: Hashable, Sendable, Codable {
   /// 0 to 1. Of two places with one name, the one that is more often meant has more.
   public var importance: Double
 
+  /// A place at a position in degrees; more important ones are found first.
   public init(name: String, kind: String = "", longitude: Double, latitude: Double, importance: Double = 0) {
     self.name = name
     self.kind = kind

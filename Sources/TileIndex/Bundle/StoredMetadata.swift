@@ -5,9 +5,12 @@ import Support
 public struct StoredMetadata: Hashable, Sendable {
   /// One row.
   public struct Entry: Hashable, Sendable, Codable {
+    /// The name of the row.
     public let name: String
+    /// Its value.
     public let value: String
 
+    /// A row, which is not checked.
     public init(name: String, value: String) {
       self.name = name
       self.value = value
@@ -19,6 +22,7 @@ public struct StoredMetadata: Hashable, Sendable {
   /// The rows by name; of a repeated name, the first.
   public let values: [String: String]
 
+  /// The rows as they are stored. Of several with one name the first counts.
   public init(_ entries: [Entry]) {
     self.entries = entries
     values = Dictionary(entries.map { ($0.name, $0.value) }, uniquingKeysWith: { first, _ in first })
@@ -27,10 +31,15 @@ public struct StoredMetadata: Hashable, Sendable {
   /// The value of a name, or nil.
   public subscript(name: String) -> String? { values[name] }
 
+  /// The title.
   public var name: String? { values["name"] }
+  /// What the map shows, for people.
   public var description: String? { values["description"] }
+  /// The credits: text, or HTML.
   public var attribution: String? { values["attribution"] }
+  /// The version of the tileset, in any form.
   public var version: String? { values["version"] }
+  /// JSON with the layers of vector tiles.
   public var json: String? { values["json"] }
 
   /// The format, including names that MBTiles does not define; see ``TileFormat/init(lenient:)``.
@@ -48,10 +57,13 @@ public struct StoredMetadata: Hashable, Sendable {
   /// The stored pixels for each of those of the screen, by its row `scale`: 2 for tiles for dense screens.
   package var tileScale: Int { values[TileSizeRow.scale].flatMap(Self.integer).flatMap { $0 > 0 ? $0 : nil } ?? 1 }
 
+  /// Whether it is a map of its own, or lies over others; nil where the row says neither.
   public var type: BundleMetadata.Kind? {
     values["type"].flatMap { BundleMetadata.Kind(rawValue: $0.lowercased()) }
   }
+  /// The coarsest zoom as the row says; nil where it is no number.
   public var minZoom: Int? { values["minzoom"].flatMap(Self.integer) }
+  /// The finest zoom as the row says; nil where it is no number.
   public var maxZoom: Int? { values["maxzoom"].flatMap(Self.integer) }
 
   /// Degrees, in whatever order and range they are stored.

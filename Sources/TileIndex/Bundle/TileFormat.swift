@@ -1,8 +1,12 @@
 /// The encoding of tiles. The raw value is the name that MBTiles metadata use.
 public enum TileFormat: String, Sendable, CaseIterable, Codable {
+  /// PNG (ISO 15948).
   case png
+  /// JPEG (ISO 10918-1).
   case jpg
+  /// WebP (RFC 9649).
   case webp
+  /// Vector tiles: protocol buffers, mostly compressed with gzip.
   case pbf
 }
 
@@ -75,8 +79,11 @@ extension TileFormat {
 
 /// The size in pixels from an image's header, read without a codec.
 public struct ImageHeader: Hashable, Sendable {
+  /// The format of the image.
   public let format: TileFormat
+  /// Pixels.
   public let width: Int
+  /// Pixels.
   public let height: Int
 
   /// Nil when the bytes are not PNG, JPEG or WebP, or end before the size.

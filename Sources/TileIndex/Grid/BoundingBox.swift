@@ -1,10 +1,15 @@
 /// An axis-aligned box, in degrees (WGS 84, longitude first) or in the CRS units of a tile matrix set.
 public struct BoundingBox: Hashable, Sendable {
+  /// The western edge.
   public var west: Double
+  /// The southern edge.
   public var south: Double
+  /// The eastern edge.
   public var east: Double
+  /// The northern edge.
   public var north: Double
 
+  /// A box by its edges, which are not checked.
   public init(west: Double, south: Double, east: Double, north: Double) {
     self.west = west
     self.south = south
@@ -12,7 +17,9 @@ public struct BoundingBox: Hashable, Sendable {
     self.north = north
   }
 
+  /// From west to east.
   public var width: Double { east - west }
+  /// From south to north.
   public var height: Double { north - south }
 }
 

@@ -193,10 +193,12 @@ public struct GridError: Error, CustomStringConvertible, Hashable, Sendable {
     public static let invalidMatrixSet = Code("invalid tile matrix set")
   }
 
+  /// The kind of failure.
   public let code: Code
   /// What is wrong; starts in lower case.
   public let message: String
 
+  /// An error; the message begins in lower case.
   public init(_ code: Code, _ message: String) {
     self.code = code
     self.message = message

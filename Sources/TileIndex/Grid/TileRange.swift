@@ -1,9 +1,13 @@
 /// A rectangle of tiles of one zoom. Never empty; a sequence in row-major order from the north west.
 public struct TileRange: Hashable, Sendable {
+  /// The zoom of all its tiles.
   public let zoom: Int
+  /// Columns, from the west.
   public let columns: ClosedRange<Int>
+  /// Rows, from the north.
   public let rows: ClosedRange<Int>
 
+  /// A rectangle of tiles, which may go beyond the grid.
   public init(zoom: Int, columns: ClosedRange<Int>, rows: ClosedRange<Int>) {
     self.zoom = zoom
     self.columns = columns

@@ -21,6 +21,7 @@ public final class BundleWriter: Sendable {
 
   /// The target, as the caller named it.
   public let path: String
+  /// The grid of the tiles.
   public let matrixSet: TileMatrixSet
   public let format: TileFormat
   package let mixing: Set<TileFormat>

@@ -4,14 +4,19 @@ import Support
 public struct BundleInspection: Hashable, Sendable, Codable {
   /// The tiles of one zoom.
   public struct Level: Hashable, Sendable, Codable {
+    /// The zoom.
     public let zoom: Int
+    /// The number of stored tiles.
     public let tiles: Int
     /// Bytes as readers count them: a shared blob counts for every tile.
     public let bytes: Int
+    /// The westernmost column with a tile.
     public let minColumn: Int
+    /// The easternmost column with a tile.
     public let maxColumn: Int
     /// From the north (XYZ).
     public let minRow: Int
+    /// The southernmost row with a tile.
     public let maxRow: Int
   }
 
@@ -21,6 +26,7 @@ public struct BundleInspection: Hashable, Sendable, Codable {
     public let format: TileFormat?
     /// Pixels; nil when the header does not state them.
     public let width: Int?
+    /// Pixels; nil for vector tiles.
     public let height: Int?
     /// Stored blobs, not tiles.
     public let blobs: Int
@@ -38,6 +44,7 @@ public struct BundleInspection: Hashable, Sendable, Codable {
 
   /// The file or folder, as the caller named it.
   public let path: String
+  /// The container of the file.
   public let container: BundleFile.Kind
   /// Size of the file, or of all tiles in a folder.
   public let fileBytes: Int
@@ -65,6 +72,7 @@ public struct BundleInspection: Hashable, Sendable, Codable {
   public let distinctTiles: Int
   /// Bytes of the stored blobs.
   public let blobBytes: Int
+  /// The stored zooms, the coarsest first.
   public let levels: [Level]
   /// The formats and sizes found, the most frequent first.
   public let kinds: [Kind]

@@ -235,5 +235,6 @@ public struct CacheStatistics: Hashable, Sendable {
   /// The highest sum of ``bytes`` and ``reservedBytes`` so far.
   public var bytesPeak = 0
 
+  /// Nothing counted yet.
   public init() {}
 }

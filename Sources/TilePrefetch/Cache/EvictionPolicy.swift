@@ -21,6 +21,7 @@ extension EvictionPolicy {
 
 /// Evicts the least recently used tile first.
 public struct LRUEviction: EvictionPolicy {
+  /// A policy without settings.
   public init() {}
   public func rank(of tile: TileID, age: Double, focuses: [MapFocus]) -> Double { age }
 }
@@ -36,6 +37,7 @@ public struct DistanceEviction: EvictionPolicy {
   /// What the least recently used tile has more than the most recently used one.
   public var ageWeight = 0.5
 
+  /// A policy without settings.
   public init() {}
 
   public func rank(of tile: TileID, age: Double, focuses: [MapFocus]) -> Double {
@@ -62,6 +64,7 @@ public struct MapFocus: Sendable {
   /// The planned tiles, each with its position in the order of urgency, 0 first.
   public var wanted: [TileID: Int]
 
+  /// A range on the screen, and tiles elsewhere with their ranks, the most urgent being 0.
   public init(around: TileRange, wanted: [TileID: Int] = [:]) {
     self.around = around
     self.wanted = wanted

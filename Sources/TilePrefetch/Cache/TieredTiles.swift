@@ -23,13 +23,16 @@ public import TileIndex
 /// With a ``MapLoader``, pass ``decoded`` as its cache, and in each loading thread call `loader.finish(load,
 /// tiles.load(load.key))`.
 public final class TieredTiles<Picture: Sendable>: Sendable {
+  /// The tiles as they are drawn.
   public let decoded: TileCache<TileID, Picture>
+  /// The tiles as they are stored.
   public let encoded: TileCache<TileID, [UInt8]>
   private let decode: @Sendable ([UInt8]) throws -> (Picture, byteCount: Int)
   private let source: @Sendable (TileID) throws -> [UInt8]?
 
   /// What is reserved for a tile of 256 pixels before its cost is known.
   public static var decodedCostMax: Int { 256 << 10 }
+  /// What is reserved for a stored tile before its size is known.
   public static var encodedCostMax: Int { 64 << 10 }
 
   /// - Parameters:

@@ -21,8 +21,10 @@ public enum LoadOutcome<Value: Sendable>: Sendable {
 /// A load that a cache started. Whoever got it must end it once, with ``TileCache/finish(_:_:)``; until then its cost
 /// stays reserved and others wait for it.
 public final class TileLoad<Key: TileCacheKey, Value: Sendable>: @unchecked Sendable {
+  /// Called with the value, nil where there is none, or with the error.
   public typealias Waiter = @Sendable (Result<Value?, any Error>) -> Void
 
+  /// What is loaded.
   public let key: Key
 
   /// Guarded by the cache's lock, like the properties below.

@@ -13,6 +13,7 @@ public import TileIndex
 /// Tiles on the screen that do not fit the cache's budget are held here, outside of the budget, until they leave the
 /// screen: at most one screen.
 public final class MapLoader<Value: Sendable>: Sendable {
+  /// A load of one tile.
   public typealias Load = TileLoad<TileID, Value>
 
   /// The properties of a loader's source.
@@ -26,6 +27,7 @@ public final class MapLoader<Value: Sendable>: Sendable {
     /// limits all loads to 1.5 times as many. Nil for no limit.
     public var extraMax: Double?
 
+    /// Limits of a source; nil leaves out the one.
     public init(loadsMax: Int, aheadMax: Int? = nil, extraMax: Double? = nil) {
       self.extraMax = extraMax
       self.loadsMax = loadsMax
@@ -70,7 +72,9 @@ public final class MapLoader<Value: Sendable>: Sendable {
     }
   }
 
+  /// Where the tiles go.
   public let cache: TileCache<TileID, Value>
+  /// The limits of where they come from.
   public let source: Source
   /// The most that a tile costs, in the cache's unit.
   public let tileCost: Int
@@ -78,6 +82,7 @@ public final class MapLoader<Value: Sendable>: Sendable {
   public let screen: Int
   let state: Mutex<State>
 
+  /// A loader that fills a cache with what a planner names.
   public init(
     cache: TileCache<TileID, Value>, planner: any PrefetchPlanner, source: Source, tileCost: Int, screen: Int = 0
   ) {

@@ -29,6 +29,7 @@ public struct PrefetchPredictor: PrefetchPlanner {
     public var zooms: ClosedRange<Int>
     /// The part of the world that the source has, from the west and from the north. Tiles outside are not loaded.
     public var x: ClosedRange<Double>
+    /// The same from the north.
     public var y: ClosedRange<Double>
     /// Tiles with a lower probability are not loaded, however much room there is. Higher for sources that charge per
     /// tile.
@@ -37,6 +38,7 @@ public struct PrefetchPredictor: PrefetchPlanner {
     /// A suitable ``chanceMin`` for sources that charge per tile; docs/explanation/prefetch.md has the measurements.
     public static var meteredChanceMin: Double { 0.3 }
 
+    /// The options of a map that covers a range of zooms and positions.
     public init(
       tilesPerSecond: Double = 800, zooms: ClosedRange<Int> = 0...22, x: ClosedRange<Double> = 0...1,
       y: ClosedRange<Double> = 0...1, chanceMin: Double = 0.05
@@ -61,6 +63,7 @@ public struct PrefetchPredictor: PrefetchPlanner {
     }
   }
 
+  /// May be changed between two plans.
   public var options: Options
   /// The point on the map under the cursor, or between the fingers of the last pinch. The next zoom in is expected to
   /// be centred there while it is on the screen; nil when there is none.
@@ -69,6 +72,7 @@ public struct PrefetchPredictor: PrefetchPlanner {
   public var point: MapPoint?
   var history = CameraHistory()
 
+  /// A predictor that has seen nothing yet.
   public init(options: Options = Options()) {
     self.options = options
   }

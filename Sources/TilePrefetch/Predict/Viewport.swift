@@ -21,6 +21,7 @@ public struct Viewport: Hashable, Sendable {
   public var zoom: Double
   /// The size of the screen, in pixels of a tile shown at its own size.
   public var width: Double
+  /// The height of the screen, in the same pixels.
   public var height: Double
   /// How many of these pixels a point of the app's coordinates has, in each direction. Only ``frame(of:)`` uses it.
   public var scale = 1.0
@@ -28,6 +29,7 @@ public struct Viewport: Hashable, Sendable {
   /// The side of a tile in pixels.
   public static let tilePixels = 256.0
 
+  /// A view around a point of the world, both sides in pixels of a tile.
   public init(x: Double, y: Double, zoom: Double, width: Double, height: Double) {
     self.x = x
     self.y = y
@@ -145,11 +147,14 @@ extension Viewport {
 
 /// A square on the screen, in points from the top left corner of a view.
 public struct ScreenFrame: Hashable, Sendable {
+  /// The left edge, in points from the left of the view.
   public var x: Double
+  /// The upper edge, in points from the top of the view.
   public var y: Double
   /// The length of its edges.
   public var side: Double
 
+  /// A square on the screen, in points.
   public init(x: Double, y: Double, side: Double) {
     (self.x, self.y, self.side) = (x, y, side)
   }
@@ -157,9 +162,12 @@ public struct ScreenFrame: Hashable, Sendable {
 
 /// A point on the map, in units of the world: 0 to 1 from the west and from the north.
 public struct MapPoint: Hashable, Sendable {
+  /// From the antimeridian eastward, 0 to 1.
   public var x: Double
+  /// From the north, 0 to 1.
   public var y: Double
 
+  /// A point in units of the world.
   public init(x: Double, y: Double) {
     self.x = x
     self.y = y

@@ -30,9 +30,12 @@ public struct ServeError: Error, Hashable, Sendable, CustomStringConvertible {
     public static let cannotListen = Code("cannot listen")
   }
 
+  /// The kind of failure.
   public let code: Code
+  /// What is wrong and what to do, divided by a semicolon.
   public let message: String
 
+  /// An error; the message begins in lower case.
   public init(_ code: Code, _ message: String) {
     self.code = code
     self.message = message

@@ -17,8 +17,10 @@ public struct TileServerOptions: Sendable {
   public struct TLS: Hashable, Sendable {
     /// The certificate, followed by those of its issuers.
     public var certificatePath: String
+    /// The private key.
     public var keyPath: String
 
+    /// The paths of two PEM files.
     public init(certificatePath: String, keyPath: String) {
       self.certificatePath = certificatePath
       self.keyPath = keyPath
@@ -27,10 +29,12 @@ public struct TileServerOptions: Sendable {
 
   /// Settings that differ for one tileset.
   public struct TilesetSettings: Hashable, Sendable {
+    /// For tiles that are not there; nil as for the others.
     public var missing: MissingTilePolicy?
     /// Value of the Cache-Control field.
     public var caching: String?
 
+    /// What differs; nil is as for the other tilesets.
     public init(missing: MissingTilePolicy? = nil, caching: String? = nil) {
       self.missing = missing
       self.caching = caching
@@ -43,6 +47,7 @@ public struct TileServerOptions: Sendable {
     case auto
     /// All of them.
     case on
+    /// None.
     case off
   }
 
@@ -52,6 +57,7 @@ public struct TileServerOptions: Sendable {
   public var port = 0
   /// A path to listen on instead of host and port.
   public var unixSocket: String?
+  /// For HTTPS; nil for HTTP.
   public var tls: TLS?
   /// The prefix of every path, such as `/maps`; empty for none.
   public var basePath = ""
@@ -68,12 +74,14 @@ public struct TileServerOptions: Sendable {
   /// Memory for tiles, in bytes: half for rendered tiles, half for the responses with stored tiles that were requested
   /// last.
   public var cacheBytes = 64 << 20
+  /// Which tiles are fetched or rendered before they are requested.
   public var prefetch = Prefetch.auto
   /// False leaves out what exists only to answer repeated requests for stored tiles with less processor time; the bytes
   /// of the answers are the same. All of ``cacheBytes`` is then for rendered tiles.
   public var fastPath = true
   /// Where memory pressure is read; nil ignores it.
   public var memoryPressure: (any PressureReadings)? = SystemPressure()
+  /// From which share of the memory on it is short.
   public var pressureMarks = PressureGauge.Marks()
   /// For tiles that are not there; nil for 404, and 204 for vector tiles.
   public var missing: MissingTilePolicy?
@@ -87,6 +95,7 @@ public struct TileServerOptions: Sendable {
   public var loopCount: Int?
   /// Seconds between two scans for new, changed and removed bundles; 0 for never.
   public var refreshSeconds = 1
+  /// Limits for each connection.
   public var limits = ConnectionLimits()
   /// Whether the process may have as many files and connections open as the system allows it, from the start on. This
   /// holds for the whole process.
@@ -117,6 +126,7 @@ public struct ConnectionLimits: Hashable, Sendable {
   /// Requests of one connection that may wait for their responses; beyond that no more are read.
   public var pipelinedCountMax = 32
 
+  /// The defaults.
   public init() {}
 }
 

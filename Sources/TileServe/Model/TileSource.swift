@@ -51,10 +51,12 @@ private final class RevisionCounter: Sendable {
 
 /// A tile as it is served.
 public struct Tile: Hashable, Sendable {
+  /// As stored.
   public var bytes: [UInt8]
   /// The format, detected from the bytes.
   public var format: TileFormat
 
+  /// A stored tile.
   public init(bytes: [UInt8], format: TileFormat) {
     self.bytes = bytes
     self.format = format

@@ -28,6 +28,7 @@ public struct TilesetInfo: Hashable, Sendable {
   /// True when the bundle has a searchable table of places.
   public var hasPlaces: Bool
 
+  /// The facts of a tileset, which are not checked.
   public init(
     id: String, name: String, metadata: StoredMetadata, matrixSet: TileMatrixSet, format: TileFormat,
     zooms: ClosedRange<Int>, bounds: BoundingBox, center: BundleMetadata.Center, tilePixels: Int, modified: Int,

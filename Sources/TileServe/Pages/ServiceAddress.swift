@@ -8,6 +8,7 @@ public struct ServiceAddress: Hashable, Sendable {
   /// The prefix of every path: empty, or `/maps`; no slash at the end.
   public var basePath: String
 
+  /// An address without slashes at the ends.
   public init(origin: String, basePath: String = "") {
     self.origin = origin
     self.basePath = basePath

@@ -26,12 +26,16 @@ public final class TilesetRegistry: Sendable {
 
   /// The differences that a scan found.
   public struct Change: Hashable, Sendable {
+    /// The ids of new tilesets.
     public var added: [String] = []
+    /// The ids of tilesets with another file.
     public var replaced: [String] = []
+    /// The ids of tilesets that are gone.
     public var removed: [String] = []
     /// What is newly broken, with the reason.
     public var failed: [String: String] = [:]
 
+    /// Whether nothing has changed.
     public var isEmpty: Bool { self == Change() }
   }
 

@@ -62,6 +62,7 @@ public enum EvidenceKind: UInt8, Sendable, Hashable, Codable, CaseIterable {
     }
   }
 
+  /// The kind of this name; nil for others.
   public init?(name: String) {
     guard let kind = Self.allCases.first(where: { $0.name == name }) else { return nil }
     self = kind

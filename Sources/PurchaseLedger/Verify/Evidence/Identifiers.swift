@@ -8,7 +8,9 @@ import Support
 
 /// The app store that sold the product; part of every transaction's key.
 public enum Store: String, Sendable, Hashable, CaseIterable, Comparable, Codable {
+  /// The App Store.
   case apple
+  /// Google Play.
   case google
 
   /// The integer stored in the database and in hashed bytes. Never renumber.
@@ -19,6 +21,7 @@ public enum Store: String, Sendable, Hashable, CaseIterable, Comparable, Codable
     }
   }
 
+  /// The store of a code in the database; nil for others.
   public init?(code: UInt8) {
     switch code {
     case 1: self = .apple
@@ -36,9 +39,13 @@ public struct StoreEnvironment: RawRepresentable, Sendable, Hashable, Codable, C
 
   public init(rawValue: String) { self.rawValue = rawValue }
 
+  /// Real purchases.
   public static let production = Self(rawValue: "Production")
+  /// Test purchases.
   public static let sandbox = Self(rawValue: "Sandbox")
+  /// Purchases of Xcode's local store, which Apple does not sign.
   public static let xcode = Self(rawValue: "Xcode")
+  /// Purchases of StoreKit's local tests, which Apple does not sign.
   public static let localTesting = Self(rawValue: "LocalTesting")
 
   /// The integer stored in the database and in hashed bytes; nil for environments that are never recorded. Never
@@ -51,6 +58,7 @@ public struct StoreEnvironment: RawRepresentable, Sendable, Hashable, Codable, C
     }
   }
 
+  /// The environment of a code in the database; nil for others.
   public init?(code: UInt8) {
     switch code {
     case 1: self = .production
@@ -78,10 +86,14 @@ public struct StoreEnvironment: RawRepresentable, Sendable, Hashable, Codable, C
 
 /// Identifies a transaction of a store or, with an original transaction's id, a grant.
 public struct TransactionKey: Sendable, Hashable, Codable {
+  /// The store that sold it.
   public var store: Store
+  /// Where it was sold.
   public var environment: StoreEnvironment
+  /// The store's id.
   public var id: String
 
+  /// The key of a store's transaction.
   public init(store: Store, environment: StoreEnvironment, id: String) {
     self.store = store
     self.environment = environment
@@ -91,8 +103,10 @@ public struct TransactionKey: Sendable, Hashable, Codable {
 
 /// A pseudonymous account id: the only reference to a person in events.
 public struct AccountID: Sendable, Hashable, Codable, CustomStringConvertible {
+  /// The value.
   public let uuid: UUID
 
+  /// The id of this value.
   public init(_ uuid: UUID) { self.uuid = uuid }
 
   /// Parses the printed form of a UUID.
@@ -107,8 +121,10 @@ public struct AccountID: Sendable, Hashable, Codable, CustomStringConvertible {
 /// The random token that the app passes to the store for an account: Apple's `appAccountToken`, Google's
 /// `obfuscatedExternalAccountId`.
 public struct AccountToken: Sendable, Hashable, Codable, CustomStringConvertible {
+  /// The value that the stores sign.
   public let uuid: UUID
 
+  /// A token of this value.
   public init(_ uuid: UUID) { self.uuid = uuid }
 
   /// Parses the printed form of a UUID, in either case.

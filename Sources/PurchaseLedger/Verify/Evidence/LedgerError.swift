@@ -9,6 +9,7 @@ import Support
 /// A failure of the ledger: what happened, where, and the remedy. Evidence that is not accepted is a
 /// `VerificationError` instead.
 public struct LedgerError: Error, Sendable, CustomStringConvertible {
+  /// The kind of failure, for programs; new kinds may be added.
   public struct Code: RawRepresentable, Sendable, Hashable {
     public let rawValue: String
 
@@ -42,12 +43,14 @@ public struct LedgerError: Error, Sendable, CustomStringConvertible {
     public static let input = Self(rawValue: "input")
   }
 
+  /// The kind of failure.
   public var code: Code
   /// The file, row, address or key where it happened.
   public var location: String
   /// What happened and what to do, starting in lower case.
   public var message: String
 
+  /// An error at a file, a row or an option; the message begins in lower case.
   public init(_ code: Code, at location: String, _ message: String) {
     self.code = code
     self.location = location
@@ -62,8 +65,10 @@ public struct LedgerClock: Sendable {
   /// Milliseconds since 1970.
   public let now: @Sendable () -> Int64
 
+  /// The system's clock.
   public static let system = Self(now: WallClock.now)
 
+  /// A clock that stands, for tests; milliseconds since 1970.
   public static func fixed(_ milliseconds: Int64) -> Self { Self(now: { milliseconds }) }
 }
 

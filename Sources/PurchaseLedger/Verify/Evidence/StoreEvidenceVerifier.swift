@@ -4,6 +4,7 @@ import Support
 public struct StoreIdentity: Sendable {
   /// The pinned roots in DER. Without any, none of Apple's signed evidence verifies.
   public var rootCertificates: [[UInt8]]
+  /// The app's bundle id at Apple; evidence of others is refused.
   public var bundleID: String?
   /// Checked only in production, where Apple states it.
   public var appAppleID: Int64?
@@ -11,12 +12,14 @@ public struct StoreIdentity: Sendable {
   public var requiredEnvironment: StoreEnvironment?
   /// The app's licensing key from the Play console, in DER (SubjectPublicKeyInfo).
   public var googlePublicKey: [UInt8]?
+  /// The app's package name at Google; evidence of others is refused.
   public var packageName: String?
   /// How far a signing date may lie ahead of the local clock, in milliseconds.
   public var futureSkewMilliseconds: Int64
   /// Larger pieces are rejected before they are parsed.
   public var evidenceBytesMax: Int
 
+  /// The app's names at the stores, and whose signatures count.
   public init(
     rootCertificates: [[UInt8]] = [], bundleID: String? = nil, appAppleID: Int64? = nil,
     requiredEnvironment: StoreEnvironment? = nil, googlePublicKey: [UInt8]? = nil, packageName: String? = nil,
@@ -35,12 +38,16 @@ public struct StoreIdentity: Sendable {
 
 /// Values from the request that the response does not repeat (`purchases.products`).
 public struct EvidenceContext: Sendable, Hashable {
+  /// The product that was asked about.
   public var productID: String?
+  /// Google's token that was asked about.
   public var purchaseToken: String?
+  /// The app that was asked about.
   public var packageName: String?
   /// Applies to evidence that names no environment.
   public var environment: StoreEnvironment?
 
+  /// What is known beside the evidence.
   public init(
     productID: String? = nil, purchaseToken: String? = nil, packageName: String? = nil,
     environment: StoreEnvironment? = nil

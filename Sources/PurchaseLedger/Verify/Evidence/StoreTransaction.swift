@@ -3,32 +3,46 @@
 ///
 /// Facts with equal fields become one event, whichever evidence carried them (docs/reference/ledger-schema.md, Events).
 public struct StoreTransaction: Sendable, Hashable, Codable {
+  /// The store that sold it.
   public var store: Store
+  /// Where it was sold.
   public var environment: StoreEnvironment
+  /// The store's id.
   public var transactionID: String
+  /// The id of the first transaction of a chain of renewals; its own where there is no chain.
   public var originalTransactionID: String
   /// Nil in entries of Google's voided list, which do not name the product.
   public var productID: String?
+  /// What kind of product it is.
   public var productType: ProductType
+  /// Milliseconds since 1970.
   public var purchaseDate: Int64
+  /// The end of a subscription: milliseconds since 1970.
   public var expiresDate: Int64?
+  /// How many were bought.
   public var quantity: Int64
+  /// Whose purchase it is.
   public var ownership: OwnershipType
   /// The account token that the app passed to the store at the purchase.
   public var appAccountToken: AccountToken?
+  /// What was paid, where the evidence says it.
   public var price: Money?
   /// `PURCHASE`, `PROMOTION` or another value of the store; empty if the store gives none.
   public var reason: String
   /// Google's purchase token, with which a purchase is acknowledged and queried.
   public var purchaseToken: String?
+  /// Whether Google was told that it was delivered; false where the evidence does not say.
   public var isAcknowledged: Bool
   /// When the store issued the fact. Of two facts the later one determines the transaction's state.
   public var signedDate: Int64
+  /// Whether the store has signed it.
   public var trust: Trust
+  /// What the store says about it.
   public var statement: Statement
   /// Present exactly when `statement` is `revoked`.
   public var revocation: Revocation?
 
+  /// The facts of a transaction, which are not checked.
   public init(
     store: Store, environment: StoreEnvironment, transactionID: String, originalTransactionID: String,
     productID: String?, productType: ProductType = .unknown, purchaseDate: Int64, expiresDate: Int64? = nil,
@@ -57,7 +71,9 @@ public struct StoreTransaction: Sendable, Hashable, Codable {
     self.revocation = revocation
   }
 
+  /// The key of this transaction.
   public var key: TransactionKey { TransactionKey(store: store, environment: environment, id: transactionID) }
+  /// The key of the transaction that grants: the first one of a chain of renewals.
   public var grantKey: TransactionKey {
     TransactionKey(store: store, environment: environment, id: originalTransactionID)
   }
@@ -65,7 +81,9 @@ public struct StoreTransaction: Sendable, Hashable, Codable {
 
 /// Whether the store signed a fact or the operator vouches for it.
 public enum Trust: UInt8, Sendable, Hashable, Codable, Comparable {
+  /// An operator asserts it.
   case unsigned = 0
+  /// The store has signed it, and the signature was verified.
   case signed = 1
 
   public static func < (a: Self, b: Self) -> Bool { a.rawValue < b.rawValue }
@@ -73,8 +91,11 @@ public enum Trust: UInt8, Sendable, Hashable, Codable, Comparable {
 
 /// The state that a fact gives a transaction. Of facts signed at the same time the greater state wins.
 public enum Statement: UInt8, Sendable, Hashable, Codable, Comparable, CaseIterable {
+  /// It waits for payment or approval.
   case pending = 0
+  /// It is paid.
   case purchased = 1
+  /// It was refunded or revoked.
   case revoked = 2
   /// The store reversed a refund.
   case reversed = 3
@@ -96,6 +117,7 @@ public struct Revocation: Sendable, Hashable, Codable {
   /// How many items of a purchase of several were refunded (Google).
   public var quantity: Int64?
 
+  /// A revocation at a date in milliseconds since 1970.
   public init(
     date: Int64, reason: String? = nil, percentageMilli: Int64? = nil, type: String? = nil, quantity: Int64? = nil
   ) {
@@ -115,11 +137,16 @@ public struct ProductType: RawRepresentable, Sendable, Hashable, Codable {
 
   /// Old receipts and `verifyReceipt` answers do not state a type.
   public static let unknown = Self(rawValue: "")
+  /// Bought once, owned for good.
   public static let nonConsumable = Self(rawValue: "Non-Consumable")
+  /// Used up, and bought again.
   public static let consumable = Self(rawValue: "Consumable")
+  /// A subscription that renews itself.
   public static let autoRenewable = Self(rawValue: "Auto-Renewable Subscription")
+  /// A subscription that ends.
   public static let nonRenewing = Self(rawValue: "Non-Renewing Subscription")
 
+  /// Whether it is one of the subscriptions.
   public var isSubscription: Bool { self == .autoRenewable || self == .nonRenewing }
 }
 
@@ -148,17 +175,22 @@ public struct OwnershipType: RawRepresentable, Sendable, Hashable, Codable {
 
   public init(rawValue: String) { self.rawValue = rawValue }
 
+  /// The evidence does not say.
   public static let unknown = Self(rawValue: "")
+  /// The buyer's own.
   public static let purchased = Self(rawValue: "PURCHASED")
+  /// Shared by a member of the family.
   public static let familyShared = Self(rawValue: "FAMILY_SHARED")
 }
 
 /// An amount in thousandths of the currency's main unit, as stores state it (10990 is 10.99 USD).
 public struct Money: Sendable, Hashable, Codable {
+  /// Thousandths of the currency's unit.
   public var milliunits: Int64
   /// ISO 4217, upper case.
   public var currency: String
 
+  /// An amount in a currency.
   public init(milliunits: Int64, currency: String) {
     self.milliunits = milliunits
     self.currency = currency

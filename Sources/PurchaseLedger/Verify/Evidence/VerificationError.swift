@@ -8,6 +8,7 @@ import Support
 
 /// Why evidence is not accepted: a code for programs and a text for people.
 public struct VerificationError: Error, Sendable, Hashable, Codable, CustomStringConvertible {
+  /// The kind of failure, for programs; new kinds may be added.
   public struct Code: RawRepresentable, Sendable, Hashable, Codable {
     public let rawValue: String
 
@@ -87,6 +88,7 @@ public struct VerificationError: Error, Sendable, Hashable, Codable, CustomStrin
     ]
   }
 
+  /// The kind of failure.
   public var code: Code
   /// What was found and what to do. Starts in lower case and does not name the file, which the caller knows.
   public var reason: String

@@ -1,12 +1,16 @@
 /// The result of verification: the facts in a piece of evidence.
 public struct VerifiedEvidence: Sendable {
+  /// The kind of evidence.
   public var kind: EvidenceKind
+  /// Whose evidence it is.
   public var store: Store
   /// Nil if the evidence names none, as in Google's signed purchases and voided lists.
   public var environment: StoreEnvironment?
   /// The transaction facts, without duplicates. A notification has at most one, a receipt many.
   public var transactions: [StoreTransaction]
+  /// The notification around the transactions, if it is one.
   public var notification: NotificationFact?
+  /// What it says about the renewal of a subscription.
   public var renewal: RenewalFact?
   /// Transactions to query the store about, taken from unsigned messages.
   public var lookups: [LookupHint]
@@ -21,16 +25,21 @@ public struct VerifiedEvidence: Sendable {
   /// Decoded fields that the facts do not hold, in the order in which `inspect` prints them.
   public var details: [Detail]
 
+  /// A field of the evidence that decides nothing, for people.
   public struct Detail: Sendable, Hashable {
+    /// The name of the field.
     public var name: String
+    /// Its value.
     public var value: String
 
+    /// A field and its value.
     public init(_ name: String, _ value: String) {
       self.name = name
       self.value = value
     }
   }
 
+  /// What a piece of evidence says.
   public init(
     kind: EvidenceKind, store: Store, environment: StoreEnvironment?, transactions: [StoreTransaction] = [],
     notification: NotificationFact? = nil, renewal: RenewalFact? = nil, lookups: [LookupHint] = [],
@@ -62,15 +71,22 @@ public struct VerifiedEvidence: Sendable {
 
 /// A notification of a store. Type and subtype keep the store's text, so unknown ones are recorded and acknowledged.
 public struct NotificationFact: Sendable, Hashable {
+  /// The store that sent it.
   public var store: Store
+  /// Where it happened; nil where the store does not say.
   public var environment: StoreEnvironment?
   /// The store's id of the notification. A redelivery has the same id.
   public var uuid: String
+  /// The store's word for what happened.
   public var type: String
+  /// The store's word for the case of it.
   public var subtype: String?
+  /// Milliseconds since 1970.
   public var signedDate: Int64
+  /// The transaction that it is about.
   public var transaction: TransactionKey?
 
+  /// The facts of a notification, which are not checked.
   public init(
     store: Store, environment: StoreEnvironment?, uuid: String, type: String, subtype: String?, signedDate: Int64,
     transaction: TransactionKey?
@@ -88,11 +104,16 @@ public struct NotificationFact: Sendable, Hashable {
 /// Apple's renewal info of a subscription. The ledger records no transaction for it, because regions are not sold as
 /// subscriptions.
 public struct RenewalFact: Sendable, Hashable {
+  /// Where it was sold.
   public var environment: StoreEnvironment
+  /// The first transaction of the subscription.
   public var originalTransactionID: String?
+  /// The product that renews.
   public var productID: String?
+  /// Milliseconds since 1970.
   public var signedDate: Int64
 
+  /// The facts of a renewal, which are not checked.
   public init(
     environment: StoreEnvironment, originalTransactionID: String?, productID: String?, signedDate: Int64
   ) {
@@ -105,10 +126,14 @@ public struct RenewalFact: Sendable, Hashable {
 
 /// A transaction that the store should be queried about.
 public struct LookupHint: Sendable, Hashable {
+  /// The transaction to ask the store about.
   public var key: TransactionKey
+  /// The product, where the store needs it.
   public var productID: String?
+  /// Google's token.
   public var purchaseToken: String?
 
+  /// A transaction to ask the store about.
   public init(key: TransactionKey, productID: String?, purchaseToken: String?) {
     self.key = key
     self.productID = productID

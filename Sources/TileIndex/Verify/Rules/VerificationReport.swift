@@ -2,6 +2,7 @@
 public struct VerificationReport: Hashable, Sendable, Codable {
   /// A rule and what it found.
   public struct Outcome: Hashable, Sendable, Codable {
+    /// The rule that was checked.
     public let rule: VerificationRule
     /// The number of errors, including those beyond ``findings``.
     public let errors: Int
@@ -40,6 +41,7 @@ public struct VerificationReport: Hashable, Sendable, Codable {
 
 /// One violation of a rule.
 public struct VerificationFinding: Hashable, Sendable, Codable {
+  /// How much a finding matters.
   public enum Severity: String, Sendable, Codable {
     /// Readers fail or show something wrong.
     case error
@@ -49,6 +51,7 @@ public struct VerificationFinding: Hashable, Sendable, Codable {
 
   /// ``VerificationRule/id``.
   public let rule: String
+  /// How much it matters.
   public let severity: Severity
   /// `zoom/column/row` (XYZ) of the tile, if one is concerned.
   public let tile: String?
@@ -105,6 +108,7 @@ public struct VerificationRule: Hashable, Sendable, Codable {
   public let id: String
   /// The requirement, as a sentence.
   public let title: String
+  /// How much a finding matters.
   public let level: Level
 
   package init(_ id: String, _ level: Level, _ title: String) {

@@ -18,6 +18,7 @@ public final class AccessLog: Sendable {
   private let state = Mutex(State())
   private let sink: Sink
 
+  /// A log that passes complete lines to a closure.
   public init(_ sink: @escaping Sink) { self.sink = sink }
 
   func record(_ facts: RequestFacts, _ reply: EncodedResponse, peer: String, nanoseconds: Int64) {

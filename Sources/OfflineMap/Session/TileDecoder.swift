@@ -1,0 +1,58 @@
+/// Makes what a map view draws from a tile's bytes.
+///
+/// ``SystemImageDecoder`` decodes with the system where there is ImageIO, so that an app builds no library of codecs.
+/// Elsewhere an app wraps `ImageDecoder` of `TileImage`, or a decoder of its own.
+public protocol TileDecoder<Picture>: Sendable {
+  /// What the view draws.
+  associatedtype Picture: Sendable
+
+  /// Called by several threads at once.
+  ///
+  /// - Returns: the picture, and the bytes that keeping it takes.
+  func decode(_ bytes: [UInt8]) throws -> (Picture, byteCount: Int)
+}
+
+extension MapSession {
+  /// A session of what a decoder makes of the tiles.
+  ///
+  /// - Throws: as ``init(bundle:budget:encodedBytes:decode:)``.
+  public convenience init(
+    bundle: MapBundle, budget: Int, encodedBytes: Int = 0, decoder: some TileDecoder<Picture>
+  ) throws {
+    try self.init(bundle: bundle, budget: budget, encodedBytes: encodedBytes) { try decoder.decode($0) }
+  }
+}
+
+#if canImport(ImageIO)
+  public import CoreGraphics
+  import Foundation
+  import ImageIO
+
+  /// A tile as Core Graphics draws it: premultiplied pixels.
+  ///
+  /// A CGImage never changes, which makes the unchecked `Sendable` valid.
+  public struct SystemImage: @unchecked Sendable {
+    /// The decoded picture.
+    public let image: CGImage
+
+    /// What keeping it takes.
+    public var byteCount: Int { image.bytesPerRow * image.height }
+  }
+
+  /// Decodes PNG, JPEG and WebP with ImageIO.
+  public struct SystemImageDecoder: TileDecoder {
+    /// A decoder without settings.
+    public init() {}
+
+    /// - Throws: `CocoaError` `.fileReadCorruptFile` for bytes that are no image.
+    public func decode(_ bytes: [UInt8]) throws -> (SystemImage, byteCount: Int) {
+      // At once, on the thread that loads, and not when it is drawn.
+      let options = [kCGImageSourceShouldCacheImmediately: true] as CFDictionary
+      guard let source = CGImageSourceCreateWithData(Data(bytes) as CFData, nil),
+        let image = CGImageSourceCreateImageAtIndex(source, 0, options)
+      else { throw CocoaError(.fileReadCorruptFile) }
+      let picture = SystemImage(image: image)
+      return (picture, byteCount: picture.byteCount)
+    }
+  }
+#endif
