@@ -206,7 +206,7 @@ public final class Tileset: TileSource {
   }
 
   private func openReader() throws -> Reader {
-    let reader = try Reader(BundleFile.open(path))
+    let reader = try Reader(place.isTrack ? TrackReader(path: path) : BundleFile.open(path))
     let opens = state.withLock { state in
       if !state.isRetired { state.isOpen = true }
       return state.isOpen
