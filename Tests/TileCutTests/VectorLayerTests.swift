@@ -1,4 +1,5 @@
 import Foundation
+import Support
 import TestSupport
 import Testing
 import TileImage
@@ -89,6 +90,43 @@ struct VectorLayerTests {
         if pixels[x, y].w != picture[x, y].w { changed += 1 }
       }
       #expect(changed == 0, "\(tile)")
+    }
+  }
+
+  /// Names all around the picture's edge, of which none goes beyond it, at any density of pixels.
+  @Test(arguments: [TileMatrixSet.webMercatorQuad, .worldCRS84Quad, .degrees], [1, 2])
+  func labelsLieOnThePictureInEveryGrid(_ matrixSet: TileMatrixSet, density: Int) throws {
+    var random = SeededGenerator(seed: 5)
+    let places = (0..<300).map { i in
+      let (x, y) = (Double.random(in: 9...18, using: &random), Double.random(in: 43...51, using: &random))
+      return #"{"type": "Feature", "properties": {"name": "Place \#(i)"}, "geometry": "#
+        + #"{"type": "Point", "coordinates": [\#(x), \#(y)]}}"#
+    }
+    try folder.write(
+      "places.geojson", #"{"type": "FeatureCollection", "features": [\#(places.joined(separator: ","))]}"#)
+    let style = #"{"type": "symbol", "layout": {"text-field": "{name}", "icon-image": "peak", "text-anchor": "left"}}"#
+    let rule = try #require(StyleRule(try JSONValue(parsing: Array(style.utf8))) { _, _, _ in })
+    var cut = try options()
+    cut.matrixSet = matrixSet
+    cut.zoom = .levels(matrixSet == .degrees ? 2...3 : 6...7)
+    cut.scaleFactor = density
+    cut.drawing = [
+      VectorLayer(.file(folder.file("places.geojson")), rules: [rule]),
+      VectorLayer(.graticule(interval: nil), rules: []),
+    ]
+    let drawn = try tiles(cut, "drawn.mbtiles")
+    cut.drawing = []
+    let plain = try tiles(cut, "plain.mbtiles")
+    #expect(Set(drawn.keys) == Set(plain.keys) && drawn != plain)
+    for (tile, bytes) in drawn where plain[tile] != bytes {
+      let pixels = try bytes.withUnsafeBytes { try ImageDecoder.decode($0) }
+      let picture = try plain[tile]!.withUnsafeBytes { try ImageDecoder.decode($0) }
+      var beyond = 0
+      for i in 0..<(pixels.width * pixels.height) {
+        let (x, y) = (i % pixels.width, i / pixels.width)
+        if picture[x, y].w == 0, pixels[x, y].w != 0 { beyond += 1 }
+      }
+      #expect(beyond == 0, "\(tile)")
     }
   }
 

@@ -101,9 +101,9 @@ final class TrackReader: BundleReader {
     }
     switch geometry {
     case .points(let points): extend(points)
-    case .lines(let lines): lines.forEach(extend)
-    case .polygons(let polygons): polygons.forEach { extend($0.rings[0]) }
-    case .collection(let parts): parts.forEach { Self.extend(&box, $0) }
+    case .lines(let lines): for line in lines { extend(line) }
+    case .polygons(let polygons): for polygon in polygons { extend(polygon.rings[0]) }
+    case .collection(let parts): for part in parts { Self.extend(&box, part) }
     }
   }
 
