@@ -37,7 +37,8 @@
 
   function draw(data) {
     if (window.L) {
-      const line = (weight, color, opacity) => ({ weight, color, opacity, fill: false, interactive: false });
+      // Of lines and areas; a style would be that of places, too.
+      const line = (weight, color, opacity) => ({ geometry }) => (geometry.type.endsWith("Point") ? {} : { weight, color, opacity, fill: false });
       const casing = L.geoJSON(data, { style: line(7, "#ffffff", 0.85), filter: ({ geometry }) => !geometry.type.endsWith("Point") });
       const tracks = L.geoJSON(data, {
         style: line(4, colour, 1),
