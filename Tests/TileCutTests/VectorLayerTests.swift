@@ -140,6 +140,27 @@ struct VectorLayerTests {
     #expect(after.difference(from: before)?.contains("trip.gpx") == true)
   }
 
+  @Test(arguments: [
+    (#"{"text-field": "x", "text-font": ["Nowhere Grotesk"]}"#, "Nowhere Grotesk"),
+    (#"{"icon-image": "unicorn"}"#, "unicorn"),
+  ])
+  func fontsAndIconsThatAreMissingAreNamed(_ layout: String, name: String) throws {
+    let rule = #"{"type": "symbol", "layout": \#(layout)}"#
+    var cut = try options()
+    cut.drawing[0].rules = [try #require(StyleRule(try JSONValue(parsing: Array(rule.utf8))) { _, _, _ in })]
+    let error = #expect(throws: CutError.self) { try tiles(cut, "out.mbtiles") }
+    #expect(error?.code == .badSource && error?.message.contains(name) == true)
+    #expect(!FileManager.default.fileExists(atPath: folder.file("out.mbtiles")))
+  }
+
+  @Test func iconsThatAreNoPicturesAreNamed() throws {
+    try folder.write("hut.svg", "<svg/>")
+    var cut = try options()
+    cut.drawing[0].images = ["hut": folder.file("hut.svg")]
+    let error = #expect(throws: CutError.self) { try Cutter(cut) }
+    #expect(error?.code == .badSource && error?.path?.hasSuffix("hut.svg") == true)
+  }
+
   @Test func missingAndMalformedFilesAreNamed() throws {
     var cut = try options()
     try folder.write("trip.gpx", "<gpx><trk></gpx>")
