@@ -94,7 +94,7 @@ struct VectorLayerTests {
   }
 
   /// Names all around the picture's edge, of which none goes beyond it, at any density of pixels.
-  @Test(arguments: [TileMatrixSet.webMercatorQuad, .worldCRS84Quad, .degrees], [1, 2])
+  @Test(.long, arguments: [TileMatrixSet.webMercatorQuad, .worldCRS84Quad, .degrees], [1, 2])
   func labelsLieOnThePictureInEveryGrid(_ matrixSet: TileMatrixSet, density: Int) throws {
     var random = SeededGenerator(seed: 5)
     let places = (0..<300).map { i in
