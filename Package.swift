@@ -198,7 +198,8 @@ let package = Package(
     .target(
       name: "TileServe",
       dependencies: [
-        "Support", "TileIndex", "Gazetteer", "TileImage", "TilePrefetch", "MemoryPressure", "CSystemShim",
+        "Support", "TileIndex", "RegionCatalog", "Gazetteer", "TileImage", "MapDrawing", "TilePrefetch",
+        "MemoryPressure", "CSystemShim",
         .product(name: "AsyncHTTPClient", package: "async-http-client"),
         .product(name: "NIOCore", package: "swift-nio"),
         .product(name: "NIOPosix", package: "swift-nio"),
@@ -209,7 +210,7 @@ let package = Package(
       // A folder of resources beside the program would break when the program is moved.
       resources: [
         "icon.svg", "index.js", "style.css", "viewer.css", "viewer-shared.js", "viewer-grid.js", "viewer-leaflet.js",
-        "viewer-maplibre.js", "viewer-search.js",
+        "viewer-maplibre.js", "viewer-search.js", "viewer-track.js",
       ].map { .embedInCode("Pages/Assets/\($0)") },
       swiftSettings: strict),
     .executableTarget(

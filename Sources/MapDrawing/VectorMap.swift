@@ -58,6 +58,11 @@ package final class VectorMap: Sendable {
     state = Mutex(State(shaper: hasLabels ? try TextShaper() : nil))
   }
 
+  /// Finds whether all fonts and icons are there that the first zoom needs.
+  ///
+  /// - Throws: ``DrawingError`` for unknown fonts and icons.
+  package func check() throws(DrawingError) { _ = try drawing(zoom: matrixSet.zooms.lowerBound) }
+
   /// - Throws: ``DrawingError`` for unknown fonts and icons.
   func drawing(zoom: Int) throws(DrawingError) -> ZoomDrawing {
     // A thrown error would lose its type in the closure.

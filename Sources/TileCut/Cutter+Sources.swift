@@ -94,7 +94,7 @@ extension Cutter {
       throw CutError(
         error.isUnreadable ? .unreadableSource : .badSource, path: error.path, error.message, remedy: error.remedy)
     } catch let error as DrawingError {
-      throw CutError(.systemError, error.message, remedy: error.remedy)
+      throw CutError(error)
     }
   }
 
@@ -130,5 +130,24 @@ extension Cutter {
     return try JoinedRaster.joining(models).flatMap {
       try ContourTracer($0).features(interval: contours.interval, indexEvery: contours.indexEvery)
     }
+  }
+}
+
+extension TilePainter {
+  /// A tile's picture with the map drawn over it, as ``painted(_:_:)`` makes it.
+  ///
+  /// - Throws: ``CutError``, also for fonts and icons that are missing.
+  func drawn(over picture: PixelBuffer?, _ tile: TileID) throws -> PixelBuffer? {
+    do {
+      return try painted(picture, tile)
+    } catch let error as DrawingError {
+      throw CutError(error)
+    }
+  }
+}
+
+extension CutError {
+  fileprivate init(_ error: DrawingError) {
+    self.init(error.isOfStyle ? .badSource : .systemError, error.message, remedy: error.remedy)
   }
 }

@@ -106,6 +106,18 @@ struct LabelTests {
     #expect(found[12].count > found[8].count && found[8].count > 5)
   }
 
+  /// An icon without a text tells nothing of the text's side.
+  @Test func textsThatAppearLaterHaveTheirOwnAnchors() throws {
+    let rule =
+      #"{"type": "symbol", "layout": {"icon-image": "peak", "text-field": FIELD, "text-variable-anchor": ["left"]}}"#
+    let late = rule.replacing("FIELD", with: #"["step", ["zoom"], "", 9, ["get", "name"]]"#)
+    let feature = [Self.point("Place", SIMD2(10, 46))]
+    let label = try #require(try labels(try map(feature, "[\(late)]"), zoom: 9).first)
+    let text = try #require(label.glyphs.first?.outlines.compactMap(\.box).map(\.low.x).min())
+    let icon = try #require(label.glyphs.last?.outlines.first?.place.x)
+    #expect(text >= icon - 1)
+  }
+
   /// The first zoom that is asked for decides nothing.
   @Test func labelsDoNotDependOnTheOrderOfZooms() throws {
     let (one, other) = (try map(Self.crowd, "[\(Self.named)]"), try map(Self.crowd, "[\(Self.named)]"))

@@ -65,7 +65,7 @@ struct StyleTests {
   }
 
   static let faults = [
-    (#"{"type": "symbol"}"#, #"type is a type of layer that is not supported: "symbol""#),
+    (#"{"type": "heatmap"}"#, #"type is a type of layer that is not supported: "heatmap""#),
     (#"{"paint": {}}"#, "type is missing"), ("7", "is no layer of a style"),
     (#"{"type": "line", "source-layer": "x"}"#, "source-layer is not supported"),
     (#"{"type": "line", "paint": {"line-blur": 2}}"#, "paint.line-blur is a property that is not supported for line"),

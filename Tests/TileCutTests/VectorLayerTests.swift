@@ -1,4 +1,5 @@
 import Foundation
+import Support
 import TestSupport
 import Testing
 import TileImage
@@ -92,6 +93,43 @@ struct VectorLayerTests {
     }
   }
 
+  /// Names all around the picture's edge, of which none goes beyond it, at any density of pixels.
+  @Test(.long, arguments: [TileMatrixSet.webMercatorQuad, .worldCRS84Quad, .degrees], [1, 2])
+  func labelsLieOnThePictureInEveryGrid(_ matrixSet: TileMatrixSet, density: Int) throws {
+    var random = SeededGenerator(seed: 5)
+    let places = (0..<300).map { i in
+      let (x, y) = (Double.random(in: 9...18, using: &random), Double.random(in: 43...51, using: &random))
+      return #"{"type": "Feature", "properties": {"name": "Place \#(i)"}, "geometry": "#
+        + #"{"type": "Point", "coordinates": [\#(x), \#(y)]}}"#
+    }
+    try folder.write(
+      "places.geojson", #"{"type": "FeatureCollection", "features": [\#(places.joined(separator: ","))]}"#)
+    let style = #"{"type": "symbol", "layout": {"text-field": "{name}", "icon-image": "peak", "text-anchor": "left"}}"#
+    let rule = try #require(StyleRule(try JSONValue(parsing: Array(style.utf8))) { _, _, _ in })
+    var cut = try options()
+    cut.matrixSet = matrixSet
+    cut.zoom = .levels(matrixSet == .degrees ? 2...3 : 6...7)
+    cut.scaleFactor = density
+    cut.drawing = [
+      VectorLayer(.file(folder.file("places.geojson")), rules: [rule]),
+      VectorLayer(.graticule(interval: nil), rules: []),
+    ]
+    let drawn = try tiles(cut, "drawn.mbtiles")
+    cut.drawing = []
+    let plain = try tiles(cut, "plain.mbtiles")
+    #expect(Set(drawn.keys) == Set(plain.keys) && drawn != plain)
+    for (tile, bytes) in drawn where plain[tile] != bytes {
+      let pixels = try bytes.withUnsafeBytes { try ImageDecoder.decode($0) }
+      let picture = try plain[tile]!.withUnsafeBytes { try ImageDecoder.decode($0) }
+      var beyond = 0
+      for i in 0..<(pixels.width * pixels.height) {
+        let (x, y) = (i % pixels.width, i / pixels.width)
+        if picture[x, y].w == 0, pixels[x, y].w != 0 { beyond += 1 }
+      }
+      #expect(beyond == 0, "\(tile)")
+    }
+  }
+
   /// A cut is another one when its lines are.
   @Test func identitiesKnowTheFiles() throws {
     let before = try Cutter(try options()).identity(toolVersion: "1")
@@ -100,6 +138,27 @@ struct VectorLayerTests {
     try folder.write("trip.gpx", "<gpx><wpt lat='47' lon='12'/></gpx>")
     let after = try Cutter(cut).identity(toolVersion: "1")
     #expect(after.difference(from: before)?.contains("trip.gpx") == true)
+  }
+
+  @Test(arguments: [
+    (#"{"text-field": "x", "text-font": ["Nowhere Grotesk"]}"#, "Nowhere Grotesk"),
+    (#"{"icon-image": "unicorn"}"#, "unicorn"),
+  ])
+  func fontsAndIconsThatAreMissingAreNamed(_ layout: String, name: String) throws {
+    let rule = #"{"type": "symbol", "layout": \#(layout)}"#
+    var cut = try options()
+    cut.drawing[0].rules = [try #require(StyleRule(try JSONValue(parsing: Array(rule.utf8))) { _, _, _ in })]
+    let error = #expect(throws: CutError.self) { try tiles(cut, "out.mbtiles") }
+    #expect(error?.code == .badSource && error?.message.contains(name) == true)
+    #expect(!FileManager.default.fileExists(atPath: folder.file("out.mbtiles")))
+  }
+
+  @Test func iconsThatAreNoPicturesAreNamed() throws {
+    try folder.write("hut.svg", "<svg/>")
+    var cut = try options()
+    cut.drawing[0].images = ["hut": folder.file("hut.svg")]
+    let error = #expect(throws: CutError.self) { try Cutter(cut) }
+    #expect(error?.code == .badSource && error?.path?.hasSuffix("hut.svg") == true)
   }
 
   @Test func missingAndMalformedFilesAreNamed() throws {

@@ -9,6 +9,12 @@ struct TileServeFlags: ParsableArguments {
     help: "Bundles, and folders of bundles. A bundle's id is its path below PATH without extension, / written --.")
   var path: [String] = []
 
+  @Option(
+    help: ArgumentHelp(
+      "Draw a GPX or GeoJSON file as a tileset of its own, to be shown over others; several separated by commas.",
+      valueName: "file"))
+  var overlay: String?
+
   @Option(help: ArgumentHelp("A JSON file with any of these options.", valueName: "file"))
   var config: String?
 
@@ -109,7 +115,8 @@ struct TileServeFlags: ParsableArguments {
   /// The flags that were given, by the names of the configuration.
   var values: FlagValues {
     FlagValues([
-      "host": host, "port": port.map(String.init), "unix-socket": unixSocket, "cache": cache.map { String($0.bytes) },
+      "overlay": overlay, "host": host, "port": port.map(String.init), "unix-socket": unixSocket,
+      "cache": cache.map { String($0.bytes) },
       "prefetch": prefetch?.rawValue, "fast-path": fastPath?.rawValue, "base-path": basePath, "public-url": publicUrl,
       "missing": missing?.rawValue,
       "cache-control": cacheControl, "cors": cors, "allowed-hosts": allowedHosts, "trusted-proxies": trustedProxies,

@@ -25,7 +25,8 @@ struct TileServeSettings {
   private static let schema = ConfigurationSchema(
     environmentPrefix: "tileserve", manual: "see tileserve --help",
     options: ConfigurationOption.texts(
-      "path", "host", "unix-socket", "base-path", "allowed-hosts", "trusted-proxies", "access-log", "tls-cert",
+      "path", "overlay", "host", "unix-socket", "base-path", "allowed-hosts", "trusted-proxies", "access-log",
+      "tls-cert",
       "tls-key", "web") + [
         .text("missing") { _ = try policy($0) }, .text("cors") { _ = try crossOrigin($0) },
         .text("cache") { _ = try bytes($0) }, .text("prefetch") { _ = try prefetch($0) },
@@ -46,10 +47,11 @@ struct TileServeSettings {
   init(_ flags: TileServeFlags) throws {
     let settings = try CommandSettings(Self.schema, flags: flags.values, config: flags.config)
     self.settings = settings
-    paths = flags.path.isEmpty ? settings.list("path") : flags.path
-    guard !paths.isEmpty else {
+    let bundles = flags.path.isEmpty ? settings.list("path") : flags.path
+    guard !bundles.isEmpty else {
       throw ConfigurationError("nothing to serve: name bundles or folders, as in: tileserve /maps")
     }
+    paths = bundles + (try settings.list("overlay").map(Self.checkedOverlay))
     var options = TileServerOptions()
     options.host = settings.text("host") ?? options.host
     options.port = try settings.number("port") ?? 8080
@@ -99,6 +101,14 @@ struct TileServeSettings {
   }
 
   // MARK: Values
+
+  private static func checkedOverlay(_ path: String) throws -> String {
+    guard TilesetRegistry.isTrack(path) else {
+      throw ConfigurationError(
+        "--overlay \(path): is neither GPX nor GeoJSON by its name; name a .gpx or .geojson file")
+    }
+    return path
+  }
 
   private static func level(_ text: String) throws -> Logger.Level {
     try oneOf(Logger.Level.allCases, Logger.Level(rawValue: text), text, "log-level")

@@ -211,6 +211,8 @@ package enum DrawingLibrary {
 package struct DrawingError: Error, CustomStringConvertible {
   package let message: String
   package let remedy: String
+  /// The style names what there is not, rather than that a library is missing.
+  package var isOfStyle = false
   package var description: String { "\(message); \(remedy)" }
 
   /// Loads the drawing library. Nothing may be drawn before.

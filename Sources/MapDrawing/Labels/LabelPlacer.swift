@@ -132,7 +132,7 @@ struct LabelPlacer {
     _ candidate: Candidate, _ earlier: SymbolStyle.Anchor?, _ anchors: inout [Key: SymbolStyle.Anchor]
   ) throws(DrawingError) -> [Label] {
     var style = candidate.style
-    if let earlier { style.text?.anchors.insert(earlier, at: 0) }
+    if let earlier, style.text?.anchors.contains(earlier) == true { style.text?.anchors.insert(earlier, at: 0) }
     let text = try style.text.map { style throws(DrawingError) in try shaper.shape(style.request) }
     guard style.placement == .point else { return placeAlong(candidate.shape, style, text) }
     guard let point = middle(candidate), let found = label(style, text, at: point) else { return [] }

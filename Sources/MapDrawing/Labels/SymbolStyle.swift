@@ -149,7 +149,8 @@ struct SymbolStyle {
     guard let icon = icons.icon(name) else {
       throw DrawingError(
         message: "no icon has the name \"\(name)\"",
-        remedy: "name a file as it in the layer's images, or choose among \(icons.names.joined(separator: ", "))")
+        remedy: "name a file as it in the layer's images, or choose among \(icons.names.joined(separator: ", "))",
+        isOfStyle: true)
     }
     let scale = values.number("icon-size", 1) * density
     let ink = values.ink("icon-color", opacity: "icon-opacity", usual: "#000")

@@ -241,7 +241,7 @@ final class TextShaper {
       throw DrawingError(
         message: "a font is missing: \(names.map { "\"\($0)\"" }.joined(separator: ", "))",
         remedy: "install it (fc-list prints those that are there; apt-get install fonts-open-sans has the usual one),"
-          + " or name another one as text-font")
+          + " or name another one as text-font", isOfStyle: true)
     }
     pango_font_description_set_family(first, families.joined(separator: ","))
     descriptions[names] = first

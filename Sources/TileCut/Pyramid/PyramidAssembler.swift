@@ -80,7 +80,7 @@ final class PyramidAssembler {
       tile = parentID
       guard tile.zoom <= plan.zooms.upperBound else { continue }
       tilesDone += 1
-      let painted = try painter.map { try $0.painted(pixels, tile) } ?? pixels
+      let painted = try painter.map { try $0.drawn(over: pixels, tile) } ?? pixels
       if let painted { try store([EncodedTile(id: tile, bytes: try encoder.encode(painted))]) }
     }
     onTop(pixels)

@@ -50,7 +50,7 @@ final class SubtreeCutter {
     if tile.zoom <= plan.zooms.upperBound {
       subtree.tilesDone += 1
       // Parents are made of the picture alone: lines are drawn anew at each zoom.
-      let painted = try painter.map { try $0.painted(pixels, tile) } ?? pixels
+      let painted = try painter.map { try $0.drawn(over: pixels, tile) } ?? pixels
       if let painted { subtree.tiles.append(EncodedTile(id: tile, bytes: try encoder.encode(painted))) }
     }
     return pixels

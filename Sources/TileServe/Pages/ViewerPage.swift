@@ -17,6 +17,7 @@ package enum ViewerPage {
     var assets = ["\(engine)/\(engine).css", "style.css", "viewer.css", "\(engine)/\(engine).js", "viewer-shared.js"]
     assets += info.isRaster ? ["viewer-grid.js", "viewer-leaflet.js"] : ["viewer-maplibre.js"]
     if info.hasPlaces { assets.append("viewer-search.js") }
+    assets.append("viewer-track.js")
     let settings = ViewerSettings.json(info, others: others, at: address).text(insideMarkup: true)
     let body = """
       \(bar(info, at: address))

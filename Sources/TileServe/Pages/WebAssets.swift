@@ -9,7 +9,7 @@ package enum ViewerAssets {
   /// The known names.
   package static let names = [
     "style.css", "viewer.css", "index.js", "viewer-shared.js", "viewer-grid.js", "viewer-leaflet.js",
-    "viewer-maplibre.js", "viewer-search.js", "icon.svg",
+    "viewer-maplibre.js", "viewer-search.js", "viewer-track.js", "icon.svg",
   ]
 
   private static func contents(_ name: String) -> [UInt8]? {
@@ -22,6 +22,7 @@ package enum ViewerAssets {
     case "viewer-leaflet.js": PackageResources.viewer_leaflet_js
     case "viewer-maplibre.js": PackageResources.viewer_maplibre_js
     case "viewer-search.js": PackageResources.viewer_search_js
+    case "viewer-track.js": PackageResources.viewer_track_js
     case "icon.svg": PackageResources.icon_svg
     default: nil
     }

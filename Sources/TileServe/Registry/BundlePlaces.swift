@@ -15,6 +15,9 @@ struct BundlePlaces: Sendable {
     /// True for the description of a tileset of another server.
     var isUpstream: Bool { path.hasSuffix(UpstreamSettings.suffix) }
 
+    /// True for a file of tracks and places, whose tiles are drawn.
+    var isTrack: Bool { BundlePlaces.isTrack(path) }
+
     /// When its tiles changed last, by the dates of its files; seconds since 1970.
     var modified: Int { max(status.modified, log?.modified ?? 0) }
 
@@ -120,12 +123,17 @@ struct BundlePlaces: Sendable {
     places.append(Place(id: id, path: path, status: status, log: log))
   }
 
+  static func isTrack(_ path: String) -> Bool {
+    let name = path.lowercased()
+    return TrackReader.extensions.contains { name.hasSuffix($0) && name.utf8.count > $0.utf8.count }
+  }
+
   /// A name without its extension.
   private static func id(_ name: String) -> String {
     if name.hasSuffix(UpstreamSettings.suffix), name.utf8.count > UpstreamSettings.suffix.utf8.count {
       return String(name.dropLast(UpstreamSettings.suffix.count))
     }
-    guard hasBundleExtension(name), let dot = name.lastIndex(of: ".") else { return name }
+    guard hasBundleExtension(name) || isTrack(name), let dot = name.lastIndex(of: ".") else { return name }
     return String(name[..<dot])
   }
 

@@ -215,7 +215,8 @@ public final class Tileset: TileSource {
 
   private func openReader() throws -> Reader {
     let known = state.withLock { $0.shards }
-    let bundle: any BundleReader = try known.map { ShardedReader($0) } ?? BundleFile.open(path)
+    let bundle: any BundleReader =
+      try known.map { ShardedReader($0) } ?? (place.isTrack ? TrackReader(path: path) : BundleFile.open(path))
     let reader = Reader(bundle)
     let opens = state.withLock { state in
       if !state.isRetired { state.isOpen = true }

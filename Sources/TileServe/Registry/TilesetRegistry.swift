@@ -50,6 +50,9 @@ public final class TilesetRegistry: Sendable {
   /// Held during a scan: one at a time.
   private let refreshing = Mutex(())
 
+  /// Whether a file's name is that of tracks and places, which are drawn when they are served.
+  package static func isTrack(_ path: String) -> Bool { BundlePlaces.isTrack(path) }
+
   /// Scans files and folders; opens nothing.
   ///
   /// - Throws: ``ServeError`` with `.invalidOption` when one of the paths is not there.

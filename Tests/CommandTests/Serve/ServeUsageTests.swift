@@ -34,6 +34,39 @@ import Testing
     #expect(found.path == "/file/")
   }
 
+  @Test func overlaysAreTilesetsOfTheirOwn() throws {
+    let trip = try folder.write(
+      "trip.gpx",
+      """
+      <gpx><trk><name>Trip</name><trkseg><trkpt lat="10" lon="10"/><trkpt lat="40" lon="60"/></trkseg></trk>
+      <wpt lat="20" lon="30"><name>Camp</name><sym>Campground</sym></wpt></gpx>
+      """)
+    let server = try RunningServer([bundle, "--overlay", trip])
+    let json = try server.get("/trip.json")
+    #expect(json.status == 200 && json.text.contains(#""maxzoom":18"#), "\(json.text)")
+    let tile = try server.get("/trip/3/4/3.png")
+    #expect(tile.status == 200 && tile["Content-Type"] == "image/png")
+    #expect(try server.get("/trip/3/0/3.png").status == 404)
+    let map = try server.get("/relief/0/0/0.png")
+    let both = try server.get("/relief,trip/0/0/0.png")
+    #expect(both.status == 200 && both.body != map.body)
+    // Another trip is drawn anew.
+    try folder.write("trip.gpx", #"<gpx><wpt lat="-60" lon="-100"/></gpx>"#)
+    let deadline = Date() + 30
+    while try server.get("/trip/3/4/3.png").status != 404, Date() < deadline { usleep(100_000) }
+    #expect(try server.get("/trip/3/4/3.png").status == 404)
+    #expect(try server.get("/trip/3/1/5.png").status == 200)
+  }
+
+  @Test func overlaysThatCannotBeDrawnAreNamed() throws {
+    let trip = try folder.write("trip.gpx", "<gpx><trk></gpx>")
+    let server = try RunningServer([bundle, "--overlay", trip])
+    #expect(server.process.stdout.contains("trip") && server.process.stdout.contains("not well-formed XML"))
+    #expect(try server.get("/trip/0/0/0.png").status == 503)
+    let other = try Command(built: "tileserve").run([bundle, "--overlay", "trip.kml"], in: folder.path)
+    #expect(other.status == 64 && other.stderr.contains("trip.kml: is neither GPX nor GeoJSON"), "\(other)")
+  }
+
   /// Options about clients and proxies.
   @Test func hostOriginAndAddressOptionsReachTheServer() throws {
     let library = folder.file("web")
