@@ -106,8 +106,8 @@ with_shelf() {
   region() { echo "{\"id\": \"$1\", \"title\": \"$1\", \"category\": \"park\", \"zooms\": [$2]}"; }
   mkdir "$work/shelf"
   cat >"$work/shelf/regions.json" <<C
-{"defaults": {"edition": "1", "format": "jpeg", "sources": ["$sample"], "preview": {"width": 64}, "packBytes": 300000},
- "regions": [$(region north 0,9), $(region east 0,10), $(region south 3,8)]}
+{"defaults": {"edition": "1", "format": "jpeg", "sources": ["$sample"], "preview": {"width": 64}, "packBytes": 256000},
+ "regions": [$(region north 0,9), $(region east 0,12), $(region south 3,8)]}
 C
   tilecut build "$work/shelf/regions.json" -o "$work/shelf/whole" --progress none >"$work/shelf.log"
   begin=$(date +%s.%N)
