@@ -25,7 +25,7 @@ family() {
 kill_node() {
   local tasks watchers
   tasks=$(processes "SLURMD_NODENAME=$1")
-  watchers=$(for id in $tasks; do ps -o ppid= -p "$id"; done | sort -u | while read -r id; do
+  watchers=$(for id in $tasks; do ps -o ppid= -p "$id" || true; done | sort -u | while read -r id; do
     if [[ $(ps -o args= -p "$id") == slurmstepd:* ]]; then echo "$id"; fi
   done)
   # shellcheck disable=SC2046,SC2086

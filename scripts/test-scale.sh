@@ -106,14 +106,15 @@ with_shelf() {
   region() { echo "{\"id\": \"$1\", \"title\": \"$1\", \"category\": \"park\", \"zooms\": [$2]}"; }
   mkdir "$work/shelf"
   cat >"$work/shelf/regions.json" <<C
-{"defaults": {"edition": "1", "format": "jpeg", "sources": ["$sample"], "preview": {"width": 64}},
- "regions": [$(region north 0,9), $(region east 0,10), $(region south 3,8)]}
+{"defaults": {"edition": "1", "format": "jpeg", "sources": ["$sample"], "preview": {"width": 64}, "packBytes": 256000},
+ "regions": [$(region north 0,9), $(region east 0,12), $(region south 3,8)]}
 C
   tilecut build "$work/shelf/regions.json" -o "$work/shelf/whole" --progress none >"$work/shelf.log"
   begin=$(date +%s.%N)
   state=$(wait_for "$("$project/examples/slurm/build.sh" "$work/shelf/regions.json" "$work/shelf/catalogue")")
   [ "$state" = COMPLETED ] || fail "shelf: the publishing job ended with $state"
   grep -q "0 made, 3 unchanged" "$work"/shelf/catalogue.log/publish-*.log || fail "shelf: the tasks did not make the regions"
+  ls "$work"/shelf/whole/*.p0*.mbtiles >/dev/null || fail "shelf: there are no packs"
   diff -r -x .tilecut "$work/shelf/whole" "$work/shelf/catalogue" >&2 || fail "shelf: other files"
   echo "scale: shelf: same files, $(seconds)"
 }

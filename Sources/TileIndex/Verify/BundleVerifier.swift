@@ -83,7 +83,8 @@ public struct BundleVerifier {
       try each { try $0.end(coverage, &$1) }
     } catch let error as BundleError where error.code == .malformed {
       // The bundle is damaged inside. The findings so far are still valid.
-      checks[0].findings.error("\(error.message)", remedy: error.remedy ?? "make or copy the bundle again")
+      let shard = error.path == path ? "" : "\(error.path) "
+      checks[0].findings.error("\(shard)\(error.message)", remedy: error.remedy ?? "make or copy the bundle again")
     }
     return VerificationReport(
       path: path, tileMatrixSet: container.matrixSet.identifier, tiles: tiles, findings: checks.map(\.findings))

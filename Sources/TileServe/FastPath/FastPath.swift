@@ -23,7 +23,7 @@ import TileIndex
 ///
 /// Other requests are read by ``PlainRequest`` if they have the usual form, otherwise by NIO's parser, and answered by
 /// ``TileService``. ``Connection/keep(_:of:_:for:generation:)`` stores such a response for step 2;
-/// ``SQLiteBlobLocator`` finds the place of a large body in the bundle's file.
+/// ``BlobLocation`` finds the place of a large body in the bundle's file.
 ///
 /// Only this file is used from outside the folder: ``ConnectionHandler`` calls ``Connection``, the server creates the
 /// rest.

@@ -88,6 +88,22 @@ import Testing
     #expect(try reader.tile(TileID(unchecked: 3, 6, 6)) != nil)
   }
 
+  @Test func damagedShardIsNamedByVerify() throws {
+    try write(folder.file("a.tileset"))
+    try folder.write("parts/7-6.pmtiles", bytes: Array(folder.bytes("parts/7-6.pmtiles").prefix(200)))
+    let report = try BundleVerifier(path: folder.file("a.tileset")) { _, _ in (256, 256) }.verify()
+    #expect(!report.isValid && "\(report)".contains("parts/7-6.pmtiles"), "\(report)")
+  }
+
+  /// A tileset is opened without its bundles, of which any may be gone.
+  @Test func firstShardMayBeGone() throws {
+    try write(folder.file("a.tileset"))
+    let text = String(decoding: try folder.bytes("a.tileset"), as: UTF8.self)
+    let first = try #require(text.firstMatch(of: /"file": "([^"]*)"/)?.1)
+    try FileManager.default.removeItem(atPath: folder.file(String(first)))
+    #expect(try BundleFile.open(folder.file("a.tileset")).zooms() == [1, 2, 3, 4, 5])
+  }
+
   @Test(arguments: [
     ("\"shardZoom\": 3", "\"shardZoom\": 4"), ("\"root\": \"", "\"root\": \"x"), ("\"levels\"", "\"level\""),
     ("\"columns\"", "\"column\""), ("\"file\"", "\"files\""), ("\n}\n", "\n"),
