@@ -468,8 +468,8 @@ for target in package.targets {
   }
 }
 
-// `make` sets this: nine tenths of a debug cut are loops over pixels, and linking takes the default linker three times as
-// long as Swift's own. Overflow and bounds are checked all the same. A package that others depend on must not have such
+// `make` sets this: nine tenths of a debug cut are loops over pixels, and the default linker takes three times as long
+// as Swift's own. Overflow and bounds are checked all the same. A package that others depend on must not have such
 // flags.
 if Context.environment["OPTIMISED_KERNELS"] == "1" {
   for target in package.targets where ["TileCut", "TileImage"].contains(target.name) {
@@ -484,9 +484,10 @@ if Context.environment["OPTIMISED_KERNELS"] == "1" {
         bytes.withMemoryRebound(to: CChar.self) { confstr(Int32(_CS_GNU_LIBC_VERSION), $0.baseAddress, size) } - 1
       }
       let glibc = name.drop { !$0.isNumber }.split(separator: ".").compactMap { Int($0) }
-      let packed = glibc.lexicographicallyPrecedes([2, 36]) ? [] : ["-Xlinker", "--pack-dyn-relocs=relr"]
+      let packed = ["-Xlinker", "-z", "-Xlinker", "pack-relative-relocs"]
+      let flags = ["-use-ld=lld"] + (glibc.lexicographicallyPrecedes([2, 36]) ? [] : packed)
       for target in package.targets where [.executable, .test].contains(target.type) {
-        target.linkerSettings = (target.linkerSettings ?? []) + [.unsafeFlags(["-use-ld=lld"] + packed)]
+        target.linkerSettings = (target.linkerSettings ?? []) + [.unsafeFlags(flags)]
       }
     }
   #endif

@@ -10,6 +10,17 @@ package struct ProgressOption: ParsableArguments {
 
   /// - Parameter noun: what is counted, in the plural.
   package func printer(_ noun: String) -> CountPrinter { CountPrinter(style: progress, noun: noun) }
+
+  /// Shows the count that `body` reports while it runs.
+  ///
+  /// - Parameter total: nil when it is not known: then no time is left.
+  package func showing<Result>(
+    _ noun: String = "tiles", of total: Int?, _ body: (@escaping @Sendable (Int) -> Void) throws -> Result
+  ) rethrows -> Result {
+    let printer = printer(noun)
+    defer { printer.finish() }
+    return try body { printer.show($0, of: total) }
+  }
 }
 
 /// Shows the progress of a count, with its rate and the time that is left.

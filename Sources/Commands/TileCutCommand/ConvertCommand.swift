@@ -20,14 +20,19 @@ struct ConvertCommand: ParsableCommand {
   var scheme: TileScheme?
   @Flag(help: "Replace the output if it exists.")
   var force = false
+  @OptionGroup var progress: ProgressOption
 
   func validate() throws { try requireFolder(output, for: scheme) }
 
   func run() throws {
     try OutputFile.protect([bundle], from: output)
     try BundleFile.check(output: output, replacing: force)
-    let convert = BundleConvert(scheme: scheme ?? .xyz)
-    let summary = try stoppable { try convert.write(BundleFile.open(bundle), to: output, replacing: force) }
+    let reader = try BundleFile.open(bundle)
+    var convert = BundleConvert(scheme: scheme ?? .xyz)
+    let summary = try progress.showing(of: reader.knownTileCount) { shown in
+      convert.progress = shown
+      return try stoppable { [convert] in try convert.write(reader, to: output, replacing: force) }
+    }
     print(ExtractCommand.line(summary, output))
   }
 }

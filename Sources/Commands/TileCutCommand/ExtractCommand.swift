@@ -37,6 +37,7 @@ struct ExtractCommand: ParsableCommand {
   var scheme: TileScheme?
   @Flag(help: "Replace the output if it exists.")
   var force = false
+  @OptionGroup var progress: ProgressOption
 
   func validate() throws {
     try requireFolder(output, for: scheme)
@@ -53,7 +54,12 @@ struct ExtractCommand: ParsableCommand {
       ?? .everywhere
     var extract = BundleExtract(area: area, zooms: zoom?.range)
     extract.scheme = scheme ?? .xyz
-    let summary = try stoppable { [extract] in try extract.write(BundleFile.open(bundle), to: output, replacing: force)
+    let reader = try BundleFile.open(bundle)
+    // How many tiles an area has is known at the end.
+    let total = bounds == nil && polygon == nil && zoom == nil ? reader.knownTileCount : nil
+    let summary = try progress.showing(of: total) { shown in
+      extract.progress = shown
+      return try stoppable { [extract] in try extract.write(reader, to: output, replacing: force) }
     }
     print(Self.line(summary, output))
   }

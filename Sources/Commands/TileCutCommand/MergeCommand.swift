@@ -32,6 +32,7 @@ struct MergeCommand: ParsableCommand {
   var scheme: TileScheme?
   @Flag(help: "Replace the output if it exists.")
   var force = false
+  @OptionGroup var progress: ProgressOption
 
   func validate() throws {
     if bundles.isEmpty == (plan == nil) { throw ValidationError("name bundles, or a --plan") }
@@ -49,8 +50,12 @@ struct MergeCommand: ParsableCommand {
     var merge = BundleMerge(conflict: onConflict.rule, name: name)
     merge.scheme = scheme ?? .xyz
     do {
-      let summary = try stoppable { [merge] in
-        try merge.write(bundles.map { try BundleFile.open($0) }, to: output, replacing: force)
+      let readers = try bundles.map { try BundleFile.open($0) }
+      let counts = readers.compactMap(\.knownTileCount)
+      let total = counts.count == readers.count ? counts.reduce(0, +) : nil
+      let summary = try progress.showing(of: total) { shown in
+        merge.progress = shown
+        return try stoppable { [merge] in try merge.write(readers, to: output, replacing: force) }
       }
       print(ExtractCommand.line(summary, output))
     } catch let error as BundleError where error.remedy == BundleMerge.conflictRemedy {

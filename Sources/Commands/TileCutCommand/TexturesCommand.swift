@@ -31,6 +31,7 @@ struct TexturesCommand: ParsableCommand {
   var threads: Int?
   @Flag(help: "Replace the output if it exists.")
   var force = false
+  @OptionGroup var progress: ProgressOption
 
   func validate() throws {
     if let threads, !(1...1024).contains(threads) { throw ValidationError("--threads goes from 1 to 1024") }
@@ -43,7 +44,10 @@ struct TexturesCommand: ParsableCommand {
     export.block = block ?? .six
     export.effort = effort ?? .medium
     export.threads = threads
-    let summary = try stoppable { [export] in try export.write(bundle, to: output, replacing: force) }
+    let summary = try progress.showing("textures", of: BundleFile.open(bundle).knownTileCount) { shown in
+      export.progress = shown
+      return try stoppable { [export] in try export.write(bundle, to: output, replacing: force) }
+    }
     let likeness = summary.psnr.isFinite ? DecimalText.fixed(summary.psnr, 1) + " dB" : "without loss"
     print("\(output): \(counted(summary.tiles, "texture")), \(formatted(bytes: summary.bytes)), \(likeness)")
   }

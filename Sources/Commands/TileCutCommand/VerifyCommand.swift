@@ -22,8 +22,7 @@ struct VerifyCommand: ParsableCommand {
   func run() throws {
     let printer = progress.printer("tiles")
     defer { printer.finish() }
-    // Counting reads no tile.
-    let total = try? (BundleFile.open(bundle) as? MBTilesReader)?.tileCount()
+    let total = try? BundleFile.open(bundle).knownTileCount
     let report = try BundleVerifier(path: bundle) { try ImageDecoder.check($0, format: $1) }.verify {
       printer.show($0, of: total)
     }

@@ -11,6 +11,7 @@ public struct StyleRule: Hashable, Sendable {
     case fill
     /// Points, as circles.
     case circle
+    /// Points and lines, as icons and texts.
     case symbol
   }
 

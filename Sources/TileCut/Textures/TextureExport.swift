@@ -22,6 +22,8 @@ public struct TextureExport: Sendable {
   public var effort: TextureEffort = .medium
   /// Nil means one for each core.
   public var threads: Int?
+  /// Called now and then with the number of textures written so far.
+  public var progress: (@Sendable (Int) -> Void)?
 
   public init() {}
 
@@ -47,6 +49,7 @@ public struct TextureExport: Sendable {
           try Self.write(texture.bytes, as: texture.tile, in: folder.path)
           summary.add(texture)
         }
+        progress?(summary.tiles)
       }
       try work.run(threads: threads) { [block, effort] in
         let reader = try BundleFile.open(path)

@@ -4,6 +4,8 @@ import Support
 public struct BundleConvert: Sendable {
   /// Of the rows in the file names of a folder.
   public var scheme: TileScheme
+  /// Called every 256 tiles with the number of tiles read so far.
+  public var progress: (@Sendable (Int) -> Void)?
 
   /// A conversion; `scheme` numbers the rows of a folder of tiles.
   public init(scheme: TileScheme = .xyz) { self.scheme = scheme }
@@ -28,7 +30,7 @@ public struct BundleConvert: Sendable {
       output, matrixSet: bundle.matrixSet, format: format, replacing: replacing, scheme: scheme,
       mixing: bundle.formats(beside: format))
     defer { sink.discard() }
-    var tally = FormatTally(sink)
+    var tally = TileTally(sink, progress)
     try forEachTile(of: bundle, for: sink) { tile, bytes, hash in
       tally.insert(bytes)
       try sink.copy(tile, bytes, hash: hash, from: bundle)

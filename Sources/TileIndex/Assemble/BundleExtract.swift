@@ -6,6 +6,8 @@ public struct BundleExtract: Sendable {
   public var zooms: ClosedRange<Int>?
   /// Of the rows in the file names, if the output is a folder.
   public var scheme = TileScheme.xyz
+  /// Called every 256 tiles with the number of tiles read so far.
+  public var progress: (@Sendable (Int) -> Void)?
 
   /// An extract of an area; of all stored zooms unless some are named.
   public init(area: TileArea = .everywhere, zooms: ClosedRange<Int>? = nil) {
@@ -35,7 +37,7 @@ public struct BundleExtract: Sendable {
       output, matrixSet: matrixSet, format: format, replacing: replacing, scheme: scheme,
       mixing: bundle.formats(beside: format))
     defer { writer.discard() }
-    var tally = FormatTally(writer)
+    var tally = TileTally(writer, progress)
     for zoom in try bundle.zooms() where zooms?.contains(zoom) ?? true {
       for range in area.ranges(zoom: zoom, in: matrixSet) {
         try bundle.forEachTile(in: range) { tile, bytes in

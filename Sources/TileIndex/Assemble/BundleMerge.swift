@@ -23,6 +23,8 @@ public struct BundleMerge: Sendable {
   public var name: String?
   /// Of the rows in the file names, if the output is a folder.
   public var scheme = TileScheme.xyz
+  /// Called every 256 tiles with the number of tiles read so far.
+  public var progress: (@Sendable (Int) -> Void)?
 
   /// A merge; the name is the first input's unless one is given.
   public init(conflict: Conflict = .error, name: String? = nil) {
@@ -56,7 +58,7 @@ public struct BundleMerge: Sendable {
     let writer = try BundleFile.create(
       output, matrixSet: first.matrixSet, format: format, replacing: replacing, scheme: scheme, mixing: mixing)
     defer { writer.discard() }
-    var tally = FormatTally(writer)
+    var tally = TileTally(writer, progress)
     for (index, bundle) in bundles.enumerated() {
       try bundle.forEachTile { tile, bytes in
         tally.insert(bytes)

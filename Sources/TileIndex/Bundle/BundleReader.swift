@@ -58,6 +58,16 @@ extension BundleReader {
     }
   }
 
+  /// The number of tiles, where that is known without reading them all: nil in folders and GeoPackages, and in archives
+  /// whose makers did not count.
+  package var knownTileCount: Int? {
+    switch self {
+    case let bundle as MBTilesReader: try? bundle.tileCount()
+    case let archive as PMTilesReader: Int(exactly: archive.archive.header.counts.tiles).flatMap { $0 > 0 ? $0 : nil }
+    default: nil
+    }
+  }
+
   /// The last part of the path without its extension: a title for bundles that have none.
   package var fileStem: String {
     let name = path.split(separator: "/").last ?? ""

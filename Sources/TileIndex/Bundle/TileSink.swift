@@ -75,17 +75,27 @@ package enum SinkMetadata {
   }
 }
 
-/// The formats of the tiles that a sink gets which may mix them.
-struct FormatTally {
-  private let isNeeded: Bool
-  private var found: Set<TileFormat> = []
-  /// Nil for a sink of one format.
-  var formats: Set<TileFormat>? { isNeeded ? found : nil }
+/// What goes from one bundle into another: how many tiles, and of which formats where they may be mixed.
+struct TileTally {
+  /// Called with the tiles so far.
+  typealias Progress = @Sendable (Int) -> Void
 
-  init(_ sink: any TileSink) { isNeeded = !sink.mixing.isEmpty }
+  private let isMixing: Bool
+  private let progress: Progress?
+  private var found: Set<TileFormat> = []
+  private var count = 0
+  /// Nil for a sink of one format.
+  var formats: Set<TileFormat>? { isMixing ? found : nil }
+
+  init(_ sink: any TileSink, _ progress: Progress?) {
+    isMixing = !sink.mixing.isEmpty
+    self.progress = progress
+  }
 
   mutating func insert(_ bytes: UnsafeRawBufferPointer) {
-    if isNeeded, let format = TileFormat(sniffing: bytes) { found.insert(format) }
+    if isMixing, let format = TileFormat(sniffing: bytes) { found.insert(format) }
+    count += 1
+    if count % 256 == 0 { progress?(count) }
   }
 }
 

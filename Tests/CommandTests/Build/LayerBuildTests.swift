@@ -60,7 +60,7 @@ struct LayerBuildTests {
 
   @Test("A style with what is not supported is refused before anything is cut")
   func unsupported() throws {
-    let catalog = try catalog(style: #"[{"type": "symbol", "layout": {"text-field": "x"}}]"#)
+    let catalog = try catalog(style: #"[{"type": "heatmap"}]"#)
     let run = try catalog.build()
     #expect(
       run.status == 65 && run.stderr.contains(#"regions[0].layers[1].style[0].type is a type of layer"#), "\(run)")

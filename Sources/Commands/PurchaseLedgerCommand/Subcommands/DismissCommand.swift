@@ -32,7 +32,7 @@ struct DismissCommand: AsyncParsableCommand {
     let ledger = list ? try settings.openLedgerToRead() : try settings.openLedger()
     defer { ledger.close() }
     let pieces =
-      list ? try ledger.quarantined() : try hashes.map { try ledger.dismissEvidence($0, because: because ?? "") }
+      list ? try ledger.quarantined() : try hashes.map { try dismiss($0, in: ledger) }
     for piece in pieces {
       if options.json {
         printLine(
@@ -44,6 +44,14 @@ struct DismissCommand: AsyncParsableCommand {
         let hash = Hexadecimal.text(piece.sha256)
         printLine(list ? "\(hash)  \(TimeArgument.text(piece.receivedAt))  \(piece.reason)" : "dismissed \(hash)")
       }
+    }
+  }
+
+  private func dismiss(_ hash: String, in ledger: Ledger) throws -> Ledger.Quarantined {
+    do {
+      return try ledger.dismissEvidence(hash, because: because ?? "")
+    } catch let error as LedgerError where error.code == .input {
+      throw LedgerError(error.code, at: error.location, "\(error.message) (--list)")
     }
   }
 }
