@@ -66,15 +66,13 @@ demo: packages
 	@scripts/install-web-libraries.sh
 	@BUILT=$(built) scripts/demo.sh
 
-# Without the index that editors use (they build their own), which takes a third of the compiler's time.
-BUILD_TESTS := swift build --build-tests --disable-index-store
 # The tests run the built command as well as the libraries, in debug, where overflow and bounds are checked.
 tests-built:
 	@scripts/install-packages.sh --tests
 	@scripts/install-web-libraries.sh
 	@scripts/install-python-tools.sh
 	@echo "building the tests; the first time takes a few minutes"
-	@$(BUILD_TESTS) 2>&1 | scripts/quiet-build.sh
+	@scripts/build.sh --tests
 
 # Without the second option SwiftPM looks for tests in the index, and runs none.
 RUN_TESTS := swift test --skip-build --disable-xctest --enable-swift-testing
@@ -108,7 +106,7 @@ bench-scale:
 	@scripts/bench-sharded.sh
 
 bless: packages
-	@$(BUILD_TESTS) 2>&1 | scripts/quiet-build.sh
+	@scripts/build.sh --tests
 	@BLESS=1 $(RUN_TESTS) --filter "HelpTests|CommandReferenceTests|CurlTests|ReplayCommandTests" 2>&1 | scripts/quiet-tests.sh
 	@git --no-pager diff --stat -- Tests/CommandTests/Goldens docs/reference/commands.md
 
@@ -171,9 +169,9 @@ TSAN := --sanitize thread --scratch-path .build/tsan
 tsan:
 	@scripts/install-packages.sh --tests
 	@echo "building the tests with the thread sanitizer; the first time takes half an hour"
-	@$(BUILD_TESTS) $(TSAN) 2>&1 | scripts/quiet-build.sh
+	@swift build --build-tests --disable-index-store $(TSAN) 2>&1 | scripts/quiet-build.sh
 	@TSAN_OPTIONS="halt_on_error=1 suppressions=$$PWD/scripts/tsan-suppressions.txt" $(RUN_TESTS) $(TSAN) \
-	  --filter "^(TilePrefetchTests|MemoryPressureTests|OfflineMapTests)\.|^PrefetchReplayTests\.BundleReplay|^SupportTests\.LRUTable|^TileServeTests\.(ClientView|PrefetchServing|Upstream|RemoteArchive)" \
+	  --filter "^(TilePrefetchTests|MemoryPressureTests|OfflineMapTests)\.|^PrefetchReplayTests\.BundleReplay|^SupportTests\.LRUTable|^TileServeTests\.(AppServer|ClientView|PrefetchServing|Upstream|RemoteArchive)|^MapStoreClientTests\.(Progress|TransferPolicy)" \
 	  2>&1 | scripts/quiet-tests.sh
 
 fuzz: packages

@@ -5,7 +5,13 @@ set -eu
 folder=$1; shift
 mkdir -p "$folder"
 if [ "${SKIP_BUILD:-}" != 1 ]; then
-  for library; do swift build --disable-index-store --target "$library" >"$folder/build.log" 2>&1 || { cat "$folder/build.log"; exit 1; }; done
+  # The options are those of build.sh --debug.
+  for library; do
+    swift build --disable-index-store --debug-info-format none --target "$library" >"$folder/build.log" 2>&1 || {
+      cat "$folder/build.log"
+      exit 1
+    }
+  done
 fi
 products=$(readlink -f .build/debug)
 # The C modules that Swift modules were compiled with: the system's, those of the build, those of other packages.
