@@ -13,7 +13,7 @@ cd "$(dirname "$0")/.."
 options="-c release --static-swift-stdlib"
 # Without what editors and debuggers use (they build their own), which takes a third of the compiler's time. With other
 # options everything is compiled again.
-debug="--disable-index-store --debug-info-format none"
+debug="--disable-index-store -debug-info-format none"
 case "$1" in
   --release) shift ;;
   --debug)

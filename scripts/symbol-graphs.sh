@@ -7,7 +7,7 @@ mkdir -p "$folder"
 if [ "${SKIP_BUILD:-}" != 1 ]; then
   # The options are those of build.sh --debug.
   for library; do
-    swift build --disable-index-store --debug-info-format none --target "$library" >"$folder/build.log" 2>&1 || {
+    swift build --disable-index-store -debug-info-format none --target "$library" >"$folder/build.log" 2>&1 || {
       cat "$folder/build.log"
       exit 1
     }
