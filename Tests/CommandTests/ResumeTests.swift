@@ -139,11 +139,14 @@ import Testing
   @Test func twoCutsOfOneOutputDoNotMeet() throws {
     let first = try start("out.mbtiles", ["--zoom", "0-15", "--resume"])
     _ = first.wait { first.stderr.split(separator: "\n").count >= 1 }
+    // It stays in the middle, however long the others take.
+    first.send(SIGSTOP)
     for options in [["--resume"], ["--force", "--resume"], [], ["--force"]] {
       let second = try start("out.mbtiles", ["--zoom", "0-15"] + options).wait()
       #expect(second.status == 75 && second.stderr.contains("another tilecut cuts it with --resume"), "\(second)")
     }
     first.send(SIGTERM)
+    first.send(SIGCONT)
     #expect(first.wait().status == 143)
   }
 
