@@ -18,8 +18,8 @@ package struct Graticule: Sendable {
   /// More lines would be a grey area.
   private static let linesMax = 1_000
 
-  /// The lines within what a map shows, with the properties `degrees` and `axis`; and points at their ends with `label`,
-  /// such as 105°30′W, `axis`, and the `edge` at which they lie.
+  /// The lines within what a map shows, with the properties `degrees` and `axis`; and points at their ends with
+  /// `label`, such as 105°30′W, `axis`, and the `edge` at which they lie.
   func features(_ matrixSet: TileMatrixSet, zoom: Int, density: Double, _ frame: LabelFrame) -> [MapFeature] {
     let (matrix, box) = (matrixSet[zoom], frame.box(zoom))
     func degrees(_ pixel: SIMD2<Double>) -> SIMD2<Double> {

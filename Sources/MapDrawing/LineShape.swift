@@ -31,18 +31,16 @@ struct LineShape: Sendable {
       for i in points.indices { points[i] = matrix.pixelCoordinates(of: matrixSet.unwrappedPoint(points[i])) }
     }
     let kept = Self.divided(Self.simplified(pixels.filter { $0.x.isFinite && $0.y.isFinite }))
-    guard let first = kept.first else { return nil }
-    points = kept
-    low = kept.reduce(first) { pointwiseMin($0, $1) }
-    high = kept.reduce(first) { pointwiseMax($0, $1) }
-    var lengths = [0.0]
-    for (a, b) in zip(kept, kept.dropFirst()) { lengths.append(lengths[lengths.count - 1] + Self.distance(a, b)) }
-    self.lengths = lengths
+    guard let box = PixelBox(around: kept) else { return nil }
+    (points, low, high) = (kept, box.low, box.high)
+    lengths = Self.lengths(along: kept)
   }
 
-  private static func distance(_ a: SIMD2<Double>, _ b: SIMD2<Double>) -> Double {
-    let away = b - a
-    return (away * away).sum().squareRoot()
+  /// The way from the first of some points to each.
+  static func lengths(along points: [SIMD2<Double>]) -> [Double] {
+    var lengths = [0.0]
+    for (a, b) in zip(points, points.dropFirst()) { lengths.append(lengths[lengths.count - 1] + (b - a).length) }
+    return lengths
   }
 
   /// Leaves out points that the line hardly bends at (Douglas and Peucker). The ends stay.
@@ -72,10 +70,10 @@ struct LineShape: Sendable {
   }
 
   private static func divided(_ points: [SIMD2<Double>]) -> [SIMD2<Double>] {
-    guard zip(points, points.dropFirst()).contains(where: { distance($0, $1) > segmentMax }) else { return points }
+    guard zip(points, points.dropFirst()).contains(where: { ($1 - $0).length > segmentMax }) else { return points }
     var result = [points[0]]
     for (a, b) in zip(points, points.dropFirst()) {
-      let count = Int((distance(a, b) / segmentMax).rounded(.up))
+      let count = Int(((b - a).length / segmentMax).rounded(.up))
       if count > 1 { for i in 1..<count { result.append(a + (b - a) * (Double(i) / Double(count))) } }
       result.append(b)
     }
@@ -133,6 +131,13 @@ package struct PixelBox: Sendable, Hashable {
 
   package init(low: SIMD2<Double>, high: SIMD2<Double>) { (self.low, self.high) = (low, high) }
 
+  /// The smallest one with all of some points; nil without points.
+  init?(around points: [SIMD2<Double>]) {
+    guard let first = points.first else { return nil }
+    self.init(
+      low: points.reduce(first) { pointwiseMin($0, $1) }, high: points.reduce(first) { pointwiseMax($0, $1) })
+  }
+
   func meets(_ otherLow: SIMD2<Double>, _ otherHigh: SIMD2<Double>) -> Bool {
     otherLow.x <= high.x && otherLow.y <= high.y && otherHigh.x >= low.x && otherHigh.y >= low.y
   }
@@ -152,4 +157,8 @@ package struct PixelBox: Sendable, Hashable {
   }
   func expanded(by margin: Double) -> PixelBox { PixelBox(low: low - margin, high: high + margin) }
   func moved(by offset: SIMD2<Double>) -> PixelBox { PixelBox(low: low + offset, high: high + offset) }
+}
+
+extension SIMD2<Double> {
+  var length: Double { (self * self).sum().squareRoot() }
 }

@@ -5,8 +5,8 @@ package import TileIndex
 
 /// Lines, areas, points and labels of a map, with the rules that draw them.
 ///
-/// 1. For each zoom that is drawn, once: find places for its labels (``LabelPlacer``); project and simplify the features
-///    that a rule applies to, and evaluate the rule's expressions (``ZoomDrawing``).
+/// 1. For each zoom that is drawn, once: find places for its labels (``LabelPlacer``); project and simplify the
+///    features that a rule applies to, and evaluate the rule's expressions (``ZoomDrawing``).
 /// 2. Draw each tile: the parts of these shapes that come near it (``TilePainter``).
 package final class VectorMap: Sendable {
   /// Features with the rules that draw them.

@@ -76,7 +76,9 @@ struct TilePainterTests {
     ##"""
     [{"type": "symbol", "layout": {"text-field": "{class} of a name", "text-size": 24, "symbol-placement": "line"}}]
     """##,
-    ##"[{"type": "symbol", "layout": {"icon-image": "campground-badge", "icon-size": 3, "icon-allow-overlap": true}}]"##,
+    ##"""
+    [{"type": "symbol", "layout": {"icon-image": "campground-badge", "icon-size": 3, "icon-allow-overlap": true}}]
+    """##,
   ]
 
   /// Tiles of 512 pixels have the pixels of four of 256 of the next zoom, so a shape must be the same in both.

@@ -71,7 +71,8 @@ struct MapLayerTests {
     (#""layers": [{"type": "graticule", "dem": ["x"]}]"#, "layers[0].dem is no key"),
     (#""layers": [{"type": "vector", "data": "x", "style": [{"type": "heatmap"}]}]"#, #"not supported: "heatmap""#),
     (
-      #""layers": [{"type": "vector", "data": "x", "style": [{"type": "symbol", "layout": {"text-writing-mode": 1}}]}]"#,
+      #""layers": [{"type": "vector", "data": "x", "#
+        + #""style": [{"type": "symbol", "layout": {"text-writing-mode": 1}}]}]"#,
       "style[0].layout.text-writing-mode is a property that is not supported for symbol"
     ),
     (

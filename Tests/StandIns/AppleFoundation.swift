@@ -1,4 +1,5 @@
-// What Apple's Foundation has and that of Linux has not, or elsewhere: a source beside those that AppleAdapterTests check.
+// What Apple's Foundation has and that of Linux has not, or elsewhere: a source beside those that AppleAdapterTests
+// check.
 
 import Foundation
 import FoundationNetworking

@@ -13,12 +13,14 @@ package struct ProgressOption: ParsableArguments {
 
   /// Shows the count that `body` reports while it runs.
   ///
-  /// - Parameter total: nil when it is not known: then no time is left.
+  /// - Parameter total: counted only if it is shown; nil when it is not known: then no time is left.
   package func showing<Result>(
-    _ noun: String = "tiles", of total: Int?, _ body: (@escaping @Sendable (Int) -> Void) throws -> Result
+    _ noun: String = "tiles", of total: @autoclosure () -> Int?,
+    _ body: (@escaping @Sendable (Int) -> Void) throws -> Result
   ) rethrows -> Result {
     let printer = printer(noun)
     defer { printer.finish() }
+    let total = printer.isShown ? total() : nil
     return try body { printer.show($0, of: total) }
   }
 }
@@ -32,6 +34,9 @@ package final class CountPrinter: Sendable {
     self.noun = noun
     printer = ProgressPrinter(style: style)
   }
+
+  /// False where nobody sees it.
+  package var isShown: Bool { printer.style != .none }
 
   /// - Parameters:
   ///   - done: how many `noun` are done.

@@ -28,10 +28,9 @@ struct ConvertCommand: ParsableCommand {
     try OutputFile.protect([bundle], from: output)
     try BundleFile.check(output: output, replacing: force)
     let reader = try BundleFile.open(bundle)
-    var convert = BundleConvert(scheme: scheme ?? .xyz)
+    let convert = BundleConvert(scheme: scheme ?? .xyz)
     let summary = try progress.showing(of: reader.knownTileCount) { shown in
-      convert.progress = shown
-      return try stoppable { [convert] in try convert.write(reader, to: output, replacing: force) }
+      try stoppable { try convert.write(reader, to: output, replacing: force, progress: shown) }
     }
     print(ExtractCommand.line(summary, output))
   }

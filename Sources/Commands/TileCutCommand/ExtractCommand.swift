@@ -56,10 +56,9 @@ struct ExtractCommand: ParsableCommand {
     extract.scheme = scheme ?? .xyz
     let reader = try BundleFile.open(bundle)
     // How many tiles an area has is known at the end.
-    let total = bounds == nil && polygon == nil && zoom == nil ? reader.knownTileCount : nil
-    let summary = try progress.showing(of: total) { shown in
-      extract.progress = shown
-      return try stoppable { [extract] in try extract.write(reader, to: output, replacing: force) }
+    let isWhole = bounds == nil && polygon == nil && zoom == nil
+    let summary = try progress.showing(of: isWhole ? reader.knownTileCount : nil) { shown in
+      try stoppable { try extract.write(reader, to: output, replacing: force, progress: shown) }
     }
     print(Self.line(summary, output))
   }

@@ -51,16 +51,19 @@ struct MergeCommand: ParsableCommand {
     merge.scheme = scheme ?? .xyz
     do {
       let readers = try bundles.map { try BundleFile.open($0) }
-      let counts = readers.compactMap(\.knownTileCount)
-      let total = counts.count == readers.count ? counts.reduce(0, +) : nil
-      let summary = try progress.showing(of: total) { shown in
-        merge.progress = shown
-        return try stoppable { [merge] in try merge.write(readers, to: output, replacing: force) }
+      let summary = try progress.showing(of: Self.tileCount(of: readers)) { shown in
+        try stoppable { try merge.write(readers, to: output, replacing: force, progress: shown) }
       }
       print(ExtractCommand.line(summary, output))
     } catch let error as BundleError where error.remedy == BundleMerge.conflictRemedy {
       throw BundleError(error.code, path: error.path, error.message, remedy: "say which to take with --on-conflict")
     }
+  }
+
+  /// Nil unless all of them are known.
+  private static func tileCount(of readers: [any BundleReader]) -> Int? {
+    let counts = readers.compactMap(\.knownTileCount)
+    return counts.count == readers.count ? counts.reduce(0, +) : nil
   }
 }
 

@@ -44,9 +44,8 @@ struct TexturesCommand: ParsableCommand {
     export.block = block ?? .six
     export.effort = effort ?? .medium
     export.threads = threads
-    let summary = try progress.showing("textures", of: BundleFile.open(bundle).knownTileCount) { shown in
-      export.progress = shown
-      return try stoppable { [export] in try export.write(bundle, to: output, replacing: force) }
+    let summary = try progress.showing("textures", of: try? BundleFile.open(bundle).knownTileCount) { shown in
+      try stoppable { try export.write(bundle, to: output, replacing: force, progress: shown) }
     }
     let likeness = summary.psnr.isFinite ? DecimalText.fixed(summary.psnr, 1) + " dB" : "without loss"
     print("\(output): \(counted(summary.tiles, "texture")), \(formatted(bytes: summary.bytes)), \(likeness)")

@@ -20,13 +20,10 @@ struct VerifyCommand: ParsableCommand {
   @OptionGroup var progress: ProgressOption
 
   func run() throws {
-    let printer = progress.printer("tiles")
-    defer { printer.finish() }
-    let total = try? BundleFile.open(bundle).knownTileCount
-    let report = try BundleVerifier(path: bundle) { try ImageDecoder.check($0, format: $1) }.verify {
-      printer.show($0, of: total)
+    let verifier = BundleVerifier(path: bundle) { try ImageDecoder.check($0, format: $1) }
+    let report = try progress.showing(of: try? BundleFile.open(bundle).knownTileCount) { shown in
+      try verifier.verify(progress: shown)
     }
-    printer.finish()
     if json { printText(try prettyJSON(report)) } else { Self.lines(report, verbose: verbose).forEach(printLine) }
     if !report.isValid { throw ExitCode(.found) }
   }

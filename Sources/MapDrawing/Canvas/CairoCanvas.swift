@@ -63,12 +63,10 @@ final class CairoCanvas {
   func add(_ outlines: [PlacedOutline], at origin: SIMD2<Double>) {
     for placed in outlines {
       for step in placed.outline.steps {
-        switch step {
-        case .move(let point): move(to: origin + placed.point(point))
-        case .line(let point): line(to: origin + placed.point(point))
-        case .curve(let one, let two, let end):
-          let (a, b, c) = (origin + placed.point(one), origin + placed.point(two), origin + placed.point(end))
-          cairo_curve_to(context, a.x, a.y, b.x, b.y, c.x, c.y)
+        switch step.mapped({ origin + placed.point($0) }) {
+        case .move(let point): move(to: point)
+        case .line(let point): line(to: point)
+        case .curve(let a, let b, let c): cairo_curve_to(context, a.x, a.y, b.x, b.y, c.x, c.y)
         case .close: close()
         }
       }
@@ -93,7 +91,7 @@ final class CairoCanvas {
       Int32(picture.width), Int32(picture.height), Int32(picture.width * 4))
     cairo_save(context)
     cairo_translate(context, place.x, place.y)
-    let scale = (across * across).sum().squareRoot()
+    let scale = across.length
     cairo_rotate(context, atan2(across.y, across.x))
     cairo_scale(context, scale, scale)
     cairo_set_source_surface(context, surface, -Double(picture.width) / 2, -Double(picture.height) / 2)

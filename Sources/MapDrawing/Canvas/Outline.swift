@@ -5,27 +5,29 @@ struct Outline: Sendable {
     case line(SIMD2<Double>)
     case curve(SIMD2<Double>, SIMD2<Double>, to: SIMD2<Double>)
     case close
+
+    func mapped(_ map: (SIMD2<Double>) -> SIMD2<Double>) -> Step {
+      switch self {
+      case .move(let point): .move(map(point))
+      case .line(let point): .line(map(point))
+      case .curve(let one, let two, let end): .curve(map(one), map(two), to: map(end))
+      case .close: .close
+      }
+    }
   }
 
   var steps: [Step] = []
 
   /// The box around all points, those that curves only bend to included; nil without points.
   var box: PixelBox? {
-    var box: PixelBox?
-    func add(_ point: SIMD2<Double>) {
-      box = box.map { $0.union(PixelBox(low: point, high: point)) } ?? PixelBox(low: point, high: point)
-    }
-    for step in steps {
-      switch step {
-      case .move(let point), .line(let point): add(point)
-      case .curve(let one, let two, let end):
-        add(one)
-        add(two)
-        add(end)
-      case .close: break
-      }
-    }
-    return box
+    PixelBox(
+      around: steps.flatMap { step -> [SIMD2<Double>] in
+        switch step {
+        case .move(let point), .line(let point): [point]
+        case .curve(let one, let two, let end): [one, two, end]
+        case .close: []
+        }
+      })
   }
 
   mutating func addCircle(_ centre: SIMD2<Double>, radius: Double) {
@@ -76,11 +78,8 @@ struct PlacedOutline: Sendable {
 
   /// A box around it.
   var box: PixelBox? {
-    outline.box.map { box in
-      let corners = [box.low, SIMD2(box.high.x, box.low.y), box.high, SIMD2(box.low.x, box.high.y)].map(point)
-      return corners.dropFirst().reduce(PixelBox(low: corners[0], high: corners[0])) {
-        $0.union(PixelBox(low: $1, high: $1))
-      }
+    outline.box.flatMap { box in
+      PixelBox(around: [box.low, SIMD2(box.high.x, box.low.y), box.high, SIMD2(box.low.x, box.high.y)].map(point))
     }
   }
 }

@@ -23,7 +23,7 @@ struct Label: Sendable {
   var extent: PixelBox?
 
   mutating func add(_ outlines: [PlacedOutline], _ ink: Ink, halo: Pen?) {
-    guard let box = outlines.compactMap(\.box).reduced({ $0.union($1) }) else { return }
+    guard let box = PixelBox(around: outlines.compactMap(\.box).flatMap { [$0.low, $0.high] }) else { return }
     glyphs.append(Glyphs(outlines: outlines, ink: ink, halo: halo))
     cover(box.expanded(by: (halo?.width ?? 0) / 2 + 1))
   }
@@ -48,7 +48,7 @@ extension Label {
     if style.radialOffset != 0 {
       // Away from the point, in the corners on a circle.
       let away = SIMD2(0.5, 0.5) - anchor.share
-      let length = (away * away).sum().squareRoot()
+      let length = away.length
       if length > 0 { offset += away / length * style.radialOffset }
     }
     let corner = point + offset - anchor.share * size
@@ -94,7 +94,7 @@ extension Label {
       label.pictures = [
         Picture(picture: picture, place: middle, across: direction * style.scale, opacity: style.ink.opacity)
       ]
-      let radius = style.followsLine ? SIMD2(repeating: (reach * reach).sum().squareRoot()) : reach
+      let radius = style.followsLine ? SIMD2(repeating: reach.length) : reach
       label.cover(PixelBox(low: middle - radius - 1, high: middle + radius + 1))
     }
     label.boxes = label.extent.map { [$0.expanded(by: style.padding)] } ?? []
@@ -102,8 +102,32 @@ extension Label {
   }
 }
 
-extension Array {
-  fileprivate func reduced(_ join: (Element, Element) -> Element) -> Element? {
-    first.map { dropFirst().reduce($0, join) }
+/// The boxes of the labels that have their place, by squares of pixels.
+struct CollisionGrid {
+  private var boxes: [PixelBox] = []
+  private var squares: [SIMD2<Int>: [Int]] = [:]
+
+  private static let edge = 128.0
+
+  /// Whether a box overlaps one that is here.
+  func meets(_ box: PixelBox) -> Bool {
+    var found = false
+    Self.forEachSquare(box) { square in
+      found = found || squares[square]?.contains { boxes[$0].overlaps(box) } ?? false
+    }
+    return found
+  }
+
+  mutating func add(_ box: PixelBox) {
+    let number = boxes.count
+    boxes.append(box)
+    Self.forEachSquare(box) { squares[$0, default: []].append(number) }
+  }
+
+  private static func forEachSquare(_ box: PixelBox, _ body: (SIMD2<Int>) -> Void) {
+    let (first, last) = ((box.low / edge).rounded(.down), (box.high / edge).rounded(.down))
+    for y in Int(first.y)...Int(last.y) {
+      for x in Int(first.x)...Int(last.x) { body(SIMD2(x, y)) }
+    }
   }
 }

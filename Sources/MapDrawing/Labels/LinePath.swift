@@ -16,9 +16,7 @@ struct LinePath {
   init?(_ points: [SIMD2<Double>]) {
     guard points.count > 1 else { return nil }
     self.points = points
-    var lengths = [0.0]
-    for (a, b) in zip(points, points.dropFirst()) { lengths.append(lengths[lengths.count - 1] + (b - a).length) }
-    self.lengths = lengths
+    lengths = LineShape.lengths(along: points)
   }
 
   var reversed: LinePath { LinePath(points.reversed())! }
@@ -142,8 +140,4 @@ struct LinePath {
     label.boxes = outlines.compactMap(\.box).map { $0.expanded(by: margin) }
     return label.boxes.isEmpty ? nil : (label, bend)
   }
-}
-
-extension SIMD2<Double> {
-  var length: Double { (self * self).sum().squareRoot() }
 }

@@ -162,15 +162,7 @@ final class TextShaper {
         let info = glyphs.glyphs[i]
         let offset = SIMD2(advance + Double(info.x_offset) / scale, Double(info.y_offset) / scale)
         let placed = PlacedOutline(outline: glyphOutline(info, font), place: offset)
-        outline.steps += placed.outline.steps.map { step in
-          switch step {
-          case .move(let point): .move(placed.point(point))
-          case .line(let point): .line(placed.point(point))
-          case .curve(let one, let two, let end):
-            .curve(placed.point(one), placed.point(two), to: placed.point(end))
-          case .close: .close
-          }
-        }
+        outline.steps += placed.outline.steps.map { $0.mapped(placed.point) }
         advance += Double(info.width) / scale
       }
       clusters.append(ShapedText.Cluster(outline: outline, x: x, advance: advance))

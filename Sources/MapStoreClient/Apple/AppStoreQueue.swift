@@ -11,8 +11,8 @@
   /// The App Store's transactions that the app has not finished (StoreKit 2).
   ///
   /// ``OfflineRegionManager/sync(with:queue:onProgress:)`` and ``OfflineRegionManager/submit(_:to:)`` send them to the
-  /// map store, and finish each one only when the server says that it is recorded: until then the App Store keeps it, so
-  /// that a purchase outlives any crash.
+  /// map store, and finish each one only when the server says that it is recorded: until then the App Store keeps it,
+  /// so that a purchase outlives any crash.
   public struct AppStoreQueue: StoreQueue {
     /// The queue of the person who is signed in to the App Store.
     public init() {}

@@ -12,7 +12,8 @@
   /// again when they are done.
   ///
   /// ```swift
-  /// options.transport = try BackgroundTransport(.background(withIdentifier: "org.example.maps.regions"), folder: caches)
+  /// let session = URLSessionConfiguration.background(withIdentifier: "org.example.maps.regions")
+  /// options.transport = try BackgroundTransport(session, folder: caches)
   /// ```
   ///
   /// A file arrives as a whole, or the rest of one. What arrived while the app did not run is kept in the folder under

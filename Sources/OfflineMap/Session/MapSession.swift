@@ -94,7 +94,8 @@ public final class MapSession<Picture: Sendable>: Sendable {
 
   // MARK: - Following the map
 
-  /// Takes what the map view shows now. A centre beyond ±180° is where it is on the world, as in map views that repeat it.
+  /// Takes what the map view shows now. A centre beyond ±180° is where it is on the world, as in map views that repeat
+  /// it.
   ///
   /// - Parameters:
   ///   - phase: what moves the map. The target of a fling or an animation is worth announcing: its path is loaded

@@ -1,8 +1,8 @@
 import Support
 import TileIndex
 
-/// Everything that the bytes of a cut depend on: the tool's version and build, the libraries that it loads, the sources'
-/// content, and the options.
+/// Everything that the bytes of a cut depend on: the tool's version and build, the libraries that it loads, the
+/// sources' content, and the options.
 ///
 /// Two cuts of equal identity give equal bundles, so one may continue the other, or do a part of it.
 struct CutIdentity: Sendable {

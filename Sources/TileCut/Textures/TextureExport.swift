@@ -22,14 +22,15 @@ public struct TextureExport: Sendable {
   public var effort: TextureEffort = .medium
   /// Nil means one for each core.
   public var threads: Int?
-  /// Called now and then with the number of textures written so far.
-  public var progress: (@Sendable (Int) -> Void)?
 
   public init() {}
 
+  /// - Parameter progress: called now and then with the number of textures written so far.
   /// - Throws: ``CutError`` `.badSource` for vector tiles, `.systemError` without the encoder;
   ///   ``BundleError`` if the bundle cannot be read, a tile not be decoded, or the folder not be written.
-  public func write(_ path: String, to output: String, replacing: Bool = false) throws -> TextureSummary {
+  public func write(
+    _ path: String, to output: String, replacing: Bool = false, progress: @escaping (Int) -> Void = { _ in }
+  ) throws -> TextureSummary {
     let bundle = try BundleFile.open(path)
     guard let format = try bundle.tileFormat(), format != .pbf else {
       throw CutError(
@@ -49,7 +50,7 @@ public struct TextureExport: Sendable {
           try Self.write(texture.bytes, as: texture.tile, in: folder.path)
           summary.add(texture)
         }
-        progress?(summary.tiles)
+        progress(summary.tiles)
       }
       try work.run(threads: threads) { [block, effort] in
         let reader = try BundleFile.open(path)

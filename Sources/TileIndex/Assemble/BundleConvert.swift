@@ -4,8 +4,6 @@ import Support
 public struct BundleConvert: Sendable {
   /// Of the rows in the file names of a folder.
   public var scheme: TileScheme
-  /// Called every 256 tiles with the number of tiles read so far.
-  public var progress: (@Sendable (Int) -> Void)?
 
   /// A conversion; `scheme` numbers the rows of a folder of tiles.
   public init(scheme: TileScheme = .xyz) { self.scheme = scheme }
@@ -19,20 +17,23 @@ public struct BundleConvert: Sendable {
   ///   - bundle: of any container.
   ///   - output: the file or folder to write.
   ///   - replacing: replace an existing bundle.
+  ///   - progress: called every 256 tiles with the number of tiles read so far.
   /// - Throws: ``BundleError``: `.malformed` for a bundle with tiles of other formats or with a tile twice, `.mismatch`
   ///   for a grid that the container does not know; errors of reading and writing bundles.
   /// - Complexity: O(bytes).
   @discardableResult
-  public func write(_ bundle: any BundleReader, to output: String, replacing: Bool = false) throws -> BundleSummary {
+  public func write(
+    _ bundle: any BundleReader, to output: String, replacing: Bool = false, progress: (Int) -> Void = { _ in }
+  ) throws -> BundleSummary {
     try BundleFile.protect([bundle.path], from: output)
     let format = try bundle.requiredFormat()
     let sink = try BundleFile.create(
       output, matrixSet: bundle.matrixSet, format: format, replacing: replacing, scheme: scheme,
       mixing: bundle.formats(beside: format))
     defer { sink.discard() }
-    var tally = TileTally(sink, progress)
+    var tally = TileTally(sink)
     try forEachTile(of: bundle, for: sink) { tile, bytes, hash in
-      tally.insert(bytes)
+      tally.insert(bytes, progress)
       try sink.copy(tile, bytes, hash: hash, from: bundle)
     }
     let places = try bundle.places()

@@ -6,8 +6,6 @@ public struct BundleExtract: Sendable {
   public var zooms: ClosedRange<Int>?
   /// Of the rows in the file names, if the output is a folder.
   public var scheme = TileScheme.xyz
-  /// Called every 256 tiles with the number of tiles read so far.
-  public var progress: (@Sendable (Int) -> Void)?
 
   /// An extract of an area; of all stored zooms unless some are named.
   public init(area: TileArea = .everywhere, zooms: ClosedRange<Int>? = nil) {
@@ -25,11 +23,14 @@ public struct BundleExtract: Sendable {
   ///   - bundle: of any format.
   ///   - output: the file or folder to write; its name chooses the container.
   ///   - replacing: replace an existing file.
+  ///   - progress: called every 256 tiles with the number of tiles read so far.
   /// - Throws: ``BundleError``: `.invalidContent` when no tile intersects the area and zooms; errors of reading and
   ///   writing bundles.
   /// - Complexity: O(tiles in the rectangle around the area), for polygons times their edges.
   @discardableResult
-  public func write(_ bundle: any BundleReader, to output: String, replacing: Bool = false) throws -> BundleSummary {
+  public func write(
+    _ bundle: any BundleReader, to output: String, replacing: Bool = false, progress: (Int) -> Void = { _ in }
+  ) throws -> BundleSummary {
     try BundleFile.protect([bundle.path], from: output)
     let format = try bundle.requiredFormat()
     let matrixSet = bundle.matrixSet
@@ -37,12 +38,12 @@ public struct BundleExtract: Sendable {
       output, matrixSet: matrixSet, format: format, replacing: replacing, scheme: scheme,
       mixing: bundle.formats(beside: format))
     defer { writer.discard() }
-    var tally = TileTally(writer, progress)
+    var tally = TileTally(writer)
     for zoom in try bundle.zooms() where zooms?.contains(zoom) ?? true {
       for range in area.ranges(zoom: zoom, in: matrixSet) {
         try bundle.forEachTile(in: range) { tile, bytes in
           guard area.contains(tile, in: matrixSet) else { return }
-          tally.insert(bytes)
+          tally.insert(bytes, progress)
           try writer.copy(tile, bytes, from: bundle)
         }
       }

@@ -23,8 +23,6 @@ public struct BundleMerge: Sendable {
   public var name: String?
   /// Of the rows in the file names, if the output is a folder.
   public var scheme = TileScheme.xyz
-  /// Called every 256 tiles with the number of tiles read so far.
-  public var progress: (@Sendable (Int) -> Void)?
 
   /// A merge; the name is the first input's unless one is given.
   public init(conflict: Conflict = .error, name: String? = nil) {
@@ -44,11 +42,14 @@ public struct BundleMerge: Sendable {
   ///   - bundles: at least one, all of one grid and tile format.
   ///   - output: the file or folder to write; its name chooses the container.
   ///   - replacing: replace an existing file.
+  ///   - progress: called every 256 tiles with the number of tiles read so far.
   /// - Throws: ``BundleError``: `.mismatch` when grids, formats or (with ``Conflict/error``) tiles differ; errors of
   ///   reading and writing bundles.
   /// - Complexity: O(tiles x bundles).
   @discardableResult
-  public func write(_ bundles: [any BundleReader], to output: String, replacing: Bool = false) throws -> BundleSummary {
+  public func write(
+    _ bundles: [any BundleReader], to output: String, replacing: Bool = false, progress: (Int) -> Void = { _ in }
+  ) throws -> BundleSummary {
     guard let first = bundles.first else {
       throw BundleError(.invalidContent, path: output, "there is nothing to merge", remedy: "name a bundle")
     }
@@ -58,10 +59,10 @@ public struct BundleMerge: Sendable {
     let writer = try BundleFile.create(
       output, matrixSet: first.matrixSet, format: format, replacing: replacing, scheme: scheme, mixing: mixing)
     defer { writer.discard() }
-    var tally = TileTally(writer, progress)
+    var tally = TileTally(writer)
     for (index, bundle) in bundles.enumerated() {
       try bundle.forEachTile { tile, bytes in
-        tally.insert(bytes)
+        tally.insert(bytes, progress)
         try put(tile, bytes, earlier: bundles[..<index], bundle, later: bundles[(index + 1)...], into: writer)
       }
     }

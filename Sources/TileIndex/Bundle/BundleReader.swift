@@ -34,6 +34,14 @@ public protocol BundleReader: AnyObject {
   func forEachTile(in range: TileRange, _ body: (TileID, UnsafeRawBufferPointer) throws -> Void) throws
 }
 
+/// A bundle whose tiles a server may send from the file, without copying them.
+package protocol BundleInFile: BundleReader {
+  /// The open file if non-blocking reads work on it and it does not change; to be duplicated, not closed.
+  var descriptor: Int32? { get }
+  /// An object that a user of the reader keeps as long as the reader is open.
+  var attachment: AnyObject? { get set }
+}
+
 /// The result of a non-blocking read.
 public enum ResidentRead: Hashable, Sendable {
   /// The closure received the tile.

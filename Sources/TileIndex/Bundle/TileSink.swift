@@ -77,25 +77,19 @@ package enum SinkMetadata {
 
 /// What goes from one bundle into another: how many tiles, and of which formats where they may be mixed.
 struct TileTally {
-  /// Called with the tiles so far.
-  typealias Progress = @Sendable (Int) -> Void
-
   private let isMixing: Bool
-  private let progress: Progress?
   private var found: Set<TileFormat> = []
   private var count = 0
   /// Nil for a sink of one format.
   var formats: Set<TileFormat>? { isMixing ? found : nil }
 
-  init(_ sink: any TileSink, _ progress: Progress?) {
-    isMixing = !sink.mixing.isEmpty
-    self.progress = progress
-  }
+  init(_ sink: any TileSink) { isMixing = !sink.mixing.isEmpty }
 
-  mutating func insert(_ bytes: UnsafeRawBufferPointer) {
+  /// - Parameter progress: called with the tiles so far, now and then.
+  mutating func insert(_ bytes: UnsafeRawBufferPointer, _ progress: (Int) -> Void) {
     if isMixing, let format = TileFormat(sniffing: bytes) { found.insert(format) }
     count += 1
-    if count % 256 == 0 { progress?(count) }
+    if count % 256 == 0 { progress(count) }
   }
 }
 

@@ -143,8 +143,8 @@ final class BundleTables: TileTables, @unchecked Sendable {
   }
 }
 
-/// Says of most addresses that were not inserted that they were not, without a look into the file (a Bloom filter of two
-/// bits an address). Of a million 2% are looked up all the same, of ten million 50%.
+/// Says of most addresses that were not inserted that they were not, without a look into the file (a Bloom filter of
+/// two bits an address). Of a million 2% are looked up all the same, of ten million 50%.
 private struct AddressFilter {
   private static let bitCount: UInt64 = 1 << 24
   private var words = [UInt64](repeating: 0, count: Int(bitCount / 64))

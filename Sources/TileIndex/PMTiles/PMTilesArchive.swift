@@ -9,7 +9,7 @@ final class PMTilesArchive {
   let root: PMTilesDirectory
   private let file: any ByteSource
   /// The file of an archive on this machine.
-  var localFile: ResidentFile? { file as? ResidentFile }
+  let localFile: ResidentFile?
   private var leaves = LeafCache()
   /// Bytes of memory that the directories take.
   var directoryBytes: Int {
@@ -32,7 +32,7 @@ final class PMTilesArchive {
     let head = try Self.reading(path) { try file.bytes(at: 0, count: min(PMTilesHeader.byteCount, file.byteCount)) }
     let header = try head.withUnsafeBytes { try PMTilesHeader($0, fileBytes: file.byteCount, path: path) }
     root = try Self.directory(header.root, file: file, header: header, path: path)
-    (self.file, self.header) = (file, header)
+    (self.file, self.header, localFile) = (file, header, file as? ResidentFile)
   }
 
   /// A leaf directory, from the cache or the file. Its ids are checked against the entry that refers to it, so no
@@ -182,8 +182,8 @@ extension PMTilesArchive {
   }
 }
 
-/// What is in memory of an archive's file, for a walk through its tiles: a block at the walk's place, and the last bytes
-/// elsewhere, which are those of tiles that recur.
+/// What is in memory of an archive's file, for a walk through its tiles: a block at the walk's place, and the last
+/// bytes elsewhere, which are those of tiles that recur.
 final class PMTilesBlock {
   /// Small enough for a processor's cache, so that what is read is there when it is used.
   private static let byteCount = 1 << 18

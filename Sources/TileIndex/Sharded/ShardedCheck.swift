@@ -12,7 +12,7 @@ struct ShardedCheck: ContainerCheck {
     ]
   }
 
-  init(_ reader: ShardedReader, decode: @escaping TileDecoder) {
+  init(_ reader: ShardedReader, decode: @escaping TileDecodeCheck) {
     self.reader = reader
     bundle = VerifiedBundle(reader, .tileset, decode: decode)
   }

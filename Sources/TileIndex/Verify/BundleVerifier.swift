@@ -7,7 +7,7 @@
 public struct BundleVerifier {
   private let path: String
   private let matrixSet: TileMatrixSet?
-  private let decode: TileDecoder
+  private let decode: TileDecodeCheck
 
   /// The rules for MBTiles, in the order of the report.
   public static var rules: [VerificationRule] { rules(for: .mbtiles) }
@@ -26,7 +26,7 @@ public struct BundleVerifier {
   /// - Parameters:
   ///   - matrixSet: the grid of a bundle whose own is not a well-known one; otherwise its metadata name it.
   ///   - decode: decodes a tile completely; this module has no codec.
-  public init(path: String, matrixSet: TileMatrixSet? = nil, decode: @escaping TileDecoder) {
+  public init(path: String, matrixSet: TileMatrixSet? = nil, decode: @escaping TileDecodeCheck) {
     self.path = path
     self.matrixSet = matrixSet
     self.decode = decode

@@ -13,7 +13,7 @@ struct GeoPackageCheck: ContainerCheck {
     ]
   }
 
-  init(_ reader: GeoPackageReader, decode: @escaping TileDecoder) {
+  init(_ reader: GeoPackageReader, decode: @escaping TileDecodeCheck) {
     self.reader = reader
     bundle = VerifiedBundle(reader, .geopackage, decode: decode)
   }

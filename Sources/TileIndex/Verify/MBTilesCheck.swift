@@ -42,7 +42,7 @@ struct MBTilesCheck: ContainerCheck {
     ]
   }
 
-  init(_ reader: MBTilesReader, decode: @escaping TileDecoder) {
+  init(_ reader: MBTilesReader, decode: @escaping TileDecodeCheck) {
     self.reader = reader
     bundle = VerifiedBundle(reader, .mbtiles, decode: decode)
   }

@@ -14,7 +14,7 @@ struct PMTilesCheck: ContainerCheck {
   }
 
   /// - Throws: ``BundleError`` with `.malformed` for damaged directories.
-  init(_ reader: PMTilesReader, decode: @escaping TileDecoder) throws {
+  init(_ reader: PMTilesReader, decode: @escaping TileDecodeCheck) throws {
     self.reader = reader
     bundle = VerifiedBundle(reader, .pmtiles, decode: decode)
     survey = try PMTilesSurvey(reader)

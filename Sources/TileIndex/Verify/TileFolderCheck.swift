@@ -12,7 +12,7 @@ struct TileFolderCheck: ContainerCheck {
     ]
   }
 
-  init(_ reader: TileFolderReader, decode: @escaping TileDecoder) {
+  init(_ reader: TileFolderReader, decode: @escaping TileDecodeCheck) {
     self.reader = reader
     bundle = VerifiedBundle(reader, .folder, decode: decode)
   }

@@ -35,7 +35,8 @@ extension BrowserTests {
       """)
     // A casing, the track, and the place.
     let shapes =
-      "document.querySelectorAll('.leaflet-overlay-pane path[stroke=\"#be1e4b\"], .leaflet-overlay-pane path[fill=\"#be1e4b\"]').length"
+      "document.querySelectorAll('.leaflet-overlay-pane path[stroke=\"#be1e4b\"], "
+      + ".leaflet-overlay-pane path[fill=\"#be1e4b\"]').length"
     #expect(try map.page.evaluate(shapes, as: Int.self) == 2)
     let after = try map.state()
     #expect(after.zoom >= before.zoom && after.center != before.center)

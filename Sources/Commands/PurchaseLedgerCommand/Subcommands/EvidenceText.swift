@@ -7,7 +7,7 @@ enum EvidenceText {
   static func withOption(_ reason: String) -> String {
     let options = [
       ("no root certificate is configured", "--root-certificate"),
-      ("without the app's licensing key", "--google-public-key"), ("state its kind", "--format"),
+      ("without the app's licensing key", "--google-public-key"), ("state its kind", "--as"),
     ]
     guard let option = options.first(where: { reason.contains($0.0) })?.1 else { return reason }
     return "\(reason) (\(option))"

@@ -21,7 +21,7 @@ public enum EvidenceKind: UInt8, Sendable, Hashable, Codable, CaseIterable {
   /// Google's real-time developer notification. Unsigned: only a hint to query the store.
   case googleNotification = 10
 
-  /// The name in reports and in `--format`.
+  /// The name in reports and in commands.
   public var name: String {
     switch self {
     case .transaction: "transaction"

@@ -1,7 +1,7 @@
 import Support
 
-/// Secrets in the addresses of sources: a password, or a parameter such as `token`. They may be left to the environment,
-/// as `${NAME}`, so that command lines, plans, logs and messages do not have them.
+/// Secrets in the addresses of sources: a password, or a parameter such as `token`. They may be left to the
+/// environment, as `${NAME}`, so that command lines, plans, logs and messages do not have them.
 package enum RemoteSecrets {
   /// An address with the values of the variables that it names.
   ///

@@ -5,7 +5,8 @@ import TileIndex
 /// a VRT names are part of it.
 ///
 /// The bytes count, not the path, so that a source may move. Where the files have more than ``sampledFrom`` bytes
-/// together, which would take long to read, of large ones only a sample counts, and with it the time of the last change.
+/// together, which would take long to read, of large ones only a sample counts, and with it the time of the last
+/// change.
 struct SourceIdentity: Hashable, Sendable {
   /// Bytes that are read whole; each file has an equal share in it.
   static let sampledFrom = 64 << 20
@@ -50,14 +51,14 @@ struct SourceIdentity: Hashable, Sendable {
     }
     let partCount = count * (1 + others.count)
     let (bytesMax, samples) = (Self.sampledFrom / partCount, max(Self.sampleCount / partCount, 2))
-    func isSampled(_ part: SourceFile) -> Bool { part.isPlain && part.size > max(bytesMax, 2 * Self.sampleBytes) }
     var anyIsSampled = false
     var texts: [String] = []
     // One at a time: a VRT may name more files than may be open.
     for path in [nil] + others.map(Optional.some) {
       let part = try path.map { try SourceFile(path: $0) } ?? file
-      texts.append(isSampled(part) ? Self.sample(of: part, samples) : Self.content(of: part))
-      if isSampled(part) { anyIsSampled = true }
+      let isSampled = part.isPlain && part.size > max(bytesMax, 2 * Self.sampleBytes)
+      texts.append(isSampled ? Self.sample(of: part, samples) : Self.content(of: part))
+      if isSampled { anyIsSampled = true }
     }
     digest = (anyIsSampled ? "sample:" : "content:") + FileHash.sha256(ofText: texts.joined(separator: "\n"))
   }

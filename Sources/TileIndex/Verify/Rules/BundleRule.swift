@@ -17,18 +17,18 @@ extension BundleRule {
 
 /// Decodes a tile's bytes completely, or throws. Returns the size in pixels; nil for formats without one (vector
 /// tiles).
-public typealias TileDecoder = (UnsafeRawBufferPointer, TileFormat) throws -> (width: Int, height: Int)?
+public typealias TileDecodeCheck = (UnsafeRawBufferPointer, TileFormat) throws -> (width: Int, height: Int)?
 
 /// The input of the rules that hold for every container.
 struct VerifiedBundle {
   let metadata: StoredMetadata
   let matrixSet: TileMatrixSet
   let container: BundleFile.Kind
-  let decode: TileDecoder
+  let decode: TileDecodeCheck
   /// The stated format, if it is one whose bytes are not known here.
   let opaqueFormat: String?
 
-  init(_ reader: any BundleReader, _ container: BundleFile.Kind, decode: @escaping TileDecoder) {
+  init(_ reader: any BundleReader, _ container: BundleFile.Kind, decode: @escaping TileDecodeCheck) {
     metadata = reader.metadata
     matrixSet = reader.matrixSet
     self.container = container

@@ -11,7 +11,7 @@ struct DecodeRule: BundleRule {
     case broken(String)
   }
 
-  private let decode: TileDecoder
+  private let decode: TileDecodeCheck
   private var size: (width: Int, height: Int)?
   /// Results by content hash, so that a repeated tile (open sea) is decoded once. Bounded, since most bundles repeat
   /// few tiles.

@@ -26,7 +26,8 @@ import TileIndex
     (1...3).flatMap { zoom in grid.wholeRange(zoom: zoom).filter { grid.ancestor(of: $0, zoom: 1) == root } }
   }
 
-  /// Writes `shards/map.tileset` beside the folder with its shards, and the same tiles as one bundle, `one/map.mbtiles`.
+  /// Writes `shards/map.tileset` beside the folder with its shards, and the same tiles as one bundle,
+  /// `one/map.mbtiles`.
   private func write(_ container: String = "pmtiles") throws {
     let metadata = BundleMetadata(name: "Ä & map", attribution: "© us")
     for name in ["shards/map.shards", "one"] {

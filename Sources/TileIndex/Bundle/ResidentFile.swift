@@ -1,14 +1,6 @@
 import CSystemShim
 import Support
 
-/// A bundle whose tiles a server may send from the file, without copying them.
-package protocol BundleInFile: BundleReader {
-  /// The open file if non-blocking reads work on it and it does not change; to be duplicated, not closed.
-  var descriptor: Int32? { get }
-  /// An object that a user of the reader keeps as long as the reader is open.
-  var attachment: AnyObject? { get set }
-}
-
 /// A file that can be read without ever waiting for a disk.
 final class ResidentFile: ByteSource {
   /// What was asked for is not in the system's page cache.
