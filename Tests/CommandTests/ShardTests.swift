@@ -74,6 +74,18 @@ import Testing
     #expect(shards.filter { $0.hasPrefix(".") } == [])
   }
 
+  /// The tiles of the shards are counted, whether they are copied or named.
+  @Test(arguments: ["out.mbtiles", "out.pmtiles", "out.tileset"])
+  func aMergeShowsItsProgress(_ output: String) throws {
+    for shard in 0..<(try plan()) { #expect(try cut(shard).status == 0) }
+    let run = try run(["merge", "--plan", "plan.json", "-o", output, "--progress", "json"])
+    #expect(run.status == 0, "\(run)")
+    let lines = try run.stderrLines.map { try JSONDecoder().decode(ProgressTests.Line.self, from: Data($0.utf8)) }
+    let last = try #require(lines.last)
+    #expect(lines.count > 2 && last.tilesDone == last.tilesTotal && last.secondsLeft == 0, "\(run)")
+    for (line, next) in zip(lines, lines.dropFirst()) { #expect(line.tilesDone <= next.tilesDone) }
+  }
+
   /// Each shard finds the places of all labels, and has those of the whole.
   @Test func labelsOfShardsAreThoseOfTheWhole() throws {
     let places = (0..<40).map { i in

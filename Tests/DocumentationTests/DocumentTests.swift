@@ -79,4 +79,21 @@ import Testing
     let sources = try Self.files(below: "Sources", ".swift").map { try Self.text($0) }
     for message in rows { #expect(sources.contains { $0.contains(message) }, "\(message)") }
   }
+
+  /// The configuration of docs/how-to/stores.md is read up to its first file, which is not there, by the commands that
+  /// it gives a timer.
+  @Test func storesAreSetUpWithWhatTheCommandsRead() throws {
+    let page = try Self.text("docs/how-to/stores.md")
+    let file = try #require(page.firstMatch(of: /(?s)```json\n(.*?)```/))
+    let folder = try TemporaryFolder()
+    try folder.write("ledger.json", String(file.1))
+    let timer = try #require(page.firstMatch(of: /(?s)```\n(purchase-ledger .*?)\n```/))
+    let commands = timer.1.split(separator: "\n")
+    try #require(commands.count == 3)
+    for command in commands {
+      let words = command.split(separator: " ").dropFirst().map(String.init)
+      let run = try Command(built: "purchase-ledger").run(words, in: folder.path)
+      #expect(run.stderr.contains("AppleRootCA-G3.cer: cannot be read"), "\(command): \(run)")
+    }
+  }
 }

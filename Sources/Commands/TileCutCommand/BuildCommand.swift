@@ -112,9 +112,7 @@ struct BuildCommand: ParsableCommand {
     let builder = try CatalogBuilder(makeOptions())
     let printer = ProgressPrinter(style: progress)
     defer { printer.finish() }
-    let region = try builder.make(region: number, cancellation: cancellation) { step in
-      printer.show(seconds: step.seconds, fraction: step.fraction, text: step.text, json: step.json)
-    }
+    let region = try builder.make(region: number, cancellation: cancellation) { printer.show($0) }
     printer.finish()
     for warning in region.warnings { printError("tilecut: warning: \(warning)") }
     print("region \(number) of \(builder.regionCount): \(BuildProgressPrinter.text(region))")

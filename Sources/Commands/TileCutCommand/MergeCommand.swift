@@ -43,7 +43,9 @@ struct MergeCommand: ParsableCommand {
 
   func run() throws {
     if let plan {
-      return try PlanMerge(plan: plan, output: output, replacing: force, scheme: scheme ?? .xyz).run()
+      let merge = PlanMerge(
+        plan: plan, output: output, replacing: force, scheme: scheme ?? .xyz, progress: progress.progress)
+      return try merge.run()
     }
     try OutputFile.protect(bundles, from: output)
     try BundleFile.check(output: output, replacing: force)

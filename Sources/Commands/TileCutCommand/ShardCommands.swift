@@ -184,9 +184,7 @@ struct ShardRun {
     for warning in cutter.warnings { printError("tilecut: warning: \(warning)") }
     let printer = ProgressPrinter(style: progress)
     defer { printer.finish() }
-    let receipt = try cutter.cut(shard: number, of: shards, path: path, cancellation: cancellation) { step in
-      printer.show(seconds: step.seconds, fraction: step.fraction, text: step.text, json: step.json)
-    }
+    let receipt = try cutter.cut(shard: number, of: shards, path: path, cancellation: cancellation) { printer.show($0) }
     printer.finish()
     print(
       "shard \(number) of \(shards.shards.count): \(counted(receipt.tiles, "tile")), "
@@ -200,6 +198,7 @@ struct PlanMerge {
   let output: String
   let replacing: Bool
   let scheme: TileScheme
+  let progress: ProgressStyle
 
   func run() throws {
     let signals = SignalWatch()
@@ -211,10 +210,16 @@ struct PlanMerge {
     let (shards, cutter) = try PlanCommand.open(path, CutResources())
     let cancellation = CutCancellation()
     signals.whenStopped { cancellation.cancel() }
+    let printer = ProgressPrinter(style: progress)
+    defer { printer.finish() }
     do {
       let summary = try cutter.merge(
         shards, path: path, to: output.hasSuffix("/") ? target + "/" : target, replacing: replacing, scheme: scheme,
-        cancellation: cancellation)
+        cancellation: cancellation
+      ) {
+        printer.show($0)
+      }
+      printer.finish()
       print(summary.line(output))
     } catch {
       if let signal = signals.received { throw ExitCode(.signal(signal)) }

@@ -14,7 +14,9 @@ public import TileIndex
 extension Cutter {
   /// Makes the bundle from all shards.
   ///
-  /// - Parameter path: the plan's file.
+  /// - Parameters:
+  ///   - path: the plan's file.
+  ///   - onProgress: called with the tiles of the shards that were copied, now and then.
   /// - Throws: ``CutError`` `.badSource` if a shard is missing or damaged; ``BundleError``.
   public func merge(
     _ shards: ShardPlan, path: String, to output: String, replacing: Bool = false, scheme: TileScheme = .xyz,
@@ -47,7 +49,7 @@ extension Cutter {
         if cancellation.isCancelled { throw CutError(.cancelled, "cancelled") }
         onProgress?(
           CutProgress(
-            tilesDone: sink.tileCount, tilesTotal: finished.tileCount, tilesStored: sink.tileCount,
+            tilesDone: finished.tilesDone, tilesTotal: finished.tileCount, tilesStored: sink.tileCount,
             bytesStored: assembler.bytesStored, seconds: (ContinuousClock.now - start) / .seconds(1)))
       }
       switch kind {
@@ -64,6 +66,7 @@ extension Cutter {
           try step()
           try accept(shard, of: finished, assembler)
           defer { finished.close(shard) }
+          finished.tilesDone += finished.receipts[shard].tiles
           guard let bundle = try finished.bundle(shard) else { continue }
           let formats = bundle.metadata.mixedFormats
           assembler.formats.formUnion(formats.isEmpty ? Set([bundle.metadata.format].compactMap(\.self)) : formats)
@@ -71,6 +74,7 @@ extension Cutter {
         }
       default: try putInOrder(finished, assembler, step)
       }
+      try step()
       let (summary, warnings) = try finish(sink, assembler)
       finished.folder.removeLeftovers()
       return CutSummary(
@@ -112,7 +116,7 @@ extension Cutter {
       let bundle = try finished.bundle(number)
       for tile in order.tiles(completedBy: subtree) {
         guard let bytes = try finished.reading(number, { try bundle?.tile(tile) }) else { continue }
-        finished.copied[number].add(tile, bytes)
+        finished.add(tile, bytes, of: number)
         try assembler.store([EncodedTile(id: tile, bytes: bytes)])
       }
       subtreesLeft[number] -= 1
@@ -135,7 +139,7 @@ extension Cutter {
         try finished.reading(shard) {
           try archive.forEachTileByID(zoom: zoom) { tile, bytes in
             let bytes = Array(bytes)
-            finished.copied[shard].add(tile, bytes)
+            finished.add(tile, bytes, of: shard)
             try assembler.store([EncodedTile(id: tile, bytes: bytes)])
           }
         }
@@ -153,7 +157,9 @@ private final class FinishedShards {
   let receipts: [ShardReceipt]
   private var open: [Int: any BundleReader] = [:]
   /// Of each shard, what was copied so far.
-  var copied: [TileDigest]
+  private var copied: [TileDigest]
+  /// Tiles that were copied, or that a tileset names.
+  var tilesDone = 0
 
   /// - Throws: ``CutError`` `.badSource` naming those that are not done.
   init(_ shards: ShardPlan, path: String) throws {
@@ -190,6 +196,12 @@ private final class FinishedShards {
     } catch let error as BundleError where error.code == .malformed && error.path == folder.bundle(shard) {
       throw damaged(error.path, shard)
     }
+  }
+
+  /// Notes a tile that was copied.
+  func add(_ tile: TileID, _ bytes: [UInt8], of shard: Int) {
+    copied[shard].add(tile, bytes)
+    tilesDone += 1
   }
 
   /// - Throws: ``CutError`` `.badSource` if the tiles that were copied are not those that were cut.

@@ -243,9 +243,7 @@ struct CutCommand: ParsableCommand {
     signals.whenStopped { cancellation.cancel() }
     let printer = ProgressPrinter(style: progress)
     do {
-      let show: (CutProgress) -> Void = { step in
-        printer.show(seconds: step.seconds, fraction: step.fraction, text: step.text, json: step.json)
-      }
+      let show: (CutProgress) -> Void = { printer.show($0) }
       let replacing = force || outputOption == nil
       let summary =
         try addition?.write(to: output, replacing: replacing, cancellation: cancellation, onProgress: show)

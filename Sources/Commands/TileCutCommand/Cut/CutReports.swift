@@ -38,16 +38,22 @@ struct DryRunReport: Encodable {
   }
 }
 
-extension CutProgress {
-  var fraction: Double { tilesTotal > 0 ? Double(tilesDone) / Double(tilesTotal) : 1 }
+extension ProgressPrinter {
+  func show(_ step: CutProgress) {
+    show(seconds: step.seconds, fraction: step.fraction, text: step.text, json: step.json)
+  }
+}
 
-  var text: String {
+extension CutProgress {
+  fileprivate var fraction: Double { tilesTotal > 0 ? Double(tilesDone) / Double(tilesTotal) : 1 }
+
+  fileprivate var text: String {
     let left = secondsLeft.map { ", \(formatted(seconds: $0)) left" } ?? ""
     return "\(tilesDone) of \(tilesTotal) tiles, \(Int(tilesPerSecond)) tiles/s, "
       + "\(formatted(bytes: bytesStored))\(left)"
   }
 
-  var json: String {
+  fileprivate var json: String {
     func rounded(_ value: Double) -> String { DecimalText.fixed(value, 3) }
     let left = secondsLeft.map(rounded) ?? "null"
     return "{\"tilesDone\":\(tilesDone),\"tilesTotal\":\(tilesTotal),"
