@@ -486,8 +486,11 @@ if Context.environment["OPTIMISED_KERNELS"] == "1" {
       let glibc = name.drop { !$0.isNumber }.split(separator: ".").compactMap { Int($0) }
       let packed = ["-Xlinker", "-z", "-Xlinker", "pack-relative-relocs"]
       let flags = ["-use-ld=lld"] + (glibc.lexicographicallyPrecedes([2, 36]) ? [] : packed)
+      // Swift's driver exports every symbol, which keeps unused code; no library looks for symbols of a command.
+      let kept = ["-Xlinker", "--no-export-dynamic"]
       for target in package.targets where [.executable, .test].contains(target.type) {
-        target.linkerSettings = (target.linkerSettings ?? []) + [.unsafeFlags(flags)]
+        target.linkerSettings =
+          (target.linkerSettings ?? []) + [.unsafeFlags(flags), .unsafeFlags(kept, .when(configuration: .release))]
       }
     }
   #endif

@@ -65,6 +65,22 @@ import Testing
     #expect(bar.stderr.hasSuffix("\r\u{1b}[K"), "\(bar)")
   }
 
+  /// A patch is made in five passes over the tiles, and tried out; it is applied in one.
+  @Test func tilesOfPatchesAreCounted() throws {
+    _ = try folder.writeBundle("old.mbtiles", zooms: 0...5)
+    _ = try folder.writeBundle("new.mbtiles", zooms: 0...5, seed: 1)
+    for (words, total) in [
+      (["diff", "old.mbtiles", "new.mbtiles", "-o", "patch"], 5 * 1365),
+      (["apply", "patch", "old.mbtiles", "-o", "out.mbtiles"], 1365),
+    ] {
+      let run = try Command(built: "tilecut").run(words + ["--progress", "json"], in: folder.path)
+      #expect(run.status == 0, "\(run)")
+      let line = try #require(run.stderrLines.last)
+      let value = try #require(try JSONSerialization.jsonObject(with: Data(line.utf8)) as? [String: Any])
+      #expect(value["done"] as? Int == total / 256 * 256 && value["secondsLeft"] is Double, "\(run)")
+    }
+  }
+
   @Test func progressNonePrintsNothing() throws {
     #expect(try cut("none").stderr.isEmpty)
   }

@@ -23,10 +23,21 @@ struct DiffCommand: ParsableCommand {
   var force = false
   @Flag(help: "Print JSON.")
   var json = false
+  @OptionGroup var progress: ProgressOption
 
   func run() throws {
-    let summary = try stoppable { try BundlePatch.diff(old: old, new: new, output: output, replacing: force) }
+    let summary = try progress.showing(of: tilesToRead) { shown in
+      try stoppable { try BundlePatch.diff(old: old, new: new, output: output, replacing: force, progress: shown) }
+    }
     print(json ? try prettyJSON(summary) : Self.line(summary, output: output, new: new))
+  }
+
+  /// Nil unless it is known beforehand.
+  private var tilesToRead: Int? {
+    guard let old = try? BundleFile.open(old).knownTileCount, let new = try? BundleFile.open(new).knownTileCount else {
+      return nil
+    }
+    return 2 * old + 3 * new
   }
 
   private static func line(_ summary: BundlePatch.Summary, output: String, new: String) -> String {
@@ -57,9 +68,13 @@ struct ApplyCommand: ParsableCommand {
   var force = false
   @Flag(help: "Print JSON.")
   var json = false
+  @OptionGroup var progress: ProgressOption
 
   func run() throws {
-    let summary = try stoppable { try BundlePatch.apply(patch, to: old, output: output, replacing: force) }
+    // Few editions have many more tiles than the last.
+    let summary = try progress.showing(of: try? BundleFile.open(old).knownTileCount) { shown in
+      try stoppable { try BundlePatch.apply(patch, to: old, output: output, replacing: force, progress: shown) }
+    }
     guard !json else { return print(try prettyJSON(summary)) }
     let file = summary.resultSHA256.map { "the new edition's file, SHA-256 \($0)" } ?? "the new edition, tile for tile"
     print(

@@ -21,7 +21,9 @@ public struct TilesHash: Hashable, Sendable, CustomStringConvertible {
   /// - Complexity: O(bytes), in constant memory for MBTiles; a PMTiles archive takes 8 bytes for each tile of its
   ///   largest zoom.
   /// - Throws: ``BundleError``, also `.malformed` for a tile that occurs twice, since it is undefined which one counts.
-  public static func of(_ bundle: any BundleReader) throws -> TilesHash {
+  public static func of(_ bundle: any BundleReader) throws -> TilesHash { try of(bundle, count: nil) }
+
+  static func of(_ bundle: any BundleReader, count: TileCount?) throws -> TilesHash {
     var hasher = Hasher(matrixSet: bundle.matrixSet)
     var last: TileID?
     try bundle.forEachTile { tile, bytes in
@@ -29,6 +31,7 @@ public struct TilesHash: Hashable, Sendable, CustomStringConvertible {
       if tile == last { throw BundleError.repeated(tile, path: bundle.path) }
       last = tile
       hasher.insert(tile, bytes)
+      count?.add()
     }
     return hasher.finalize()
   }

@@ -93,6 +93,20 @@ struct TileTally {
   }
 }
 
+/// Counts the tiles that a work of several passes has read, and tells whoever shows it.
+final class TileCount {
+  private var tiles = 0
+  private let progress: (Int) -> Void
+
+  /// - Parameter progress: called every 256 tiles.
+  init(_ progress: @escaping (Int) -> Void) { self.progress = progress }
+
+  func add() {
+    tiles += 1
+    if tiles % 256 == 0 { progress(tiles) }
+  }
+}
+
 extension TileSink {
   package var mixing: Set<TileFormat> { [] }
   package var usesHashes: Bool { false }

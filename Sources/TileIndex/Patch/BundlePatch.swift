@@ -32,11 +32,14 @@ public enum BundlePatch {
   ///   - output: the patch to write.
   ///   - replacing: replace an existing file.
   ///   - matrixSet: the bundles' grid if it is not a well-known one.
+  ///   - progress: called every 256 tiles with the number of tiles read so far: those of the old bundle are read
+  ///     twice, those of the new one three times.
   /// - Throws: ``BundleError``: `.mismatch` when grid or tile format differ; errors of reading and writing bundles.
   ///   After an error there is no output.
   /// - Complexity: O(bytes of both bundles). Besides a few megabytes, 24 bytes of memory for each changed tile.
   public static func diff(
-    old: String, new: String, output: String, replacing: Bool = false, matrixSet: TileMatrixSet? = nil
+    old: String, new: String, output: String, replacing: Bool = false, matrixSet: TileMatrixSet? = nil,
+    progress: @escaping (Int) -> Void = { _ in }
   ) throws -> Summary {
     try OutputFile.protect([old, new], from: output)
     let file = try OutputFile(target: output, replacing: replacing)
@@ -44,9 +47,10 @@ public enum BundlePatch {
       // 1. Describe both bundles.
       // 2. Write the patch.
       // 3. Apply it: only a result that is byte for byte the new file may be promised as such.
-      let maker = try PatchMaker(old: old, new: new, matrixSet: matrixSet)
+      let count = TileCount(progress)
+      let maker = try PatchMaker(old: old, new: new, matrixSet: matrixSet, count: count)
       try maker.write(to: file.path)
-      let trial = try PatchApplication(patch: file.path, base: old, matrixSet: matrixSet)
+      let trial = try PatchApplication(patch: file.path, base: old, matrixSet: matrixSet, count: count)
       let isSame = try trial.tryOut(beside: output)
       if !isSame, maker.promisesFile { try maker.write(to: file.path, promisingFile: false) }
       let counts = try PatchFile(path: file.path, matrixSet: matrixSet).counts()
@@ -72,16 +76,20 @@ public enum BundlePatch {
   ///   - patch: a file written by ``diff(old:new:output:replacing:matrixSet:)``.
   ///   - base: the old edition; or equal tiles, metadata and places in any format.
   ///   - output: the bundle to write; may be the base itself if it may be replaced.
+  ///   - progress: called every 256 tiles with the number of tiles written so far; with those that are read before, if
+  ///     the base is equal but not the same file.
   /// - Throws: ``BundleError``: `.mismatch` when the base is another bundle, `.malformed` for a damaged patch; errors
   ///   of reading and writing bundles. After an error the output is unchanged.
   /// - Complexity: O(bytes of the bundle).
   @discardableResult
   public static func apply(
-    _ patch: String, to base: String, output: String, replacing: Bool = false, matrixSet: TileMatrixSet? = nil
+    _ patch: String, to base: String, output: String, replacing: Bool = false, matrixSet: TileMatrixSet? = nil,
+    progress: @escaping (Int) -> Void = { _ in }
   ) throws -> Summary {
     try OutputFile.protect([patch], from: output)
     try OutputFile.check(output, replacing: replacing)
-    let application = try PatchApplication(patch: patch, base: base, matrixSet: matrixSet)
+    let application = try PatchApplication(
+      patch: patch, base: base, matrixSet: matrixSet, count: TileCount(progress))
     let isSame = try application.run(output: output, replacing: replacing)
     let counts = try application.patch.counts()
     let info = application.patch.info

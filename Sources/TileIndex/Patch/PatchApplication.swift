@@ -13,9 +13,11 @@ struct PatchApplication {
   private let basePlaces: [Place]
   /// True when the base has the tile order that the patch's steps refer to.
   private let isInOrder: Bool
+  private let count: TileCount
 
   /// - Throws: ``BundleError`` with `.mismatch` when the base is another bundle.
-  init(patch: String, base: String, matrixSet: TileMatrixSet?) throws {
+  init(patch: String, base: String, matrixSet: TileMatrixSet?, count: TileCount) throws {
+    self.count = count
     let patch = try PatchFile(path: patch, matrixSet: matrixSet)
     let expected = patch.info.base
     let file = try WholeFile.hash(base)
@@ -23,12 +25,14 @@ struct PatchApplication {
     self.patch = patch
     self.base = reader
     basePlaces = try PlaceTable(reader)?.places() ?? []
-    if file == nil || file != expected.file { try Self.check(reader, places: basePlaces, patch) }
+    if file == nil || file != expected.file { try Self.check(reader, places: basePlaces, patch, count) }
     isInOrder =
       try expected.order != nil && patch.info.result.order != nil && PutOrder(reader)?.digest() == expected.order
   }
 
-  private static func check(_ base: any BundleReader, places: [Place], _ patch: PatchFile) throws {
+  private static func check(
+    _ base: any BundleReader, places: [Place], _ patch: PatchFile, _ count: TileCount
+  ) throws {
     let info = patch.info
     func wrong(_ why: String, _ remedy: String) -> BundleError {
       BundleError(.mismatch, path: base.path, why, remedy: remedy)
@@ -39,7 +43,7 @@ struct PatchApplication {
         "apply it to \"\(info.base.title)\"")
     }
     let found = (
-      tiles: try TilesHash.of(base), metadata: PatchInfo.digest(metadata: base.metadata),
+      tiles: try TilesHash.of(base, count: count), metadata: PatchInfo.digest(metadata: base.metadata),
       places: PatchInfo.digest(places: places)
     )
     func isSame(_ state: PatchInfo.State) -> Bool { found == (state.tiles, state.metadata, state.places) }
@@ -113,13 +117,17 @@ struct PatchApplication {
   /// Writes the base's and the patch's tiles in the order of the new edition.
   private func putInOrder(_ writer: BundleWriter) throws {
     guard let order = PutOrder(base) else { return }
+    func put(_ tile: TileID, _ bytes: UnsafeRawBufferPointer) throws {
+      try writer.put(tile, bytes)
+      count.add()
+    }
     let tiles = try patch.tiles()
     try patch.forEachStep { step in
       if let first = step.base {
-        try order.forEachTile(at: first...(first + step.count - 1)) { try writer.put($0, $1) }
+        try order.forEachTile(at: first...(first + step.count - 1)) { try put($0, $1) }
       } else {
         for _ in 0..<step.count {
-          guard try tiles.next({ try writer.put($0, $1) }) else {
+          guard try tiles.next(put) else {
             throw PatchInfo.damaged(patch.path, "tiles are missing")
           }
         }
@@ -130,6 +138,7 @@ struct PatchApplication {
   private func putAll(_ writer: BundleWriter) throws {
     let replaced = try patch.replacedTiles()
     try base.forEachTile { tile, bytes in
+      count.add()
       if !replaced.contains(tile) { try writer.put(tile, bytes) }
     }
     let tiles = try patch.tiles()
@@ -150,7 +159,7 @@ struct PatchApplication {
       if try FileHash.sha256(ofFile: path) == file { return true }
     }
     let result = try MBTilesReader(path: path, matrixSet: patch.info.matrixSet)
-    guard try TilesHash.of(result) == expected.tiles, PatchInfo.digest(metadata: result.metadata) == expected.metadata,
+    guard try TilesHash.of(result, count: count) == expected.tiles, PatchInfo.digest(metadata: result.metadata) == expected.metadata,
       PatchInfo.digest(places: try PlaceTable(result)?.places() ?? []) == expected.places
     else { throw PatchInfo.damaged(patch.path, "it does not lead to what it promises") }
     return false

@@ -4,6 +4,7 @@ import Support
 struct PatchMaker {
   let base: PatchInfo.State
   let result: PatchInfo.State
+  private let count: TileCount
   private let old: any BundleReader
   private let new: any BundleReader
   private let format: TileFormat?
@@ -15,7 +16,8 @@ struct PatchMaker {
   var promisesFile: Bool { base.order != nil && result.order != nil }
 
   /// - Throws: ``BundleError``; `.mismatch` when grid or tile format differ.
-  init(old: String, new: String, matrixSet: TileMatrixSet?) throws {
+  init(old: String, new: String, matrixSet: TileMatrixSet?, count: TileCount) throws {
+    self.count = count
     (self.old, self.new) = (
       try BundleFile.open(old, matrixSet: matrixSet), try BundleFile.open(new, matrixSet: matrixSet)
     )
@@ -48,16 +50,16 @@ struct PatchMaker {
     self.mixing = mixing
     oldPlaces = try PlaceTable(self.old)?.places() ?? []
     newPlaces = try PlaceTable(self.new)?.places() ?? []
-    base = try Self.state(self.old, places: oldPlaces, metadata: self.old.metadata)
-    result = try Self.state(self.new, places: newPlaces, metadata: self.new.metadata.unrepeated)
+    base = try Self.state(self.old, places: oldPlaces, metadata: self.old.metadata, count)
+    result = try Self.state(self.new, places: newPlaces, metadata: self.new.metadata.unrepeated, count)
   }
 
   private static func state(
-    _ bundle: any BundleReader, places: [Place], metadata: StoredMetadata
+    _ bundle: any BundleReader, places: [Place], metadata: StoredMetadata, _ count: TileCount
   ) throws -> PatchInfo.State {
     let words = [metadata.name, metadata.version.map { "version \($0)" }].compactMap { $0 }
     return PatchInfo.State(
-      title: words.joined(separator: ", "), tiles: try TilesHash.of(bundle),
+      title: words.joined(separator: ", "), tiles: try TilesHash.of(bundle, count: count),
       metadata: PatchInfo.digest(metadata: metadata), places: PatchInfo.digest(places: places),
       file: try WholeFile.hash(bundle.path), order: try PutOrder(bundle)?.digest(),
       writer: WholeFile.sqliteVersion(bundle.path))
@@ -72,6 +74,7 @@ struct PatchMaker {
     let tables = try PatchTables(path: path)
     let orders = (PutOrder(old), PutOrder(new))
     func compare(_ tile: TileID, _ bytes: UnsafeRawBufferPointer) throws {
+      count.add()
       if try old.withTile(tile, { $0.isSame(as: bytes) }) == true {
         if let order = orders.0, orders.1 != nil, let position = try order.position(of: tile) {
           try tables.keep(position: position)
@@ -88,6 +91,7 @@ struct PatchMaker {
     }
     if let order = orders.1 { try order.forEachTile(compare) } else { try new.forEachTile(compare) }
     try old.forEachTile { tile, _ in
+      count.add()
       if try new.withTile(tile, { _ in true }) == nil { try tables.remove(tile) }
     }
     if base.places != result.places { try tables.write(newPlaces, base: oldPlaces) }
