@@ -54,6 +54,18 @@ import Testing
     let run = try tilecut("verfy", "a.mbtiles")
     expectRefusal(run, status: 64, naming: "there is no command verfy; choose one of cut, ")
     #expect(try !tilecut("verify", "--colour").stderr.contains("there is no command"))
+    let row = try tilecut("metadata", "gte", "a.mbtiles")
+    expectRefusal(row, status: 64, naming: "there is no command metadata gte; choose one of get, set")
+  }
+
+  /// The argument parser would suggest `--zoom` for `--bbox`.
+  @Test func optionsOfOtherToolsAreAnsweredWithOurs() throws {
+    for (theirs, ours) in [("--bbox", "--bounds"), ("--quiet", "--progress"), ("--s_srs", "--crs")] {
+      let run = try tilecut("cut", picture, "-o", output, theirs, "1,2,3,4")
+      expectRefusal(run, status: 64, naming: "there is no \(theirs); its name here is \(ours)")
+    }
+    // Only what the command has is named.
+    #expect(try !tilecut("inspect", picture, "--quiet").stderr.contains("its name here"))
   }
 
   @Test func missingSourceFileIsNamed() throws {

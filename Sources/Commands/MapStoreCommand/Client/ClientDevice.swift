@@ -87,7 +87,8 @@ struct ClientDevice: Sendable {
   init(_ flags: ClientFlags, options: OfflineRegionOptions) throws {
     let remembered = try ClientMemory.read(flags.folder)
     guard let server = flags.server ?? remembered?.server else {
-      printError("mapstore: \(flags.folder) has no map store yet; name one with --server")
+      let command = "mapstore client login LOGIN --server URL --folder \(flags.folder)"
+      printError("mapstore: \(flags.folder) has no map store yet; sign in first, or register: \(command)")
       throw ExitCode(.unusableOption)
     }
     // Session and keys belong to one store.

@@ -29,6 +29,9 @@ struct ListCommand: AsyncParsableCommand {
       printJSON(regions)
       return
     }
+    if regions.isEmpty {
+      printError("mapstore: \(device.folder) knows no region yet; fetch what is for sale: mapstore client library")
+    }
     RegionTable.lines(regions).forEach(printLine)
     for region in regions where region.installed != nil || !region.packs.isEmpty {
       if let why = Self.text(try device.manager.usability(of: region.id)) { printLine("\(region.id): \(why)") }
