@@ -41,7 +41,7 @@ struct BuildCommand: ParsableCommand {
       """,
       valueName: "folder"))
   var patchesFrom: String?
-  @Option(help: ArgumentHelp("Memory budget for all regions together.", valueName: "bytes"))
+  @Option(help: ArgumentHelp("Memory that all regions together may take, such as 2GB.", valueName: "bytes"))
   var memory = BytesArgument(bytes: 512_000_000)
   @Flag(help: "Build also what has not changed.")
   var rebuild = false
@@ -60,7 +60,7 @@ struct BuildCommand: ParsableCommand {
   @OptionGroup var shardOptions: ShardListOptions
   @Flag(help: "Print JSON: the report of the build.")
   var json = false
-  @Option(help: "auto, bar, plain, json or none.")
+  @Option(help: "\(ProgressStyle.help)")
   var progress: ProgressStyle = .auto
 
   func validate() throws {

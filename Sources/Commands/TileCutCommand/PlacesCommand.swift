@@ -18,7 +18,9 @@ struct PlacesCommand: ParsableCommand {
   var bundle: String
   @Argument(help: ArgumentHelp("What to look for.", valueName: "query"))
   var query: String
-  @Option(parsing: .unconditional, help: ArgumentHelp("Degrees; places near there come first.", valueName: "LON,LAT"))
+  @Option(
+    parsing: .unconditional,
+    help: ArgumentHelp("Longitude and latitude in degrees; places near there come first.", valueName: "LON,LAT"))
   var near: NumbersArgument?
   @Option(help: ArgumentHelp("The longest list wanted, 1-\(PlaceQuery.limitMax).", valueName: "n"))
   var limit = PlaceQuery.limitDefault

@@ -58,7 +58,7 @@ struct DownloadFlags: ParsableArguments {
   var piece = BytesArgument(bytes: 4 << 20)
   @Option(help: ArgumentHelp("The largest rate of each download, in bytes a second.", valueName: "bytes"))
   var rate: BytesArgument?
-  @Option(help: "auto, bar, plain, json or none.")
+  @Option(help: "\(ProgressStyle.help)")
   var progress: ProgressStyle = .auto
 
   func validate() throws {

@@ -56,7 +56,7 @@ struct CheckCommand: AsyncParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "check", abstract: "Compares installed bundles with their SHA-256; damaged ones are removed.")
   @OptionGroup var flags: ClientFlags
-  @Argument(help: ArgumentHelp("All installed unless given.", valueName: "region"))
+  @Argument(help: ArgumentHelp("The regions; all installed ones unless given.", valueName: "region"))
   var regions: [String] = []
 
   func run() async throws {
