@@ -68,6 +68,13 @@ import Testing
     #expect(try !tilecut("inspect", picture, "--quiet").stderr.contains("its name here"))
   }
 
+  @Test func aPreviewUnderAnotherFormatsNameIsRefused() throws {
+    let bundle = try folder.writeBundle("a.mbtiles", zooms: 0...0)
+    let name = folder.file("a.jpg")
+    expectRefusal(try tilecut("preview", bundle, "-o", name), status: 64, naming: name, "name it .png")
+    #expect(!folder.names.contains("a.jpg"))
+  }
+
   @Test func missingSourceFileIsNamed() throws {
     let missing = folder.file("missing.tif")
     expectRefusal(try tilecut("cut", missing, "-o", output), status: 66, naming: missing)
