@@ -75,6 +75,18 @@ import Testing
     #expect(!folder.names.contains("a.jpg"))
   }
 
+  @Test func convertTakesItsOutputAsTheOtherCommandsDoToo() throws {
+    let bundle = try folder.writeBundle("a.mbtiles", zooms: 0...1)
+    let (first, second) = (folder.file("1.pmtiles"), folder.file("2.pmtiles"))
+    #expect(try tilecut("convert", bundle, first).status == 0)
+    #expect(try tilecut("convert", bundle, "-o", second).status == 0)
+    #expect(try folder.bytes("1.pmtiles") == folder.bytes("2.pmtiles"))
+    for arguments in [["convert", bundle], ["convert", bundle, first, "-o", second]] {
+      let run = try Command(built: "tilecut").run(arguments)
+      expectRefusal(run, status: 64, naming: "name one bundle to write")
+    }
+  }
+
   @Test func missingSourceFileIsNamed() throws {
     let missing = folder.file("missing.tif")
     expectRefusal(try tilecut("cut", missing, "-o", output), status: 66, naming: missing)
