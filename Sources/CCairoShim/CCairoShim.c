@@ -28,7 +28,8 @@ const char *ccairo_load(void) { return clate_load(&cairo); }
   F(pango_font_description_set_family) F(pango_font_map_create_context) F(pango_layout_get_extents)                   \
   F(pango_layout_get_iter) F(pango_layout_get_line_count) F(pango_layout_iter_free)                                   \
   F(pango_layout_iter_get_run_extents) F(pango_layout_iter_get_run_readonly) F(pango_layout_iter_next_run)            \
-  F(pango_layout_new) F(pango_layout_set_font_description) F(pango_layout_set_text) F(pango_layout_set_width)
+  F(pango_layout_new) F(pango_layout_set_font_description) F(pango_layout_set_text) F(pango_layout_set_width)  \
+  F(pango_version_string)
 
 CLATE_LIBRARY(pango, PANGO_FUNCTIONS, "libpangocairo-1.0.so.0")
 

@@ -1,6 +1,18 @@
 import Support
 public import TileIndex
 
+extension PlaceQuery {
+  /// The matches in a bundle of any container, by its index where it has one; nil for a bundle without places.
+  ///
+  /// - Throws: ``BundleError``.
+  package func search(_ bundle: any BundleReader) throws -> [PlaceMatch]? {
+    if let index = try PlaceIndex(bundle) { return try index.search(self) }
+    // Only MBTiles has an index; elsewhere all places are read and compared.
+    let places = try bundle.places()
+    return places.isEmpty ? nil : search(places)
+  }
+}
+
 /// The places of a bundle, with full-text search. For one thread at a time, as the reader it uses.
 public final class PlaceIndex {
   private let table: PlaceTable

@@ -21,6 +21,15 @@ package struct SHA256Hash {
     #endif
   }
 
+  /// nettle's version; nil with CryptoKit.
+  package static var libraryVersion: String? {
+    #if canImport(CryptoKit)
+      nil
+    #else
+      "\(nettle_version_major()).\(nettle_version_minor())"
+    #endif
+  }
+
   /// - Complexity: O(bytes).
   package mutating func update(_ bytes: UnsafeRawBufferPointer) {
     guard let start = bytes.baseAddress, !bytes.isEmpty else { return }

@@ -39,6 +39,16 @@ import Testing
     #expect(none.status == 0 && none.stderr.isEmpty && none.stdout.isEmpty, "\(none)")
   }
 
+  @Test(arguments: ["map.pmtiles", "map.gpkg", "map/"]) func placesAreFoundInEveryContainer(_ name: String) throws {
+    let other = folder.file(name)
+    #expect(try tilecut("convert", bundle, other).status == 0)
+    for arguments in [["z"], ["zagreb"], ["za", "--near", "19.12,43.15"]] {
+      let found = try Command(built: "tilecut").run(["places", other] + arguments)
+      #expect(try found.stdout == Command(built: "tilecut").run(["places", bundle] + arguments).stdout, "\(found)")
+      #expect(found.status == 0 && found.stdout.contains("Zagreb"), "\(found)")
+    }
+  }
+
   @Test(.enabled(if: Command(installed: "gdalinfo") != nil, "GDAL is not installed"))
   func bundleWithPlacesIsValidForOtherReaders() throws {
     let run = try Command(installed: "gdalinfo")!.run([bundle])
@@ -58,6 +68,9 @@ import Testing
   @Test func unusablePlaceListsAreNamed() throws {
     let empty = try folder.writeBundle("plain.mbtiles", zooms: 0...0)
     expectRefusal(try tilecut("places", empty, "x"), status: 65, naming: empty, "--gazetteer")
+    let archive = folder.file("plain.pmtiles")
+    #expect(try tilecut("convert", empty, archive).status == 0)
+    expectRefusal(try tilecut("places", archive, "x"), status: 65, naming: archive, "--gazetteer")
     expectRefusal(try tilecut("places", bundle, "x", "--near", "500,2"), status: 64, naming: "--near")
     expectRefusal(try tilecut("places", bundle, "x", "--limit", "0"), status: 64, naming: "--limit")
     let bad = try folder.write("bad.tsv", "1\t2\t3\n")

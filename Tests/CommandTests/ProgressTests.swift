@@ -81,6 +81,31 @@ import Testing
     }
   }
 
+  struct BuildLine: Decodable {
+    let done, total: Int
+    let seconds, secondsLeft: Double
+  }
+
+  @Test func aBuildSaysHowMuchTimeIsLeft() throws {
+    let regions = (1...3).map {
+      #"{"id": "r\#($0)", "title": "t", "category": "c", "sources": ["placed.png"], "zooms": [0, 2]}"#
+    }
+    let manifest = try folder.write("regions.json", #"{"regions": [\#(regions.joined(separator: ", "))]}"#)
+    func build(_ style: String) throws -> CommandRun {
+      let run = try tilecut(
+        "build", manifest, "-o", folder.file("shelf"), "--rebuild", "--jobs", "1", "--progress", style)
+      #expect(run.status == 0, "\(run)")
+      return run
+    }
+    let run = try build("json")
+    let lines = try run.stderrLines.map { try JSONDecoder().decode(BuildLine.self, from: Data($0.utf8)) }
+    try #require(lines.map(\.done) == [1, 2, 3] && lines.allSatisfy { $0.total == 3 }, "\(run)")
+    // After the first of three regions, twice its time is left.
+    #expect(lines[0].seconds > 0 && abs(lines[0].secondsLeft - 2 * lines[0].seconds) < 0.001, "\(run)")
+    #expect(lines[2].secondsLeft == 0, "\(run)")
+    #expect(try build("bar").stderr.contains(" left; "), "the bar says it")
+  }
+
   @Test func progressNonePrintsNothing() throws {
     #expect(try cut("none").stderr.isEmpty)
   }

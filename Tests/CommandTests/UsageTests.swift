@@ -54,6 +54,37 @@ import Testing
     let run = try tilecut("verfy", "a.mbtiles")
     expectRefusal(run, status: 64, naming: "there is no command verfy; choose one of cut, ")
     #expect(try !tilecut("verify", "--colour").stderr.contains("there is no command"))
+    let row = try tilecut("metadata", "gte", "a.mbtiles")
+    expectRefusal(row, status: 64, naming: "there is no command metadata gte; choose one of get, set")
+  }
+
+  /// The argument parser would suggest `--zoom` for `--bbox`.
+  @Test func optionsOfOtherToolsAreAnsweredWithOurs() throws {
+    for (theirs, ours) in [("--bbox", "--bounds"), ("--quiet", "--progress"), ("--s_srs", "--crs")] {
+      let run = try tilecut("cut", picture, "-o", output, theirs, "1,2,3,4")
+      expectRefusal(run, status: 64, naming: "there is no \(theirs); its name here is \(ours)")
+    }
+    // Only what the command has is named.
+    #expect(try !tilecut("inspect", picture, "--quiet").stderr.contains("its name here"))
+  }
+
+  @Test func aPreviewUnderAnotherFormatsNameIsRefused() throws {
+    let bundle = try folder.writeBundle("a.mbtiles", zooms: 0...0)
+    let name = folder.file("a.jpg")
+    expectRefusal(try tilecut("preview", bundle, "-o", name), status: 64, naming: name, "name it .png")
+    #expect(!folder.names.contains("a.jpg"))
+  }
+
+  @Test func convertTakesItsOutputAsTheOtherCommandsDoToo() throws {
+    let bundle = try folder.writeBundle("a.mbtiles", zooms: 0...1)
+    let (first, second) = (folder.file("1.pmtiles"), folder.file("2.pmtiles"))
+    #expect(try tilecut("convert", bundle, first).status == 0)
+    #expect(try tilecut("convert", bundle, "-o", second).status == 0)
+    #expect(try folder.bytes("1.pmtiles") == folder.bytes("2.pmtiles"))
+    for arguments in [["convert", bundle], ["convert", bundle, first, "-o", second]] {
+      let run = try Command(built: "tilecut").run(arguments)
+      expectRefusal(run, status: 64, naming: "name one bundle to write")
+    }
   }
 
   @Test func missingSourceFileIsNamed() throws {

@@ -57,6 +57,7 @@ typedef struct {
   // More follows.
 } CPangoGlyphItem;
 
+const char *pango_version_string(void);
 CPangoFontMap *pango_cairo_font_map_new(void);
 CPangoContext *pango_font_map_create_context(CPangoFontMap *map);
 void pango_cairo_context_set_font_options(CPangoContext *context, const cairo_font_options_t *options);

@@ -44,7 +44,7 @@ package struct ConfigurationFile: Sendable {
     let bytesMax = 64 << 20
     let descriptor = path == "-" ? dup(STDIN_FILENO) : open(path, O_RDONLY | O_CLOEXEC)
     guard descriptor >= 0 else {
-      let reason = String(cString: strerror(errno)).lowercased()
+      let reason = FileSystem.SystemError(number: errno)
       throw ConfigurationError(file: path, "cannot be read: \(reason); check the name and permissions")
     }
     defer { close(descriptor) }

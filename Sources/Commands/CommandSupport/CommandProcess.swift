@@ -13,19 +13,22 @@ import Dispatch
 package struct CommandProcess<Command: ParsableCommand>: Sendable {
   private let name: String
   private let status: @Sendable (any Error) -> ExitStatus?
+  private let next: @Sendable (any Error) -> String?
   private let outputFailed: ExitStatus?
 
   /// - Parameters:
   ///   - name: the prefix of messages; by default the command's name.
   ///   - status: the exit code for an error of ours, nil for those of the argument parser.
+  ///   - next: the command that does what the remedy of such an error says; libraries know no commands.
   ///   - outputFailed: the exit code when standard output did not take everything that was printed; nil for a server,
   ///     to which that does not matter.
   package init(
     _ command: Command.Type, name: String? = nil, status: @escaping @Sendable (any Error) -> ExitStatus?,
-    outputFailed: ExitStatus?
+    next: @escaping @Sendable (any Error) -> String? = { _ in nil }, outputFailed: ExitStatus?
   ) {
     self.name = name ?? command.configuration.commandName ?? "\(command)"
     self.status = status
+    self.next = next
     self.outputFailed = outputFailed
   }
 
@@ -65,25 +68,39 @@ package struct CommandProcess<Command: ParsableCommand>: Sendable {
   }
 
   private func fail(_ error: any Error) -> Never {
-    if let status = status(error) { end(status, "\(error)") }
+    if let status = status(error) { end(status, "\(error)" + (next(error).map { ": \($0)" } ?? "")) }
     // Neither ours nor the argument parser's. The parser would exit with 1, the status of a command that found faults.
     if Command.exitCode(for: error) == .failure, !(error is ExitCode) {
       end(.internalError, "internal error: \(error)")
     }
     // A command that found faults has printed them. If that output was lost, the exit code reports the loss instead.
     if error is ExitCode { finish() }
-    if let unknownCommand { printError("\(name): \(unknownCommand)") }
+    if let hint = hint(error) { printError("\(name): \(hint)") }
     // Usage errors, --help and the statuses of commands are the argument parser's own.
     Command.exit(withError: error)
   }
 
-  /// What commands there are, where the first word is none of them: the argument parser names no other word.
-  private var unknownCommand: String? {
-    let commands = Command.configuration.subcommands.compactMap { $0.configuration.commandName }
-    guard let word = CommandLine.arguments.dropFirst().first, !word.hasPrefix("-"), word != "help",
-      !commands.isEmpty, !commands.contains(word)
+  /// What the argument parser does not say: the commands that there are, where a word is none of them, and what an
+  /// option of other tools is called here.
+  private func hint(_ error: any Error) -> String? {
+    var command: any ParsableCommand.Type = Command.self
+    var path = ""
+    for word in CommandLine.arguments.dropFirst() where !command.configuration.subcommands.isEmpty {
+      guard !word.hasPrefix("-"), word != "help" else { return nil }
+      let commands = command.configuration.subcommands
+      guard let found = commands.first(where: { $0.configuration.commandName == word }) else {
+        let names = commands.compactMap { $0.configuration.commandName }.joined(separator: ", ")
+        return "there is no command \(path)\(word); choose one of \(names)"
+      }
+      command = found
+      path += "\(word) "
+    }
+    let message = Command.fullMessage(for: error)
+    guard
+      let option = optionsElsewhere.first(where: { message.contains("Unknown option '\($0.theirs)'") }),
+      Command.helpMessage(for: command).contains(option.ours)
     else { return nil }
-    return "there is no command \(word); choose one of \(commands.joined(separator: ", "))"
+    return "there is no \(option.theirs); its name here is \(option.ours)"
   }
 
   private func end(_ status: ExitStatus, _ message: String) -> Never {
@@ -107,3 +124,12 @@ extension CommandProcess where Command: AsyncParsableCommand {
     }
   }
 }
+
+/// Options of other tools, with ours.
+private let optionsElsewhere: [(theirs: String, ours: String)] = [
+  ("--bbox", "--bounds"), ("--extent", "--bounds"), ("--zooms", "--zoom"), ("--min-zoom", "--zoom"),
+  ("--max-zoom", "--zoom"), ("--minzoom", "--zoom"), ("--maxzoom", "--zoom"), ("--grid", "--matrix"),
+  ("--srs", "--crs"), ("--s_srs", "--crs"), ("--overwrite", "--force"), ("--out", "--output"),
+  ("--processes", "--threads"), ("--quiet", "--progress"), ("--silent", "--progress"),
+  ("--tilesize", "--tile-size"),
+]

@@ -3,7 +3,7 @@ import Support
 
 /// The progress option of long-running subcommands that count what they do.
 package struct ProgressOption: ParsableArguments {
-  @Option(help: "auto, bar, plain, json or none.")
+  @Option(help: "\(ProgressStyle.help)")
   package var progress: ProgressStyle = .auto
 
   package init() {}

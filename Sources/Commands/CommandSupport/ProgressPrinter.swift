@@ -21,6 +21,9 @@ package enum ProgressStyle: String, ExpressibleByArgument, CaseIterable, Sendabl
   /// One JSON object per line.
   case json
   case none
+
+  /// The help of `--progress`, the same in all commands.
+  package static let help = "How progress is shown: auto (a bar on a terminal), bar, plain lines, json or none."
 }
 
 /// Shows the progress of one operation on standard error. Callers report every step; the printer limits the rate.

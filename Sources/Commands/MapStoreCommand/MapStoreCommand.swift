@@ -1,6 +1,7 @@
 import ArgumentParser
 import CommandConfiguration
 import CommandSupport
+import MapStoreClient
 import MapStoreServer
 import PurchaseLedger
 import TileIndex
@@ -23,11 +24,20 @@ struct MapStoreCommand: AsyncParsableCommand {
     StandardStreams.reserve()
     // Before other threads start, because they must not receive the signals.
     _ = SignalWatch.process
-    CommandProcess(Self.self, status: status, outputFailed: .internalError).runAsRoot()
+    CommandProcess(Self.self, status: status, next: next, outputFailed: .internalError).runAsRoot()
   }
 
-  /// The exit code for an error of ours; nil for the argument parser's. docs/reference/store.md, The command, has the
-  /// table.
+  /// The subcommand that the remedy of an error of the client's library asks for.
+  private static func next(after error: any Error) -> String? {
+    guard let error = error as? MapStoreError, error.remedy?.contains("mapstore") != true else { return nil }
+    return switch error.code {
+    case .signedOut: "mapstore client login LOGIN"
+    case .unknown, .notOwned: "mapstore client library"
+    default: nil
+    }
+  }
+
+  /// The exit code for an error of ours; nil for the argument parser's. docs/reference/exit-codes.md has the table.
   private static func status(of error: any Error) -> ExitStatus? {
     let isClient = CommandLine.arguments.dropFirst().first == "client"
     if isClient, let status = ExitStatus(ofClient: error) { return status }

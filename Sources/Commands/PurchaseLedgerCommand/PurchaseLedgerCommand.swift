@@ -48,8 +48,7 @@ struct PurchaseLedgerCommand: AsyncParsableCommand {
     withExtendedLifetime(signals) { process.runAsRoot() }
   }
 
-  /// The exit code for an error of ours; nil for the argument parser's. docs/reference/ledger.md, The command, has the
-  /// table.
+  /// The exit code for an error of ours; nil for the argument parser's. docs/reference/exit-codes.md has the table.
   private static func status(of error: any Error) -> ExitStatus? {
     if error is ConfigurationError { return .unusableOption }
     guard let error = error as? LedgerError else { return nil }

@@ -41,7 +41,7 @@ struct BuildCommand: ParsableCommand {
       """,
       valueName: "folder"))
   var patchesFrom: String?
-  @Option(help: ArgumentHelp("Memory budget for all regions together.", valueName: "bytes"))
+  @Option(help: ArgumentHelp("Memory that all regions together may take, such as 2GB.", valueName: "bytes"))
   var memory = BytesArgument(bytes: 512_000_000)
   @Flag(help: "Build also what has not changed.")
   var rebuild = false
@@ -60,7 +60,7 @@ struct BuildCommand: ParsableCommand {
   @OptionGroup var shardOptions: ShardListOptions
   @Flag(help: "Print JSON: the report of the build.")
   var json = false
-  @Option(help: "auto, bar, plain, json or none.")
+  @Option(help: "\(ProgressStyle.help)")
   var progress: ProgressStyle = .auto
 
   func validate() throws {
@@ -94,7 +94,7 @@ struct BuildCommand: ParsableCommand {
     }
     let cancellation = CutCancellation()
     signals.whenStopped { cancellation.cancel() }
-    let printer = BuildProgressPrinter(style: progress)
+    let printer = BuildProgressPrinter(style: progress, regionCount: builder.regionCount)
     do {
       let report = try builder.build(cancellation: cancellation) { printer.show($0) }
       printer.finish()
@@ -159,36 +159,50 @@ private final class BuildProgressPrinter: Sendable {
   private struct State {
     /// Regions in progress, in the order in which they were started, with the fraction that is done.
     var running: [(id: String, part: Double)] = []
-    var total = 0
+    let total: Int
     var done = 0
+    /// Of those done, the ones that took time.
+    var made = 0
+
+    /// The time that is left if the other regions take as long as those so far. Whether they are unchanged shows later.
+    func pace(seconds: Double) -> WorkPace {
+      let work = running.reduce(Double(made)) { $0 + $1.part }
+      let left = Double(total - done) - running.reduce(0) { $0 + $1.part }
+      return WorkPace(done: done, fraction: work + left > 0 ? work / (work + left) : 1, seconds: seconds)
+    }
   }
 
   private let printer: ProgressPrinter
-  private let state = Mutex(State())
+  private let state: Mutex<State>
 
   // A finished region's line is a result, which a log wants.
-  init(style: ProgressStyle) { printer = ProgressPrinter(style: style, unseen: .plain) }
+  init(style: ProgressStyle, regionCount: Int) {
+    printer = ProgressPrinter(style: style, unseen: .plain)
+    state = Mutex(State(total: regionCount))
+  }
 
   func show(_ progress: CatalogBuildProgress) {
     state.withLock { state in
       switch progress {
       case .started(let id):
         state.running.append((id, 0))
+        printer.showStatus(Self.status(state, printer.seconds), always: true)
       case .cutting(let id, let cut):
         if let index = state.running.firstIndex(where: { $0.id == id }), cut.tilesTotal > 0 {
           state.running[index].part = Double(cut.tilesDone) / Double(cut.tilesTotal)
         }
-        printer.showStatus(Self.status(state))
+        printer.showStatus(Self.status(state, printer.seconds))
       case .finished(let region, let done, let total):
         state.running.removeAll { $0.id == region.id }
-        (state.done, state.total) = (done, total)
+        state.done = done
+        if region.outcome != .unchanged { state.made += 1 }
         printer.finish()
         switch printer.style {
         case .bar, .plain:
           for warning in region.warnings { printError("tilecut: warning: \(warning)") }
           printError("[\(done)/\(total)] \(Self.text(region))")
-          if !state.running.isEmpty { printer.showStatus(Self.status(state), always: true) }
-        case .json: printError(Self.json(region, done: done, total: total))
+          if !state.running.isEmpty { printer.showStatus(Self.status(state, printer.seconds), always: true) }
+        case .json: printError(Self.json(region, done: done, total: total, state, printer.seconds))
         case .auto, .none:
           // A failure is printed in every style.
           if region.error != nil { printError("tilecut: \(Self.text(region))") }
@@ -200,9 +214,10 @@ private final class BuildProgressPrinter: Sendable {
   /// Removes the line of regions in progress from the terminal.
   func finish() { printer.finish() }
 
-  private static func status(_ state: State) -> String {
+  private static func status(_ state: State, _ seconds: Double) -> String {
     let regions = state.running.map { "\($0.id) \(Int($0.part * 100))%" }.joined(separator: ", ")
-    return String((state.total > 0 ? "\(state.done) of \(state.total) done; \(regions)" : regions).prefix(100))
+    let left = state.pace(seconds: seconds).leftText
+    return String("\(state.done) of \(state.total) done\(left); \(regions)".prefix(100))
   }
 
   static func text(_ region: RegionReport) -> String {
@@ -215,12 +230,18 @@ private final class BuildProgressPrinter: Sendable {
     return facts.joined(separator: ", ")
   }
 
-  private static func json(_ region: RegionReport, done: Int, total: Int) -> String {
+  private static func json(
+    _ region: RegionReport, done: Int, total: Int, _ state: State, _ seconds: Double
+  ) -> String {
     struct Line: Encodable {
       let done: Int
       let total: Int
       let region: RegionReport
+      let seconds: Double
+      let secondsLeft: Double?
     }
-    return (try? JSONValue(encoding: Line(done: done, total: total, region: region)).sorted.text) ?? ""
+    let left = state.pace(seconds: seconds).secondsLeft
+    let line = Line(done: done, total: total, region: region, seconds: seconds, secondsLeft: left)
+    return (try? JSONValue(encoding: line).sorted.text) ?? ""
   }
 }

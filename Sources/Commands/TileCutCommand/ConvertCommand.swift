@@ -15,16 +15,24 @@ struct ConvertCommand: ParsableCommand {
   @Argument(
     help: ArgumentHelp(
       "The bundle to write: .mbtiles, .pmtiles, .gpkg, or a folder with a slash at its end.", valueName: "output"))
-  var output: String
+  var second: String?
+  @Option(name: [.short, .long], help: "The bundle to write, as in the other commands.")
+  var output: String?
   @Option(help: "How rows count in a folder: xyz from the north, tms from the south. (default: xyz)")
   var scheme: TileScheme?
   @Flag(help: "Replace the output if it exists.")
   var force = false
   @OptionGroup var progress: ProgressOption
 
-  func validate() throws { try requireFolder(output, for: scheme) }
+  func validate() throws {
+    guard (second == nil) != (output == nil) else {
+      throw ValidationError("name one bundle to write: tilecut convert BUNDLE OUTPUT")
+    }
+    try requireFolder(second ?? output ?? "", for: scheme)
+  }
 
   func run() throws {
+    let output = second ?? self.output ?? ""
     try OutputFile.protect([bundle], from: output)
     try BundleFile.check(output: output, replacing: force)
     let reader = try BundleFile.open(bundle)

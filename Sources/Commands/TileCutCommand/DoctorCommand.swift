@@ -85,7 +85,8 @@ struct DoctorCommand: ParsableCommand {
     let size = terminal.columns.map { ", \($0) columns" } ?? ""
     add(
       "terminal",
-      (terminal.isErrorOutput ? "\(terminal.type ?? "of unknown type")\(size)" : "none: progress is shown as lines")
+      (terminal.isErrorOutput
+        ? "\(terminal.type ?? "of unknown type")\(size)" : "none: progress is shown with --progress plain")
         + (terminal.locale.map { ", \($0)" } ?? ""))
     for problem in report.problems { lines.append("problem: \(problem.message); \(problem.remedy)") }
     lines.append(report.problems.isEmpty ? "everything works" : "\(counted(report.problems.count, "problem"))")

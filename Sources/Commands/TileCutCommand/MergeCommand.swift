@@ -24,7 +24,7 @@ struct MergeCommand: ParsableCommand {
       which names the shards' bundles.
       """)
   var output: String
-  @Option(help: "first, last, error or overlay.")
+  @Option(help: "What a conflict does: first or last takes one, overlay draws, error stops.")
   var onConflict: ConflictArgument = .error
   @Option(help: "The new tileset's name; the first bundle's unless given.")
   var name: String?

@@ -15,7 +15,8 @@ struct PacksCommand: ParsableCommand {
 
   @Argument(help: ArgumentHelp("A catalogue.json, or the folder that it lies in.", valueName: "catalogue"))
   var catalogue: String
-  @Option(parsing: .unconditional, help: ArgumentHelp("A place in degrees.", valueName: "LON,LAT"))
+  @Option(
+    parsing: .unconditional, help: ArgumentHelp("A place: longitude and latitude in degrees.", valueName: "LON,LAT"))
   var point: NumbersArgument?
   @Option(parsing: .unconditional, help: ArgumentHelp("A box in degrees.", valueName: "W,S,E,N"))
   var bounds: BoundsArgument?

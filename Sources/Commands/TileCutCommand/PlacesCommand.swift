@@ -14,11 +14,13 @@ struct PlacesCommand: ParsableCommand {
       latitude, importance, and the distance where --near is given. Finding nothing is no error.
       """)
 
-  @Argument(help: ArgumentHelp("An MBTiles bundle with places.", valueName: "bundle"))
+  @Argument(help: ArgumentHelp("A bundle with places: MBTiles, PMTiles, GeoPackage, or a folder.", valueName: "bundle"))
   var bundle: String
   @Argument(help: ArgumentHelp("What to look for.", valueName: "query"))
   var query: String
-  @Option(parsing: .unconditional, help: ArgumentHelp("Degrees; places near there come first.", valueName: "LON,LAT"))
+  @Option(
+    parsing: .unconditional,
+    help: ArgumentHelp("Longitude and latitude in degrees; places near there come first.", valueName: "LON,LAT"))
   var near: NumbersArgument?
   @Option(help: ArgumentHelp("The longest list wanted, 1-\(PlaceQuery.limitMax).", valueName: "n"))
   var limit = PlaceQuery.limitDefault
@@ -33,11 +35,11 @@ struct PlacesCommand: ParsableCommand {
   }
 
   func run() throws {
-    guard let index = try PlaceIndex(BundleFile.open(bundle)) else {
+    let query = PlaceQuery(self.query, near: near.flatMap(coordinate), limit: limit)
+    guard let found = try query.search(BundleFile.open(bundle)) else {
       throw BundleError(
         .malformed, path: bundle, "has no places", remedy: "cut it with a list of them: tilecut cut --gazetteer FILE")
     }
-    let found = try index.search(PlaceQuery(query, near: near.flatMap(coordinate), limit: limit))
     if json {
       printText(try prettyJSON(found.map(Row.init)))
     } else {

@@ -41,6 +41,9 @@ struct PreviewCommand: ParsableCommand {
 
   func run() throws {
     try OutputFile.protect([bundle], from: output)
+    if let ending = output.split(separator: ".").last?.lowercased(), Self.otherEndings.contains(ending) {
+      throw BundleError(.invalidName, path: output, "a preview is a PNG", remedy: "name it .png")
+    }
     try OutputFile.check(output, replacing: force)
     let png =
       contactSheet
@@ -49,4 +52,9 @@ struct PreviewCommand: ParsableCommand {
     try OutputFile.write(png, to: output, replacing: force)
     print("\(output): \(formatted(bytes: png.count))")
   }
+
+  /// A PNG under such a name would mislead whoever opens it.
+  private static let otherEndings: Set<String> = [
+    "jpg", "jpeg", "webp", "gif", "tif", "tiff", "pdf", "svg", "mbtiles", "pmtiles", "gpkg",
+  ]
 }

@@ -57,7 +57,7 @@ struct TileCutCommand: ParsableCommand {
     }
   }
 
-  /// The exit code for an error of our libraries; nil for others. README.md has the table.
+  /// The exit code for an error of our libraries; nil for others. docs/reference/exit-codes.md has the table.
   static func status(of error: any Error) -> ExitStatus? {
     switch error {
     case let error as CutError:

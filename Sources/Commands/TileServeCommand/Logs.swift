@@ -1,6 +1,7 @@
 import CommandConfiguration
 import CommandSupport
 import Logging
+import Support
 import TileServe
 
 #if canImport(Darwin)
@@ -19,7 +20,7 @@ enum AccessLogFile {
     guard descriptor >= 0 else {
       throw ConfigurationError(
         option: "access-log",
-        "\(path) cannot be written: \(String(cString: strerror(errno))); check folder and permissions")
+        "\(path) cannot be written: \(FileSystem.SystemError(number: errno)); check folder and permissions")
     }
     return AccessLog { bytes in
       var rest = bytes[...]

@@ -85,6 +85,9 @@ struct TileServeCommand: ParsableCommand {
   {
     let tilesets = registry.readableTilesets
     var lines = ["serving \(counted(tilesets.count, "tileset")) from \(settings.paths.joined(separator: ", "))"]
+    if tilesets.isEmpty, registry.failures.isEmpty, let folder = settings.paths.first {
+      lines.append("there is no bundle in \(folder) yet: tilecut cut SOURCE -o \(folder.withoutSlashes)/NAME.mbtiles")
+    }
     if let socket = settings.options.unixSocket {
       lines.append("listening on \(socket)")
     } else {
@@ -100,7 +103,7 @@ struct TileServeCommand: ParsableCommand {
     return lines
   }
 
-  /// The exit code for an error of ours; nil for the argument parser's. README.md has the table.
+  /// The exit code for an error of ours; nil for the argument parser's. docs/reference/exit-codes.md has the table.
   private static func status(of error: any Error) -> ExitStatus? {
     switch error {
     case let error as ConfigurationError: error.isInFile ? .configurationFile : .usage

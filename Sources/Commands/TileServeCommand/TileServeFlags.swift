@@ -86,7 +86,7 @@ struct TileServeFlags: ParsableArguments {
   @Option(help: ArgumentHelp("Write a line for each request; - for standard output.", valueName: "file"))
   var accessLog: String?
 
-  @Option(help: "trace, debug, info, notice, warning, error or critical. (default: info)")
+  @Option(help: "The least messages to log: trace, debug, info, notice, warning, error or critical. (default: info)")
   var logLevel: String?
 
   @Option(help: ArgumentHelp("Certificate, a PEM file; enables HTTPS.", valueName: "file"))

@@ -203,6 +203,11 @@ package enum DrawingLibrary {
   package static var version: String? {
     ccairo_load() == nil ? String(cString: cairo_version_string()) : nil
   }
+
+  /// The version of Pango; nil if it is not installed.
+  package static var textVersion: String? {
+    cpango_load() == nil ? String(cString: pango_version_string()) : nil
+  }
 }
 
 /// Why nothing can be drawn.

@@ -125,9 +125,6 @@ public final class MapBundle: Sendable {
   ) async throws -> [PlaceMatch] {
     let near = near.flatMap { PlaceQuery.Coordinate(longitude: $0.longitude, latitude: $0.latitude) }
     let query = PlaceQuery(text, near: near, limit: limit)
-    return try await readers.read { reader in
-      if let index = try PlaceIndex(reader) { return try index.search(query) }
-      return query.search(try reader.places())
-    }
+    return try await readers.read { try query.search($0) ?? [] }
   }
 }

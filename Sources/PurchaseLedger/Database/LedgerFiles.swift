@@ -181,7 +181,7 @@ final class NewLedgerFile {
   private var failure: LedgerError {
     LedgerError(
       .database, at: target,
-      "cannot be created (\(String(cString: strerror(errno)))); check the folder and its permissions")
+      "cannot be created (\(FileSystem.SystemError(number: errno))); check the folder and its permissions")
   }
 }
 

@@ -13,6 +13,7 @@ import CZlib
 import MapDrawing
 import Support
 import TileImage
+import TileIndex
 
 #if canImport(Darwin)
   import Darwin
@@ -130,13 +131,18 @@ public struct SystemReport: Encodable, Sendable {
         name: "cairo", version: DrawingLibrary.version,
         use: .init(option: "a layer of type vector", package: "libcairo2")),
       Library(name: "curl", version: LateLibrary.curl.problem == nil ? word(ccurl_version()) : nil),
+      Library(name: "expat", version: XMLReader.libraryVersion),
       Library(name: "geotiff", version: LateLibrary.geotiff.problem == nil ? dotted(geotiff, 1000, 100, 10) : nil),
       Library(
         name: "imagequant", version: TileEncoding.quantizerVersion,
         use: .init(option: "--colors", package: "libimagequant0")),
       Library(name: "jpeg-turbo", version: dotted(jpeg, 1_000_000, 1000, 1)),
       Library(name: "libdeflate", version: LIBDEFLATE_VERSION_STRING),
+      Library(name: "nettle", version: SHA256Hash.libraryVersion),
       Library(name: "openjpeg", version: String(cString: opj_version())),
+      Library(
+        name: "pango", version: DrawingLibrary.textVersion,
+        use: .init(option: "text on a map", package: "libpangocairo-1.0-0")),
       Library(name: "png", version: String(cString: png_get_libpng_ver(nil))),
       Library(name: "proj", version: LateLibrary.proj.problem == nil ? String(cString: proj_info().version) : nil),
       Library(name: "sqlite", version: String(cString: sqlite3_libversion())),

@@ -20,6 +20,15 @@ package enum XMLReader {
     case end(name: String)
   }
 
+  /// libexpat's version; nil with Foundation's parser.
+  package static var libraryVersion: String? {
+    #if canImport(Darwin)
+      nil
+    #else
+      String(String(cString: XML_ExpatVersion()).drop { !$0.isNumber })
+    #endif
+  }
+
   /// Why a document is not well-formed, or is refused.
   package struct SyntaxError: Error, Hashable, CustomStringConvertible {
     /// From 1.

@@ -67,7 +67,7 @@ struct ServerSetup: Sendable {
       throw error
     } catch {
       let place = options.unixSocket ?? "\(options.host):\(options.port)"
-      throw ServeError(.cannotListen, "cannot listen on \(place): \(Self.reason(error))")
+      throw ServeError(.cannotListen, "cannot listen on \(place): \(Self.reason(error, socket: options.unixSocket))")
     }
   }
 
@@ -88,7 +88,7 @@ struct ServerSetup: Sendable {
       return
     } catch {
       // Too busy to answer, or another program's socket: it is not removed.
-      reason = "it is the socket of another program (\(Self.reason(error))); choose another file"
+      reason = "it is the socket of another program (\(Self.reason(error, socket: path))); choose another file"
     }
     throw ServeError(.cannotListen, "cannot listen on \(path): \(reason)")
   }
@@ -116,14 +116,23 @@ struct ServerSetup: Sendable {
     return TrustedProxies.isLoopback(ClientAddress(host)) && (try? SocketAddress(ipAddress: host, port: 0)) != nil
   }
 
-  private static func reason(_ error: any Error) -> String {
+  /// - Parameter socket: the path of the Unix socket; nil for an address.
+  private static func reason(_ error: any Error, socket: String?) -> String {
+    if error is SocketAddressError.UnknownHost {
+      return "no address of this name is known; choose one of this machine's, such as 127.0.0.1, or 0.0.0.0 for all"
+    }
+    if case .unixDomainSocketPathTooLong? = error as? SocketAddressError {
+      return "the path is too long for a socket; choose a shorter one"
+    }
     guard let error = error as? IOError else { return "\(error)" }
     let system = FileSystem.SystemError(number: error.errnoCode)
     if system.isOutOfDescriptors { return "\(system); \(system.openingRemedy)" }
     switch error.errnoCode {
     case 98, 48: return "the address is in use; choose another port, 0 for a free one, or end the program that has it"
-    case 13: return "not permitted; ports below 1024 need rights of their own"
-    case 99, 49: return "this machine has no such address"
+    case 2, 20: return "there is no such folder; create it, or choose another"
+    case 13 where socket != nil: return "its folder cannot be written; check its permissions, or choose another"
+    case 13: return "not permitted; ports below 1024 need rights of their own, so choose a higher one"
+    case 99, 49: return "this machine has no such address; choose one that it has, or 0.0.0.0 for all"
     default: return "\(error)"
     }
   }
@@ -133,19 +142,26 @@ struct ServerSetup: Sendable {
 enum TLSFiles {
   /// - Throws: ``ServeError`` with `.invalidOption` that names the file.
   static func context(_ files: TileServerOptions.TLS) throws -> NIOSSLContext {
+    for path in [files.certificatePath, files.keyPath] {
+      do {
+        _ = try FileSystem.bytes(of: path, countMax: 16 << 20)
+      } catch {
+        throw ServeError(.invalidOption, "\(path): cannot be read: \(error); check the name and permissions")
+      }
+    }
     let chain: [NIOSSLCertificate]
     do {
       chain = try NIOSSLCertificate.fromPEMFile(files.certificatePath)
     } catch {
       throw ServeError(
-        .invalidOption, "\(files.certificatePath): is no PEM file with certificates that can be read (\(error))")
+        .invalidOption, "\(files.certificatePath): is no PEM file with certificates (\(error)); name the chain")
     }
     let key: NIOSSLPrivateKey
     do {
       key = try NIOSSLPrivateKey(file: files.keyPath, format: .pem)
     } catch {
       throw ServeError(
-        .invalidOption, "\(files.keyPath): is no PEM file with a private key that can be read (\(error))")
+        .invalidOption, "\(files.keyPath): is no PEM file with a private key (\(error)); name the certificate's")
     }
     do {
       var configuration = TLSConfiguration.makeServerConfiguration(

@@ -56,6 +56,7 @@ import Testing
     let copy = try shop.folder.write("copy.sqlite", "somebody's")
     let refused = try shop.run("backup", copy)
     #expect(refused.status == 2 && refused.stderr.contains("copy.sqlite: the file exists already"), "\(refused)")
+    #expect(refused.stderr.contains("or replace it with --force"), "\(refused)")
     #expect(try String(decoding: shop.folder.bytes("copy.sqlite"), as: UTF8.self) == "somebody's")
     #expect(try shop.run("backup", copy, "--force").status == 0)
     // Control characters and line breaks in names are escaped.

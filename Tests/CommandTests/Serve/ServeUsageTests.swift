@@ -225,10 +225,33 @@ import Testing
       run.status == 69 && run.stderr.contains("127.0.0.1:\(server.port)") && run.stderr.contains("in use"), "\(run)")
     let none = try tileserve(bundle, "--port", "0", "--host", "192.0.2.1")
     #expect(none.status == 69 && none.stderr.contains("192.0.2.1"), "\(none)")
+    #expect(none.stderr.contains("choose one that it has"), "\(none)")
+    let unknown = try tileserve(bundle, "--port", "0", "--host", "no-such-host.invalid")
+    #expect(unknown.status == 69 && unknown.stderr.contains("no-such-host.invalid:0: no address of"), "\(unknown)")
     let socket = try tileserve(bundle, "--unix-socket", folder.file("none/s"))
-    #expect(socket.status == 69 && socket.stderr.contains("none/s"), "\(socket)")
+    #expect(socket.status == 69 && socket.stderr.contains("none/s: there is no such folder"), "\(socket)")
     // A file that is no socket is not replaced.
     let file = try tileserve(bundle, "--unix-socket", bundle)
     #expect(file.status == 69 && folder.names == ["relief.mbtiles"], "\(file)")
+  }
+
+  @Test func unusableCertificatesAreNamed() throws {
+    let text = try folder.write("text.pem", "no certificate")
+    for (certificate, words) in [
+      (folder.file("none.pem"), "none.pem: cannot be read: no such file"), (text, "text.pem: is no PEM file"),
+      (folder.path, ": cannot be read: is a directory"),
+    ] {
+      let run = try tileserve(bundle, "--port", "0", "--tls-cert", certificate, "--tls-key", text)
+      #expect(run.status == 66 && run.stderr.contains(words) && run.stderr.contains("; "), "\(run)")
+    }
+  }
+
+  /// A folder without bundles is served, since some may come; whoever mistyped its name is told.
+  @Test func aFolderWithoutBundlesIsNamedInTheGreeting() throws {
+    let empty = folder.file("empty")
+    try FileManager.default.createDirectory(atPath: empty, withIntermediateDirectories: false)
+    let server = try RunningServer([empty])
+    #expect(server.process.stdout.contains("there is no bundle in \(empty) yet"), "\(server.process.stdout)")
+    #expect(try !RunningServer([bundle]).process.stdout.contains("there is no bundle"))
   }
 }

@@ -26,6 +26,22 @@ import Testing
       run.status == 66 && run.stderr.contains("mapstore: nosuch: is neither installed nor downloading in"), "\(run)")
   }
 
+  @Test func theNextCommandIsNamed() throws {
+    let first = try client("library")
+    #expect(first.status == 2 && first.stderr.contains("mapstore client login LOGIN --server URL"), "\(first)")
+    // A device that was never in touch with its store knows no region.
+    let list = try client("list", "--server", "http://127.0.0.1:1")
+    #expect(list.status == 0 && list.stdout.isEmpty && list.stderr.contains("mapstore client library"), "\(list)")
+    let json = try client("list", "--json", "--server", "http://127.0.0.1:1")
+    #expect(json.status == 0 && json.stdout == "[]\n" && json.stderr.isEmpty, "\(json)")
+    let signedOut = try client("library", "--server", "http://127.0.0.1:1")
+    #expect(signedOut.status == 77, "\(signedOut)")
+    #expect(signedOut.stderr.hasSuffix("sign in again: mapstore client login LOGIN\n"), "\(signedOut)")
+    let subcommand = try client("regsiter")
+    #expect(subcommand.status == 64, "\(subcommand)")
+    #expect(subcommand.stderr.contains("there is no command client regsiter; choose one of register, "))
+  }
+
   @Test func unreadableClientStateIsNamed() throws {
     // Not even root can read a folder as a file.
     try FileManager.default.createDirectory(

@@ -19,7 +19,7 @@ import MapStoreWire
 
 /// The login, and where its password comes from: the environment, or standard input.
 struct CredentialFlags: ParsableArguments {
-  @Argument(help: "The login.")
+  @Argument(help: "The login name.")
   var login: String
 
   static let help = "The password is taken from the environment (MAPSTORE_PASSWORD), else a line of standard input."

@@ -58,7 +58,7 @@ struct DownloadFlags: ParsableArguments {
   var piece = BytesArgument(bytes: 4 << 20)
   @Option(help: ArgumentHelp("The largest rate of each download, in bytes a second.", valueName: "bytes"))
   var rate: BytesArgument?
-  @Option(help: "auto, bar, plain, json or none.")
+  @Option(help: "\(ProgressStyle.help)")
   var progress: ProgressStyle = .auto
 
   func validate() throws {
@@ -87,7 +87,8 @@ struct ClientDevice: Sendable {
   init(_ flags: ClientFlags, options: OfflineRegionOptions) throws {
     let remembered = try ClientMemory.read(flags.folder)
     guard let server = flags.server ?? remembered?.server else {
-      printError("mapstore: \(flags.folder) has no map store yet; name one with --server")
+      let command = "mapstore client login LOGIN --server URL --folder \(flags.folder)"
+      printError("mapstore: \(flags.folder) has no map store yet; sign in first, or register: \(command)")
       throw ExitCode(.unusableOption)
     }
     // Session and keys belong to one store.

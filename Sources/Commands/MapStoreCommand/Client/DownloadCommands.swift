@@ -75,13 +75,14 @@ struct AroundCommand: AsyncParsableCommand {
   @Argument(help: "The region.")
   var region: String
   // Unconditional: the western hemisphere begins with a dash.
-  @Option(parsing: .unconditional, help: ArgumentHelp("Degrees.", valueName: "LON,LAT"))
+  @Option(
+    parsing: .unconditional, help: ArgumentHelp("A place: longitude and latitude in degrees.", valueName: "LON,LAT"))
   var point: String?
   @Option(
     parsing: .unconditional,
-    help: ArgumentHelp("Degrees; a west beyond the east crosses the antimeridian.", valueName: "W,S,E,N"))
+    help: ArgumentHelp("A box in degrees; a west beyond the east crosses the antimeridian.", valueName: "W,S,E,N"))
   var bounds: String?
-  @Option(help: ArgumentHelp("GPX or GeoJSON.", valueName: "file"))
+  @Option(help: ArgumentHelp("A GPX or GeoJSON file with tracks, routes or places.", valueName: "file"))
   var track: String?
 
   func validate() throws {

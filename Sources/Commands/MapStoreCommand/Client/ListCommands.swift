@@ -29,6 +29,9 @@ struct ListCommand: AsyncParsableCommand {
       printJSON(regions)
       return
     }
+    if regions.isEmpty {
+      printError("mapstore: \(device.folder) knows no region yet; fetch what is for sale: mapstore client library")
+    }
     RegionTable.lines(regions).forEach(printLine)
     for region in regions where region.installed != nil || !region.packs.isEmpty {
       if let why = Self.text(try device.manager.usability(of: region.id)) { printLine("\(region.id): \(why)") }
@@ -53,7 +56,7 @@ struct CheckCommand: AsyncParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "check", abstract: "Compares installed bundles with their SHA-256; damaged ones are removed.")
   @OptionGroup var flags: ClientFlags
-  @Argument(help: ArgumentHelp("All installed unless given.", valueName: "region"))
+  @Argument(help: ArgumentHelp("The regions; all installed ones unless given.", valueName: "region"))
   var regions: [String] = []
 
   func run() async throws {

@@ -104,7 +104,7 @@ struct MapStoreFlags: ParsableArguments {
       "How long SIGTERM waits for running requests. (default: 10)", valueName: "seconds"))
   var drainTimeout: Int?
 
-  @Option(help: "trace, debug, info, notice, warning, error or critical. (default: info)")
+  @Option(help: "The least messages to log: trace, debug, info, notice, warning, error or critical. (default: info)")
   var logLevel: String?
 
   @Option(help: ArgumentHelp("Folders with Leaflet, separated by commas.", valueName: "folders"))

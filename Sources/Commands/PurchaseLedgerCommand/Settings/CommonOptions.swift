@@ -23,7 +23,7 @@ struct CommonOptions: ParsableArguments {
   @Option(help: ArgumentHelp("The app's number at Apple.", valueName: "number"))
   var appAppleId: String?
 
-  @Option(help: "production or sandbox.")
+  @Option(help: "The store's environment: production or sandbox.")
   var environment: String?
 
   @Option(help: ArgumentHelp("The app's licensing key at Google, DER, PEM or base64.", valueName: "file"))
@@ -32,7 +32,7 @@ struct CommonOptions: ParsableArguments {
   @Option(help: "The app's package name at Google.")
   var packageName: String?
 
-  @Option(help: ArgumentHelp("A fixed clock: milliseconds since 1970 or RFC 3339.", valueName: "time"))
+  @Option(help: ArgumentHelp("The time to take for now: milliseconds since 1970 or RFC 3339.", valueName: "time"))
   var now: String?
 
   @Flag(help: "Print JSON.")

@@ -45,7 +45,8 @@ enum InputFile {
     let line = try read(path).prefix { $0 != 0x0a }
     let password = String(decoding: line.last == 0x0d ? line.dropLast() : line, as: UTF8.self)
     guard !password.isEmpty else {
-      throw LedgerError(.input, at: path, "holds no password; write one into its first line")
+      let place = path == "-" ? "standard input" : path
+      throw LedgerError(.input, at: place, "holds no password; write one into its first line")
     }
     return password
   }

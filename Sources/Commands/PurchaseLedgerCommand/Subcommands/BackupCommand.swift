@@ -23,7 +23,14 @@ struct BackupCommand: AsyncParsableCommand {
   func run() async throws {
     let ledger = try LedgerSettings(options).openLedgerToRead()
     let printer = progress.printer("pages")
-    let backup = try ledger.backup(to: file, replacing: force) { printer.show($0, of: $1) }
+    let backup: Ledger.Backup
+    do {
+      backup = try ledger.backup(to: file, replacing: force) { printer.show($0, of: $1) }
+    } catch var error as LedgerError {
+      // Libraries know no options.
+      error.message = error.message.replacing("or let it be replaced", with: "or replace it with --force")
+      throw error
+    }
     printer.finish()
     let head = Hexadecimal.text(backup.head)
     if options.json {

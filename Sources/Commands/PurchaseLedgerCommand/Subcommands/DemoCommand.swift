@@ -35,7 +35,8 @@ struct DemoCommand: AsyncParsableCommand {
   var config: String?
   @Option(
     help: ArgumentHelp(
-      "A fixed clock: milliseconds since 1970 or RFC 3339. (default: the end of the generated year)", valueName: "time")
+      "The time to take for now: milliseconds since 1970 or RFC 3339. (default: the end of the generated year)",
+      valueName: "time")
   )
   var now: String?
   @Flag(help: "Print JSON: one object instead of text.")

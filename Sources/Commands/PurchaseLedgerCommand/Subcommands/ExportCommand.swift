@@ -12,7 +12,7 @@ struct ExportCommand: AsyncParsableCommand {
       read it (mode 0600).
       """)
 
-  @Option(help: "jsonl or hledger.")
+  @Option(help: "What is written: jsonl, the events, or hledger, a journal of the postings.")
   var format: ExportFormat = .jsonLines
   @Option(
     name: [.short, .long], help: ArgumentHelp("The file to write. (default: standard output)", valueName: "file"))

@@ -25,9 +25,10 @@ struct ImportCommand: AsyncParsableCommand {
   @Option(
     name: .customLong("as"),
     help: ArgumentHelp(
-      "\(EvidenceKind.allCases.map(\.name).joined(separator: ", ")). (default: detected)", valueName: "kind"))
+      "What it is: \(EvidenceKind.allCases.map(\.name).joined(separator: ", ")). (default: detected)",
+      valueName: "kind"))
   var kind: KindArgument?
-  @Option(help: "text, or json: a line for each piece, after it was committed. (default: text)")
+  @Option(help: "What is printed: text, or json, a line for each piece after it was committed. (default: text)")
   var report: Report?
   @Option(help: ArgumentHelp("The most pieces in one commit.", valueName: "count"))
   var batch = 65_536

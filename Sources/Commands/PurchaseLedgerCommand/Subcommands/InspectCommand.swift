@@ -18,7 +18,8 @@ struct InspectCommand: AsyncParsableCommand {
   @Option(
     name: .customLong("as"),
     help: ArgumentHelp(
-      "\(EvidenceKind.allCases.map(\.name).joined(separator: ", ")). (default: detected)", valueName: "kind"))
+      "What it is: \(EvidenceKind.allCases.map(\.name).joined(separator: ", ")). (default: detected)",
+      valueName: "kind"))
   var kind: KindArgument?
   @Option(help: "The product of a purchases.products answer, which does not name it.")
   var productId: String?

@@ -13,7 +13,7 @@ struct PullCommand: AsyncParsableCommand {
       accessTokenFile). An interrupted pull continues where it stopped.
       """)
 
-  @Option(help: "apple or google.")
+  @Option(help: "The store to ask: apple or google.")
   var store: Store
   @Option(
     help: ArgumentHelp(

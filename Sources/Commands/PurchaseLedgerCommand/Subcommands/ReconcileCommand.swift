@@ -18,7 +18,7 @@ struct ReconcileCommand: AsyncParsableCommand {
     help: ArgumentHelp(
       "An export of the store's evidence, to compare instead of the pulled records, which stay.", valueName: "file"))
   var against: String?
-  @Option(help: "text, json or csv.")
+  @Option(help: "The form of the report: text, json or csv. (default: text)")
   var report: ReconcileFormat?
   @OptionGroup var progress: ProgressOption
   @OptionGroup var options: CommonOptions

@@ -100,7 +100,7 @@ struct CutCommand: ParsableCommand {
   var attribution: String?
   @Option(help: "What the tileset shows.")
   var description: String?
-  @Option(help: "baselayer or overlay.")
+  @Option(help: "What MBTiles calls the kind of map: baselayer or overlay.")
   var type: BundleMetadata.Kind = .baselayer
   @Option(help: "The tileset's own version. (default: 1)")
   var version: String?
@@ -132,7 +132,7 @@ struct CutCommand: ParsableCommand {
   var alpha: AlphaArgument?
   @Option(help: ArgumentHelp("Worker threads; one a core unless given.", valueName: "n"))
   var threads: Int?
-  @Option(help: ArgumentHelp("Memory budget.", valueName: "bytes"))
+  @Option(help: ArgumentHelp("Memory that the cut may take, such as 512MB.", valueName: "bytes"))
   var memory = BytesArgument(bytes: 256_000_000)
   @Flag(help: "Replace the output if it exists, and drop what a stopped cut of it left.")
   var force = false
@@ -146,7 +146,7 @@ struct CutCommand: ParsableCommand {
       valueName: "n|auto"))
   var shard: ShardArgument?
   @OptionGroup var shardOptions: ShardListOptions
-  @Option(help: "auto, bar, plain, json or none.")
+  @Option(help: "\(ProgressStyle.help)")
   var progress: ProgressStyle = .auto
   @Flag(help: "Say what would be cut, and about how many bytes and seconds from a sample of tiles, and stop.")
   var dryRun = false

@@ -1,3 +1,5 @@
+import Support
+
 #if canImport(Glibc)
   import Glibc
 #elseif canImport(Musl)
@@ -71,7 +73,7 @@ extension SourceFile {
       if count < 0, errno == EINTR { continue }
       guard count >= 0 else {
         throw CutError(
-          .unreadableSource, path: path, "cannot be read: \(String(cString: strerror(errno)))",
+          .unreadableSource, path: path, "cannot be read: \(FileSystem.SystemError(number: errno))",
           remedy: "check what is sent into it")
       }
       if count == 0 { break }

@@ -1,3 +1,5 @@
+import Support
+
 #if canImport(Glibc)
   import Glibc
 #elseif canImport(Musl)
@@ -34,11 +36,12 @@ final class SourceFile: Sendable {
     // Without O_NONBLOCK a pipe that nobody writes to would be waited for; regular files ignore it.
     descriptor = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK)
     guard descriptor >= 0 else {
-      let (code, reason) = (errno, String(cString: strerror(errno)))
+      let error = FileSystem.SystemError(number: errno)
       size = 0
       throw CutError(
-        .unreadableSource, path: path, "cannot be opened: \(reason)",
-        remedy: code == EMFILE ? "raise the limit of open files: ulimit -n 65536" : "check its name and permissions")
+        .unreadableSource, path: path, "cannot be opened: \(error)",
+        remedy: error.isOutOfDescriptors
+          ? "raise the limit of open files: ulimit -n 65536" : "check its name and permissions")
     }
     var facts = stat()
     let isRegular = fstat(descriptor, &facts) == 0 && facts.st_mode & S_IFMT == S_IFREG
