@@ -247,24 +247,13 @@ import Testing
     #expect(try folder.bytes("out.mbtiles") == folder.bytes("whole.mbtiles"))
   }
 
-  private static let validator = """
-    import json, sys, jsonschema
-    schema = json.load(open(sys.argv[1]))
-    jsonschema.Draft202012Validator(schema).validate(json.load(open(sys.argv[2])))
-    """
-  static let hasValidator =
-    (try? Command(installed: "python3")?.run(["-c", "import jsonschema.validators"]))?.status == 0
-
   @Test(
-    .enabled(if: hasValidator, "python3 has no jsonschema (apt-get install python3-jsonschema)"),
+    .enabled(if: SchemaValidator.isThere, SchemaValidator.hint),
     arguments: [options, ["--matrix", "degrees", "--format", "jpeg"]])
   func plansAreAsTheSchemaSays(_ options: [String]) throws {
     _ = try plan(20, options)
     let first = try folder.bytes("plan.json")
-    let python = try #require(Command(installed: "python3"))
-    let run = try python.run([
-      "-c", Self.validator, ProjectFiles.path("docs/reference/plan.schema.json"), folder.file("plan.json"),
-    ])
+    let run = try SchemaValidator.run("docs/reference/plan.schema.json", folder.file("plan.json"))
     #expect(run.status == 0, "\(run)")
     // Equal inputs, equal plans.
     try FileManager.default.removeItem(atPath: folder.file("plan.json"))

@@ -104,8 +104,7 @@ struct RegionBuilder {
     _ fingerprints: RegionFingerprints, in work: String, _ warnings: inout [String], _ cancellation: CutCancellation,
     _ onProgress: @escaping (CutProgress) -> Void
   ) throws -> RegionRecord {
-    var cutOptions = CutOptions(sources: [])
-    cutOptions.apply(region, of: options.manifest)
+    var cutOptions = CutOptions(of: region, in: options.manifest)
     try cutOptions.readPlaces(of: region, in: options.manifest)
     let cutter = try Cutter(cutOptions, resources: resources, scratchDirectory: work)
     let name = "\(region.stem).mbtiles"
