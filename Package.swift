@@ -339,7 +339,8 @@ let package = Package(
       dependencies: [
         "OfflineMap", "Gazetteer", "MemoryPressure", "RegionCatalog", "TileImage", "TileIndex", "TilePrefetch",
         "TileServe", "PurchaseLedger", "MapStoreClient", "MapStoreWire", "MapStoreServer", "TileCutCommand",
-        "TileServeCommand", "PurchaseLedgerCommand", "MapStoreCommand", "TerminalViewer", "OneProcess", "ShopClient", "TestSupport",
+        "TileServeCommand", "PurchaseLedgerCommand", "MapStoreCommand", "TerminalViewer", "OneProcess", "ShopClient",
+        "TestSupport",
         .product(name: "Crypto", package: "swift-crypto"),
         .product(name: "Logging", package: "swift-log"),
       ],

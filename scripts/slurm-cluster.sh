@@ -133,12 +133,13 @@ start_ssh() {
   ssh-keygen -q -t ed25519 -N '' -f "$work/host-key"
   ssh-keygen -q -t ed25519 -N '' -f "$work/key"
   cp "$work/key.pub" "$work/authorized"
-  # sshd of Debian wants it.
+  # A shell of level 2 does not read .bashrc, whose commands may leave locks in the user's home when the host is killed.
+  # sshd of Debian wants this folder.
   [ "$(id -u)" != 0 ] || mkdir -p /run/sshd
   for number in 1 2; do
     SCALE_NODE=ssh-$number /usr/sbin/sshd -D -f /dev/null -p "$port" -o "ListenAddress=127.0.0.$((number + 1))" \
       -o "HostKey=$work/host-key" -o "AuthorizedKeysFile=$work/authorized" -o StrictModes=no -o UsePAM=no -o PidFile=none \
-      -o PermitRootLogin=yes -o "SetEnv=SCALE_WORK=$work SCALE_NODE=ssh-$number PATH=$PATH" 2>"$work/ssh-$number.log" &
+      -o PermitRootLogin=yes -o "SetEnv=SCALE_WORK=$work SCALE_NODE=ssh-$number PATH=$PATH SHLVL=2" 2>"$work/ssh-$number.log" &
     # It writes over its environment.
     echo $! >"$work/ssh-$number.pid"
     disown

@@ -212,14 +212,19 @@ import Testing
     // A disk that is not there may come back.
     #expect(try run(["cut", "--plan", "elsewhere.json", "--shard", "0"]).status == 75)
     #expect(try run(["missing", "elsewhere.json"]).status == 66)
+    #expect(try cut(1).status == 0)
     try FileManager.default.moveItem(atPath: raster, toPath: raster + ".away")
     #expect(try cut(0).status == 75)
+    // What needs no source is the same without it.
+    #expect(try cut(1).status == 0)
+    #expect(try cut(1000).status == 64)
+    #expect(try run(["missing", "plan.json"]).stdout.hasPrefix("0"))
     try folder.write("map.tif", bytes: [UInt8](Data(contentsOf: URL(filePath: raster + ".away"))) + [0])
     expectRefusal(try cut(0), status: 65, naming: "the plan does not fit any more: the source map.tif has changed")
     let text = String(decoding: try folder.bytes("plan.json"), as: UTF8.self)
     try folder.write("plan.json", text.replacing("levels(0...11)", with: "levels(0...10)"))
     expectRefusal(try cut(0), status: 65, naming: "was changed after it was made")
-    #expect(folder.names == ["map.tif", "map.tif.away", "plan.json"])
+    #expect(folder.names == ["map.tif", "map.tif.away", "plan.json", "plan.shards"])
   }
 
   /// Two attempts at one shard at the same time both end well; killed ones leave nothing that counts.

@@ -89,11 +89,10 @@ struct PlanCommand: ParsableCommand {
     try Cutter(CutCommand.parse(words + ["--output", "plan.mbtiles"]).makeOptions(), resources: resources)
   }
 
-  /// A plan, and its cut. Relative paths count from the folder of the plan's making, where that exists.
-  static func open(_ path: String, _ resources: CutResources) throws -> (plan: ShardPlan, cutter: Cutter) {
-    let plan = try ShardPlan(path: path, toolVersion: ToolVersion.text)
+  /// The cut of a plan. Relative paths count from the folder of the plan's making, where that exists.
+  static func cutter(of plan: ShardPlan, _ resources: CutResources) throws -> Cutter {
     _ = FileSystem.enter(plan.folder)
-    return (plan, try cutter(plan.arguments, resources))
+    return try cutter(plan.arguments, resources)
   }
 }
 
@@ -207,11 +206,14 @@ struct ShardRun {
   private func cut(_ cancellation: CutCancellation) throws {
     let number = try number.value()
     let path = FileSystem.absolutePath(plan)
-    let (shards, cutter) = try PlanCommand.open(path, resources)
+    let shards = try ShardPlan(path: path, toolVersion: ToolVersion.text)
     guard shards.shards.indices.contains(number) else {
       throw CutError(
         .invalidOption, path: plan, "has no shard \(number)", remedy: "its shards are 0 to \(shards.shards.count - 1)")
     }
+    // A shard that is done needs no sources.
+    if let done = ShardFolder(ofPlan: path, shards).receipt(number) { return printDone(number, of: shards, done) }
+    let cutter = try PlanCommand.cutter(of: shards, resources)
     for warning in cutter.warnings { printError("tilecut: warning: \(warning)") }
     let printer = ProgressPrinter(style: progress)
     defer { printer.finish() }
@@ -219,6 +221,10 @@ struct ShardRun {
       printer.show(seconds: step.seconds, fraction: step.fraction, text: step.text, json: step.json)
     }
     printer.finish()
+    printDone(number, of: shards, receipt)
+  }
+
+  private func printDone(_ number: Int, of shards: ShardPlan, _ receipt: ShardReceipt) {
     print(
       "shard \(number) of \(shards.shards.count): \(counted(receipt.tiles, "tile")), "
         + formatted(bytes: receipt.tileBytes))
@@ -239,7 +245,8 @@ struct PlanMerge {
     try BundleFile.check(output: output, replacing: replacing)
     // Before the folder changes, from which relative paths count.
     let (path, target) = (FileSystem.absolutePath(plan), FileSystem.absolutePath(output))
-    let (shards, cutter) = try PlanCommand.open(path, CutResources())
+    let shards = try ShardPlan(path: path, toolVersion: ToolVersion.text)
+    let cutter = try PlanCommand.cutter(of: shards, CutResources())
     let cancellation = CutCancellation()
     signals.whenStopped { cancellation.cancel() }
     do {

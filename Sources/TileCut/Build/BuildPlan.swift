@@ -14,6 +14,14 @@ public struct BuildPlan: Sendable {
     public let tiles: Int
     /// The ``RegionFingerprints/inputs(_:)`` of the region.
     let inputs: String
+
+    /// What was made for the shard; nil if it is not done, or if a file is gone.
+    func record(in catalogue: CatalogFolder) -> RegionRecord? {
+      guard let record = RegionRecord(path: catalogue.record(region)), record.inputs == inputs,
+        record.files.allSatisfy({ catalogue.place(of: $0) != nil })
+      else { return nil }
+      return record
+    }
   }
 
   /// What `tilecut build` was told, without the output.
@@ -71,10 +79,7 @@ public struct BuildPlan: Sendable {
   /// - Throws: ``CatalogBuildError`` `.busy` while the catalogue is published; `.unreadableInput`.
   public func missing() throws -> [Int] {
     let catalogue = try CatalogFolder(output, to: .look)
-    return shards.indices.filter { index in
-      guard let record = RegionRecord(path: catalogue.record(shards[index].region)) else { return true }
-      return record.inputs != shards[index].inputs || record.files.contains { catalogue.place(of: $0) == nil }
-    }
+    return shards.indices.filter { shards[$0].record(in: catalogue) == nil }
   }
 
   // MARK: - The file (docs/reference/build-plan.schema.json)

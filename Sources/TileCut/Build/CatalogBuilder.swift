@@ -111,9 +111,13 @@ public struct CatalogBuilder: Sendable {
       throw CutError(
         .invalidOption, path: path, "has no shard \(index)", remedy: "its shards are 0 to \(plan.shards.count - 1)")
     }
-    let folder = try CatalogFolder(options.output, to: .make(region: plan.shards[index].region))
+    let shard = plan.shards[index]
+    let folder = try CatalogFolder(options.output, to: .make(region: shard.region))
+    if let region = selected.first(where: { $0.id == shard.region }), let record = shard.record(in: folder) {
+      return record.report(region, .unchanged, seconds: 0)
+    }
     let hashes = InputHashes(file: folder.hashes)
-    let region = try check(plan.shards[index], path: path, hashes)
+    let region = try check(shard, path: path, hashes)
     try plan.check(LibraryIdentity.all(for: CutOptions(of: region, in: options.manifest)), path: path)
     let (_, resources) = options.shares(regions: 1)
     let made = make(region, folder, hashes, resources, cancellation) { onProgress?($0) }

@@ -93,11 +93,9 @@ struct RegionBuilder {
     CatalogFiles.remove(work)
     return Result(
       record: record,
-      report: RegionReport(
-        id: region.id, edition: region.settings.edition, outcome: isCut ? .built : isUpdated ? .updated : .unchanged,
-        tileCount: record.facts.tileCount, bytes: bundle.file.bytes,
-        packCount: record.packEntries.count, patchCount: record.patchEntries.count,
-        seconds: (ContinuousClock.now - start) / .seconds(1), warnings: warnings, error: nil))
+      report: record.report(
+        region, isCut ? .built : isUpdated ? .updated : .unchanged,
+        seconds: (ContinuousClock.now - start) / .seconds(1), warnings: warnings))
   }
 
   private func cut(

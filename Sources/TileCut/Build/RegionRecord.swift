@@ -46,6 +46,16 @@ struct RegionRecord: Codable, Equatable, Sendable {
     try OutputFile.write(JSONValue(encoding: self).bytes, to: path, replacing: true)
   }
 
+  /// The report of a build that ended well.
+  func report(
+    _ region: RegionManifest.Region, _ outcome: RegionReport.Outcome, seconds: Double, warnings: [String] = []
+  ) -> RegionReport {
+    RegionReport(
+      id: region.id, edition: region.settings.edition, outcome: outcome, tileCount: facts.tileCount,
+      bytes: bundle.files[0].file.bytes, packCount: packEntries.count, patchCount: patchEntries.count,
+      seconds: seconds, warnings: warnings, error: nil)
+  }
+
   /// The region's entry in the catalogue.
   func entry(_ region: RegionManifest.Region) -> Catalog.Region {
     Catalog.Region(
