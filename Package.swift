@@ -337,9 +337,10 @@ let package = Package(
     .testTarget(
       name: "DocumentationTests",
       dependencies: [
-        "OfflineMap", "Gazetteer", "RegionCatalog", "TileIndex", "TilePrefetch", "TileServe", "PurchaseLedger",
-        "MapStoreClient", "MapStoreWire", "MapStoreServer", "TileCutCommand", "TileServeCommand",
-        "PurchaseLedgerCommand", "MapStoreCommand", "TerminalViewer", "OneProcess", "ShopClient", "TestSupport",
+        "OfflineMap", "Gazetteer", "MemoryPressure", "RegionCatalog", "TileImage", "TileIndex", "TilePrefetch",
+        "TileServe", "PurchaseLedger", "MapStoreClient", "MapStoreWire", "MapStoreServer", "TileCutCommand",
+        "TileServeCommand", "PurchaseLedgerCommand", "MapStoreCommand", "TerminalViewer", "OneProcess", "ShopClient",
+        "TestSupport",
         .product(name: "Crypto", package: "swift-crypto"),
         .product(name: "Logging", package: "swift-log"),
       ],

@@ -81,8 +81,7 @@ for count in 1 2 4; do
   over "slurm-$count" Slurm "$count"
 done
 prepare slurm-killed
-# One on each node.
-job=$(AT_A_TIME=2 "$project/examples/slurm/submit.sh" "$work/slurm-killed/plan.json" "$work/slurm-killed/out.mbtiles" --mem=1500M)
+job=$(slurm slurm-killed 2)
 midway slurm-killed SLURMD_NODENAME=n2
 kill_node n2
 state=$(wait_for "$job")

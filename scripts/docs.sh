@@ -3,7 +3,7 @@
 # symbol without a comment are errors. docs.sh --check only counts the comments.
 set -eu
 cd "$(dirname "$0")/.."
-archives="TileIndex OfflineMap TilePrefetch MapStoreClient PurchaseLedger TileServe"
+archives="TileIndex RegionCatalog Gazetteer OfflineMap TilePrefetch MapStoreClient PurchaseLedger TileServe"
 documented="TileIndex RegionCatalog Gazetteer TilePrefetch MemoryPressure OfflineMap MapStoreClient TileServe"
 mkdir -p .build/docs
 rm -rf .build/docs/graphs

@@ -88,13 +88,18 @@ JobAcctGatherType=jobacct_gather/none
 AccountingStorageType=accounting_storage/none
 SelectType=select/cons_tres
 SelectTypeParameters=CR_CPU_Memory
-SchedulerParameters=batch_sched_delay=0,sched_min_interval=0
+# A task that may start again at a certain time is looked at each second; no event tells the scheduler of it.
+SchedulerParameters=batch_sched_delay=0,sched_min_interval=0,sched_interval=1
 ReturnToService=2
+# A node counts as gone when it has not answered for so long, and then not to a last question, which is repeated for the
+# time of MessageTimeout.
 SlurmdTimeout=10
+MessageTimeout=3
 KillWait=2
 NodeName=n1 NodeHostname=$host NodeAddr=127.0.0.1 Port=$((port + 1)) CPUs=${NODE_CPUS:-1} RealMemory=2000
 NodeName=n2 NodeHostname=$host NodeAddr=127.0.0.1 Port=$((port + 2)) CPUs=${NODE_CPUS:-1} RealMemory=2000
-PartitionName=all Nodes=n1,n2 Default=YES State=UP
+# Tasks are spread over the nodes; otherwise those that fit into the first one leave the second one idle.
+PartitionName=all Nodes=n1,n2 Default=YES State=UP LLN=YES
 C
   # Slurm 22.05 (Debian 12) has no "disabled"; this plugin reads its configuration and does nothing.
   plugin=disabled
@@ -128,12 +133,13 @@ start_ssh() {
   ssh-keygen -q -t ed25519 -N '' -f "$work/host-key"
   ssh-keygen -q -t ed25519 -N '' -f "$work/key"
   cp "$work/key.pub" "$work/authorized"
-  # sshd of Debian wants it.
+  # A shell of level 2 does not read .bashrc, whose commands may leave locks in the user's home when the host is killed.
+  # sshd of Debian wants this folder.
   [ "$(id -u)" != 0 ] || mkdir -p /run/sshd
   for number in 1 2; do
     SCALE_NODE=ssh-$number /usr/sbin/sshd -D -f /dev/null -p "$port" -o "ListenAddress=127.0.0.$((number + 1))" \
       -o "HostKey=$work/host-key" -o "AuthorizedKeysFile=$work/authorized" -o StrictModes=no -o UsePAM=no -o PidFile=none \
-      -o PermitRootLogin=yes -o "SetEnv=SCALE_WORK=$work SCALE_NODE=ssh-$number PATH=$PATH" 2>"$work/ssh-$number.log" &
+      -o PermitRootLogin=yes -o "SetEnv=SCALE_WORK=$work SCALE_NODE=ssh-$number PATH=$PATH SHLVL=2" 2>"$work/ssh-$number.log" &
     # It writes over its environment.
     echo $! >"$work/ssh-$number.pid"
     disown

@@ -110,10 +110,12 @@ with_shelf() {
  "regions": [$(region north 0,9), $(region east 0,12), $(region south 3,8)]}
 C
   tilecut build "$work/shelf/regions.json" -o "$work/shelf/whole" --progress none >"$work/shelf.log"
+  tilecut plan "$work/shelf/regions.json" --catalogue "$work/shelf/catalogue" -o "$work/shelf/plan.json" >>"$work/shelf.log"
+  [ "$(tilecut missing "$work/shelf/plan.json")" = 0-2 ] || fail "shelf: $(tilecut missing "$work/shelf/plan.json") is missing"
   begin=$(date +%s.%N)
-  state=$(wait_for "$("$project/examples/slurm/build.sh" "$work/shelf/regions.json" "$work/shelf/catalogue")")
+  state=$(wait_for "$("$project/examples/slurm/submit.sh" "$work/shelf/plan.json")")
   [ "$state" = COMPLETED ] || fail "shelf: the publishing job ended with $state"
-  grep -q "0 made, 3 unchanged" "$work"/shelf/catalogue.log/publish-*.log || fail "shelf: the tasks did not make the regions"
+  grep -q "0 made, 3 unchanged" "$work"/shelf/plan.log/merge-*.log || fail "shelf: the tasks did not make the regions"
   ls "$work"/shelf/whole/*.p0*.mbtiles >/dev/null || fail "shelf: there are no packs"
   diff -r -x .tilecut "$work/shelf/whole" "$work/shelf/catalogue" >&2 || fail "shelf: other files"
   echo "scale: shelf: same files, $(seconds)"

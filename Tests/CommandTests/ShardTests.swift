@@ -224,14 +224,19 @@ import Testing
     // A disk that is not there may come back.
     #expect(try run(["cut", "--plan", "elsewhere.json", "--shard", "0"]).status == 75)
     #expect(try run(["missing", "elsewhere.json"]).status == 66)
+    #expect(try cut(1).status == 0)
     try FileManager.default.moveItem(atPath: raster, toPath: raster + ".away")
     #expect(try cut(0).status == 75)
+    // What needs no source is the same without it.
+    #expect(try cut(1).status == 0)
+    #expect(try cut(1000).status == 64)
+    #expect(try run(["missing", "plan.json"]).stdout.hasPrefix("0"))
     try folder.write("map.tif", bytes: [UInt8](Data(contentsOf: URL(filePath: raster + ".away"))) + [0])
     expectRefusal(try cut(0), status: 65, naming: "the plan does not fit any more: the source map.tif has changed")
     let text = String(decoding: try folder.bytes("plan.json"), as: UTF8.self)
     try folder.write("plan.json", text.replacing("levels(0...11)", with: "levels(0...10)"))
     expectRefusal(try cut(0), status: 65, naming: "was changed after it was made")
-    #expect(folder.names == ["map.tif", "map.tif.away", "plan.json"])
+    #expect(folder.names == ["map.tif", "map.tif.away", "plan.json", "plan.shards"])
   }
 
   /// Two attempts at one shard at the same time both end well; killed ones leave nothing that counts.
@@ -259,24 +264,13 @@ import Testing
     #expect(try folder.bytes("out.mbtiles") == folder.bytes("whole.mbtiles"))
   }
 
-  private static let validator = """
-    import json, sys, jsonschema
-    schema = json.load(open(sys.argv[1]))
-    jsonschema.Draft202012Validator(schema).validate(json.load(open(sys.argv[2])))
-    """
-  static let hasValidator =
-    (try? Command(installed: "python3")?.run(["-c", "import jsonschema.validators"]))?.status == 0
-
   @Test(
-    .enabled(if: hasValidator, "python3 has no jsonschema (apt-get install python3-jsonschema)"),
+    .enabled(if: SchemaValidator.isThere, SchemaValidator.hint),
     arguments: [options, ["--matrix", "degrees", "--format", "jpeg"]])
   func plansAreAsTheSchemaSays(_ options: [String]) throws {
     _ = try plan(20, options)
     let first = try folder.bytes("plan.json")
-    let python = try #require(Command(installed: "python3"))
-    let run = try python.run([
-      "-c", Self.validator, ProjectFiles.path("docs/reference/plan.schema.json"), folder.file("plan.json"),
-    ])
+    let run = try SchemaValidator.run("docs/reference/plan.schema.json", folder.file("plan.json"))
     #expect(run.status == 0, "\(run)")
     // Equal inputs, equal plans.
     try FileManager.default.removeItem(atPath: folder.file("plan.json"))

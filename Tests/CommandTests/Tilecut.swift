@@ -108,3 +108,20 @@ extension TemporaryFolder {
     return try writePicture(name, width: edge, height: edge)
   }
 }
+
+/// Python's jsonschema, which says whether a document is as a schema of the project demands.
+enum SchemaValidator {
+  static let hint: Comment = "python3 has no jsonschema (apt-get install python3-jsonschema)"
+  static let isThere = (try? Command(installed: "python3")?.run(["-c", "import jsonschema.validators"]))?.status == 0
+
+  private static let script = """
+    import json, sys, jsonschema
+    schema = json.load(open(sys.argv[1]))
+    jsonschema.Draft202012Validator.check_schema(schema)
+    jsonschema.Draft202012Validator(schema).validate(json.load(open(sys.argv[2])))
+    """
+
+  static func run(_ schema: String, _ document: String) throws -> CommandRun {
+    try #require(Command(installed: "python3")).run(["-c", script, ProjectFiles.path(schema), document])
+  }
+}

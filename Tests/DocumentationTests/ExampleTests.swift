@@ -42,6 +42,27 @@ import TilePrefetch
     #expect(shown.0.count == 6 && shown.0.allSatisfy { $0.zoom == 3 } && shown.1.map(\.name) == ["Chur"])
   }
 
+  @Test func gazetteer() throws {
+    let folder = try TemporaryFolder()
+    let path = try folder.writeBundle(
+      "sample.mbtiles", zooms: 0...1,
+      places: [
+        Place(name: "Churwalden", longitude: 9.53, latitude: 46.77),
+        Place(name: "Chur", longitude: 9.53, latitude: 46.85),
+        Place(name: "Bern", longitude: 7.45, latitude: 46.95),
+      ])
+    let found = try findPlaces(in: path, typed: "chu", longitude: 9.53, latitude: 46.76)
+    #expect(found.count == 2 && found.allSatisfy { $0.hasPrefix("Chur") && $0.hasSuffix(" km") }, "\(found)")
+  }
+
+  @Test func regionCatalog() throws {
+    let folder = try TemporaryFolder()
+    try writeCatalogue(in: folder)
+    let path = folder.file("catalogue.json")
+    #expect(try filesToDownload(catalogue: path, longitude: 8, latitude: 46) == ["alps-1.mbtiles"])
+    #expect(try filesToDownload(catalogue: path, longitude: -8, latitude: 46) == [])
+  }
+
   @Test func tilePrefetch() throws {
     let folder = try TemporaryFolder()
     let path = try folder.writeBundle("sample.mbtiles", zooms: 0...3)

@@ -4,7 +4,10 @@ import Testing
 
 /// The code of each DocC article is that of the example which is compiled here.
 @Suite struct SnippetTests {
-  static let libraries = ["TileIndex", "OfflineMap", "TilePrefetch", "MapStoreClient", "PurchaseLedger", "TileServe"]
+  static let libraries = [
+    "TileIndex", "RegionCatalog", "Gazetteer", "OfflineMap", "TilePrefetch", "MapStoreClient", "PurchaseLedger",
+    "TileServe",
+  ]
 
   @Test(arguments: libraries) func articleHasTheCompiledExample(_ library: String) throws {
     let source = try text("Tests/DocumentationTests/\(library)Example.swift")
@@ -12,6 +15,20 @@ import Testing
     let example = try #require(lines(of: source, from: "// snippet.begin", to: "// snippet.end"))
     let block = try #require(lines(of: article, from: "```swift", to: "```"))
     #expect(withoutIndentation(block) == withoutIndentation(example))
+  }
+
+  /// The code of a page has the imports of the file that compiles it.
+  @Test(arguments: ["docs/reference/device.md", "docs/explanation/prefetch.md"])
+  func pageHasTheCompiledExample(_ path: String) throws {
+    let source = try text("Tests/DocumentationTests/PageExamples.swift")
+    let name = try #require(path.split(separator: "/").last)
+    let example = try #require(lines(of: source, from: "// \(name) begins", to: "// \(name) ends"))
+    let page = try text(path)
+    let block = try #require(lines(of: page, from: "```swift", to: "```"))
+    let isCode: (String) -> Bool = { !$0.hasPrefix("import ") }
+    #expect(Array(withoutIndentation(block).filter(isCode).drop(while: \.isEmpty)) == withoutIndentation(example))
+    for line in block where !isCode(line) { #expect(source.contains("\(line)\n"), "\(line)") }
+    #expect(page.components(separatedBy: "```swift").count == 2, "only the first block is compared")
   }
 
   private func text(_ path: String) throws -> String {

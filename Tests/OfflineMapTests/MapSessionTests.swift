@@ -51,6 +51,53 @@ import TilePrefetch
     #expect(session.visibleTiles.count { $0.id.zoom == 4 } >= 16)
   }
 
+  /// Half of the screen lies on the other side of the antimeridian, seen from either one.
+  @Test(arguments: [180.0, -180, 540, 171, -171]) func screenGoesOnBeyondTheAntimeridian(_ longitude: Double) throws {
+    let session = try session(bundle(), tiles: 200)
+    let viewport = view(zoom: 4, longitude: longitude)
+    session.update(viewport)
+    load(session)
+    let shown = session.visibleTiles
+    let columns = Set(shown.map(\.id.column))
+    #expect(Set(shown.map(\.id)).count == shown.count && shown.allSatisfy { $0.id.zoom == 4 && $0.picture > 0 })
+    #expect(columns.contains(0) && columns.contains(15) && columns.allSatisfy { $0 < 3 || $0 > 12 })
+    // The tiles cover the view without a gap, the eastern end of the world left of its western one.
+    let edges = Set(shown.map { ($0.frame.x * 1024).rounded() / 1024 }).sorted()
+    #expect(edges[0] <= 0 && edges[edges.count - 1] + 64 >= 256)
+    for (one, next) in zip(edges, edges.dropFirst()) { #expect(abs(next - one - 64) < 0.01) }
+    for tile in shown where tile.id.column > 12 {
+      #expect(shown.filter { $0.id.column < 3 }.allSatisfy { $0.frame.x > tile.frame.x })
+    }
+  }
+
+  /// A map that is moved over the antimeridian keeps what it shows, and gets what lies ahead before it is on the screen.
+  @Test func crossingTheAntimeridianLosesNoTile() throws {
+    let session = try session(bundle(), tiles: 200)
+    // As a map view tells it: longitudes from -180 to 180.
+    for step in 0..<12 {
+      let longitude = 165 + 3 * Double(step)
+      session.update(view(zoom: 4, longitude: longitude > 180 ? longitude - 360 : longitude), phase: .follow)
+      let ready = session.visibleTiles.count { $0.id.zoom == 4 }
+      #expect(step < 2 || ready >= 16, "step \(step): \(ready)")
+      load(session)
+      clock.withLock { $0 += .seconds(1) }
+    }
+  }
+
+  /// A screen that is wider than the world shows each tile once, around its middle.
+  @Test func worldIsDrawnOnce() throws {
+    let session = try session(bundle(), tiles: 200)
+    for longitude in [0.0, 100, -179] {
+      session.update(Viewport(longitude: longitude, latitude: 0, zoom: 1, size: (1600, 512)), phase: .rest)
+      load(session)
+      let shown = session.visibleTiles
+      let zoom = try #require(shown.first?.id.zoom)
+      #expect(shown.count == 1 << (2 * zoom) && Set(shown.map(\.id)).count == shown.count, "\(shown.map(\.id))")
+      let (left, right) = (shown.map(\.frame.x).min()!, shown.map { $0.frame.x + $0.frame.side }.max()!)
+      #expect(abs(right - left - 512) < 0.01 && abs((left + right) / 2 - 800) <= 512 / Double(2 << zoom) + 0.01)
+    }
+  }
+
   @Test func screenIsLoadedAndAnnounced() async throws {
     let session = try MapSession(bundle: bundle(), budget: 4 << 20)
     let viewport = view(zoom: 4)

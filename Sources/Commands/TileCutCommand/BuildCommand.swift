@@ -17,12 +17,15 @@ struct BuildCommand: ParsableCommand {
       region is there: catalogue.json never names a file that is missing or not whole. Bundles of earlier editions \
       stay \
       until --prune; whatever else the catalogue no longer names is removed.
+
+      On many machines: plan --catalogue makes a plan, build --plan PLAN --shard N the files of one region, and build \
+      --plan PLAN publishes the catalogue, with the bytes of an undivided build.
       """)
 
   @Argument(help: ArgumentHelp("The regions (docs/reference/region-manifest.md).", valueName: "manifest"))
-  var manifest: String
+  var manifest: String?
   @Option(name: [.short, .long], help: "The folder of the catalogue; made if it is not there.")
-  var output: String
+  var output: String?
   @Option(help: ArgumentHelp("Regions cut at the same time; by cores and memory unless given.", valueName: "n"))
   var jobs: Int?
   @Option(
@@ -41,18 +44,24 @@ struct BuildCommand: ParsableCommand {
       """,
       valueName: "folder"))
   var patchesFrom: String?
+  @Option(help: ArgumentHelp("Worker threads for all regions together; one a core unless given.", valueName: "n"))
+  var threads: Int?
   @Option(help: ArgumentHelp("Memory that all regions together may take, such as 2GB.", valueName: "bytes"))
   var memory = BytesArgument(bytes: 512_000_000)
   @Flag(help: "Build also what has not changed.")
   var rebuild = false
   @Flag(help: "Remove bundles of earlier editions and of regions that are gone.")
   var prune = false
-  @Flag(help: "Print the numbers of the regions that are not made yet, such as 3,7-9, and stop.")
-  var listMissing = false
+  @Option(
+    help: ArgumentHelp(
+      "Publish the catalogue of a plan whose regions are all made, or make one with --shard; manifest and output are the "
+        + "plan's.",
+      valueName: "plan"))
+  var plan: String?
   @Option(
     help: ArgumentHelp(
       """
-      Make one region for a later build, and publish nothing: its number in the manifest from 0, or auto for that in \
+      The region to make, without publishing it: its number in the plan, or auto for that in \
       \(ShardNumber.variables.joined(separator: ", ")).
       """,
       valueName: "n|auto"))
@@ -64,39 +73,50 @@ struct BuildCommand: ParsableCommand {
   var progress: ProgressStyle = .auto
 
   func validate() throws {
+    if plan != nil {
+      guard manifest == nil, output == nil, jobs == nil, only.isEmpty, maxBytes == nil, patchesFrom == nil, !rebuild
+      else { throw ValidationError("--plan has manifest, output and options of the build: leave them out") }
+      if shard != nil, prune || json {
+        throw ValidationError("--shard publishes nothing: leave --prune and --json out")
+      }
+    } else {
+      if shard != nil { throw ValidationError("--shard needs --plan") }
+      if manifest == nil { throw ValidationError("Missing expected argument '<manifest>'") }
+      if output == nil { throw ValidationError("Missing expected argument '--output <output>'") }
+    }
+    if let threads, !(1...1024).contains(threads) { throw ValidationError("--threads goes from 1 to 1024") }
     if let jobs, !(1...256).contains(jobs) { throw ValidationError("--jobs goes from 1 to 256") }
     if memory.bytes < 32_000_000 { throw ValidationError("--memory must be at least 32MB") }
     if let maxBytes, !RegionSettings.packBytesLimits.contains(maxBytes.bytes) {
       throw ValidationError(
         "--max-bytes must be at least \(formatted(bytes: RegionSettings.packBytesLimits.lowerBound))")
     }
-    if output.isEmpty { throw ValidationError("--output is empty") }
+    if output?.isEmpty == true { throw ValidationError("--output is empty") }
     if shard == nil, !shardOptions.isEmpty {
       throw ValidationError("--shard-offset and --shard-list need --shard")
-    }
-    if shard != nil || listMissing, prune || json || (listMissing && shard != nil) {
-      throw ValidationError(
-        "--shard and --list-missing publish nothing: leave --prune and --json out, and one of the two")
     }
   }
 
   func run() throws {
-    if let shard {
-      return try attempt { try make(ShardNumber(shard: shard, options: shardOptions), $0) }
+    if let plan, let shard {
+      let number = ShardNumber(shard: shard, options: shardOptions)
+      return try attempt { try make(number, of: FileSystem.absolutePath(plan), $0) }
     }
     let signals = SignalWatch()
     defer { signals.stop() }
-    let builder = try CatalogBuilder(makeOptions())
-    if listMissing {
-      let numbers = try builder.missing()
-      if !numbers.isEmpty { print(ShardFolder.text(numbers)) }
-      return
-    }
     let cancellation = CutCancellation()
     signals.whenStopped { cancellation.cancel() }
+    let path = plan.map(FileSystem.absolutePath)
+    let opened = try path.map(open)
+    let builder = try opened?.builder ?? self.builder()
     let printer = BuildProgressPrinter(style: progress, regionCount: builder.regionCount)
     do {
-      let report = try builder.build(cancellation: cancellation) { printer.show($0) }
+      let report =
+        if let path, let opened {
+          try builder.publish(opened.plan, path: path, cancellation: cancellation) { printer.show($0) }
+        } else {
+          try builder.build(cancellation: cancellation) { printer.show($0) }
+        }
       printer.finish()
       print(json ? try prettyJSON(report) : Self.text(report))
     } catch {
@@ -107,24 +127,40 @@ struct BuildCommand: ParsableCommand {
   }
 
   /// One attempt at one region.
-  private func make(_ number: ShardNumber, _ cancellation: CutCancellation) throws {
+  private func make(_ number: ShardNumber, of path: String, _ cancellation: CutCancellation) throws {
     let number = try number.value()
-    let builder = try CatalogBuilder(makeOptions())
+    let (plan, builder) = try open(path)
     let printer = ProgressPrinter(style: progress)
     defer { printer.finish() }
-    let region = try builder.make(region: number, cancellation: cancellation) { printer.show($0) }
+    let region = try builder.make(shard: number, of: plan, path: path, cancellation: cancellation) {
+      printer.show($0)
+    }
     printer.finish()
     for warning in region.warnings { printError("tilecut: warning: \(warning)") }
-    print("region \(number) of \(builder.regionCount): \(BuildProgressPrinter.text(region))")
+    print("shard \(number) of \(plan.shards.count): \(BuildProgressPrinter.text(region))")
   }
+
+  /// A plan, and its build with this command's resources. Relative paths count from the folder of the plan's making,
+  /// where that exists.
+  private func open(_ path: String) throws -> (plan: BuildPlan, builder: CatalogBuilder) {
+    let plan = try BuildPlan(path: path, toolVersion: ToolVersion.text)
+    _ = FileSystem.enter(plan.folder)
+    var options = try Self.parse(plan.arguments + ["--output", plan.output]).makeOptions()
+    (options.memoryBytes, options.threads, options.prunes) = (memory.bytes, threads, prune)
+    return (plan, try CatalogBuilder(options))
+  }
+
+  /// The build that this command line asks for.
+  func builder() throws -> CatalogBuilder { try CatalogBuilder(makeOptions()) }
 
   private func makeOptions() throws -> CatalogBuildOptions {
     var options = CatalogBuildOptions(
-      manifest: try RegionManifest(path: manifest), output: output, toolVersion: ToolVersion.text)
+      manifest: try RegionManifest(path: manifest ?? ""), output: output ?? "", toolVersion: ToolVersion.text)
     options.only = only.isEmpty ? nil : only
     options.packBytesMax = maxBytes?.bytes
     options.patchesFrom = patchesFrom
     options.jobs = jobs
+    options.threads = threads
     options.memoryBytes = memory.bytes
     options.rebuilds = rebuild
     options.prunes = prune

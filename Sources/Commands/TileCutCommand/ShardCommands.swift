@@ -7,30 +7,38 @@ import TileIndex
 /// `tilecut plan`
 struct PlanCommand: ParsableCommand {
   static let configuration = CommandConfiguration(
-    commandName: "plan", abstract: "Divides a cut into shards, for many processes or machines.",
+    commandName: "plan", abstract: "Divides a cut or a build into shards, for many processes or machines.",
     discussion: """
       Sources and options are those of cut that say what is cut. Then every shard is cut with cut --plan PLAN --shard \
       N, and merge --plan PLAN makes the bundle, with the bytes of an undivided cut. The shards lie beside the plan.
+
+      With --catalogue a manifest and options of build take their place, and a shard is a region: build --plan PLAN \
+      --shard N makes it, and build --plan PLAN publishes the catalogue.
       """)
 
-  @Argument(parsing: .allUnrecognized, help: ArgumentHelp("Sources and options of cut.", valueName: "source"))
+  @Argument(
+    parsing: .allUnrecognized,
+    help: ArgumentHelp("Sources and options of cut, or a manifest and options of build.", valueName: "source"))
   var words: [String]
   @Option(name: [.short, .long], help: "The plan to write, a JSON file.")
   var output: String
-  @Option(help: ArgumentHelp("The most tiles of a shard.", valueName: "n"))
-  var shardTiles = ShardPlan.tilesMaxDefault
+  @Option(
+    help: ArgumentHelp("The most tiles of a shard of a cut. (default: \(ShardPlan.tilesMaxDefault))", valueName: "n"))
+  var shardTiles: Int?
+  @Option(help: ArgumentHelp("Divide the build of this catalogue.", valueName: "folder"))
+  var catalogue: String?
   @Flag(help: "Replace the output if it exists.")
   var force = false
 
-  /// Options of `cut` that say how or where to, which each shard and the merge are told.
+  /// Options of `cut` and `build` that say how or where to, which each shard and the merge are told.
   private static let otherOptions = [
     "--threads", "--memory", "--progress", "--resume", "--dry-run", "--json", "--append", "--scheme", "--plan",
-    "--shard", "--shard-offset", "--shard-list",
+    "--shard", "--shard-offset", "--shard-list", "--jobs", "--rebuild", "--prune",
   ]
 
   func validate() throws {
     for word in words where Self.otherOptions.contains(String(word.prefix { $0 != "=" })) {
-      throw ValidationError("\(word) says nothing of what is cut: leave it out of the plan")
+      throw ValidationError("\(word) says nothing of what is made: leave it out of the plan")
     }
     if words.contains("-") { throw ValidationError("standard input cannot be read by several processes: name a file") }
     for word in words {
@@ -39,20 +47,40 @@ struct PlanCommand: ParsableCommand {
         "the address of a source has \(secret), and the plan keeps addresses: write '${NAME}' in its place, and set "
           + "NAME in the environment of plan, shards and merge")
     }
-    if shardTiles < 1 { throw ValidationError("--shard-tiles is a number above 0") }
+    if let shardTiles, shardTiles < 1 { throw ValidationError("--shard-tiles is a number above 0") }
+    if catalogue != nil, shardTiles != nil {
+      throw ValidationError("the shards of a build are its regions: leave --shard-tiles out")
+    }
+    if catalogue?.isEmpty == true { throw ValidationError("--catalogue is empty") }
   }
 
   func run() throws {
     try OutputFile.check(output, replacing: force)
     try OutputFile.protect(words, from: output)
+    if let catalogue {
+      try planBuild(of: catalogue)
+    } else {
+      try planCut()
+    }
+  }
+
+  private func planCut() throws {
     let cutter = try Self.cutter(words, CutResources())
     for warning in cutter.warnings { printError("tilecut: warning: \(warning)") }
     let plan = try ShardPlan(
       cutter, toolVersion: ToolVersion.text, arguments: words, folder: FileSystem.absolutePath("."),
-      tilesMax: shardTiles)
+      tilesMax: shardTiles ?? ShardPlan.tilesMaxDefault)
     try OutputFile.write(Array(plan.json.utf8), to: output, replacing: force)
     let largest = plan.shards.map(\.tiles).max() ?? 0
     print("\(output): \(counted(plan.shards.count, "shard")) of zoom \(plan.shardZoom), up to \(largest) tiles each")
+  }
+
+  private func planBuild(of catalogue: String) throws {
+    let builder = try BuildCommand.parse(words + ["--output", catalogue]).builder()
+    let plan = try BuildPlan(builder, arguments: words, folder: FileSystem.absolutePath("."))
+    try OutputFile.write(Array(plan.json.utf8), to: output, replacing: force)
+    print(
+      "\(output): \(counted(plan.shards.count, "shard")), a region each, of up to \(plan.shards[0].tiles) tiles")
   }
 
   /// The cut that words of a command line ask for.
@@ -61,11 +89,10 @@ struct PlanCommand: ParsableCommand {
     try Cutter(CutCommand.parse(words + ["--output", "plan.mbtiles"]).makeOptions(), resources: resources)
   }
 
-  /// A plan, and its cut. Relative paths count from the folder of the plan's making, where that exists.
-  static func open(_ path: String, _ resources: CutResources) throws -> (plan: ShardPlan, cutter: Cutter) {
-    let plan = try ShardPlan(path: path, toolVersion: ToolVersion.text)
+  /// The cut of a plan. Relative paths count from the folder of the plan's making, where that exists.
+  static func cutter(of plan: ShardPlan, _ resources: CutResources) throws -> Cutter {
     _ = FileSystem.enter(plan.folder)
-    return (plan, try cutter(plan.arguments, resources))
+    return try cutter(plan.arguments, resources)
   }
 }
 
@@ -78,8 +105,11 @@ struct MissingCommand: ParsableCommand {
   var plan: String
 
   func run() throws {
-    let shards = try ShardPlan(path: plan, toolVersion: ToolVersion.text)
-    let missing = ShardFolder(ofPlan: plan, shards).missing
+    let missing =
+      switch try PlanKind(path: plan) {
+      case .cut: ShardFolder(ofPlan: plan, try ShardPlan(path: plan, toolVersion: ToolVersion.text)).missing
+      case .build: try BuildPlan(path: plan, toolVersion: ToolVersion.text).missing()
+      }
     if !missing.isEmpty { print(ShardFolder.text(missing)) }
   }
 }
@@ -176,16 +206,23 @@ struct ShardRun {
   private func cut(_ cancellation: CutCancellation) throws {
     let number = try number.value()
     let path = FileSystem.absolutePath(plan)
-    let (shards, cutter) = try PlanCommand.open(path, resources)
+    let shards = try ShardPlan(path: path, toolVersion: ToolVersion.text)
     guard shards.shards.indices.contains(number) else {
       throw CutError(
         .invalidOption, path: plan, "has no shard \(number)", remedy: "its shards are 0 to \(shards.shards.count - 1)")
     }
+    // A shard that is done needs no sources.
+    if let done = ShardFolder(ofPlan: path, shards).receipt(number) { return printDone(number, of: shards, done) }
+    let cutter = try PlanCommand.cutter(of: shards, resources)
     for warning in cutter.warnings { printError("tilecut: warning: \(warning)") }
     let printer = ProgressPrinter(style: progress)
     defer { printer.finish() }
     let receipt = try cutter.cut(shard: number, of: shards, path: path, cancellation: cancellation) { printer.show($0) }
     printer.finish()
+    printDone(number, of: shards, receipt)
+  }
+
+  private func printDone(_ number: Int, of shards: ShardPlan, _ receipt: ShardReceipt) {
     print(
       "shard \(number) of \(shards.shards.count): \(counted(receipt.tiles, "tile")), "
         + formatted(bytes: receipt.tileBytes))
@@ -207,7 +244,8 @@ struct PlanMerge {
     try BundleFile.check(output: output, replacing: replacing)
     // Before the folder changes, from which relative paths count.
     let (path, target) = (FileSystem.absolutePath(plan), FileSystem.absolutePath(output))
-    let (shards, cutter) = try PlanCommand.open(path, CutResources())
+    let shards = try ShardPlan(path: path, toolVersion: ToolVersion.text)
+    let cutter = try PlanCommand.cutter(of: shards, CutResources())
     let cancellation = CutCancellation()
     signals.whenStopped { cancellation.cancel() }
     let printer = ProgressPrinter(style: progress)

@@ -75,16 +75,20 @@ public final class MapSession<Picture: Sendable>: Sendable {
         remedy: "read its tiles one by one, or make a bundle with the other grid")
     }
     self.bundle = bundle
-    self.coverage = coverage
+    var around = coverage
+    around.goesAroundTheWorld = true
+    self.coverage = around
     let start = ContinuousClock.now
     let now = now ?? { ContinuousClock.now - start }
     self.now = now
     tiles = TieredTiles(
       decodedBytes: budget - encodedBytes, encodedBytes: encodedBytes, absentLifetime: Self.absentLifetime, now: now,
-      decode: decode, source: { [readers = bundle.readers] tile in try readers.withReader { try $0.tile(tile) } })
+      decode: decode,
+      source: { [readers = bundle.readers] tile in try readers.withReader { try $0.tile(tile.onEarth) } }
+    )
     // The workers limit the loads.
     loader = MapLoader(
-      cache: tiles.decoded, planner: PrefetchPredictor(options: coverage),
+      cache: tiles.decoded, planner: PrefetchPredictor(options: around),
       source: .init(loadsMax: .max, aheadMax: .max),
       tileCost: tileCost)
   }
@@ -95,7 +99,8 @@ public final class MapSession<Picture: Sendable>: Sendable {
   // MARK: - Following the map
 
   /// Takes what the map view shows now. A centre beyond ±180° is where it is on the world, as in map views that repeat
-  /// it.
+  /// it, and a screen that reaches beyond ±180° shows what lies there. Of a screen that is wider than the world the
+  /// middle is drawn, with each tile once.
   ///
   /// - Parameters:
   ///   - phase: what moves the map. The target of a fling or an animation is worth announcing: its path is loaded
@@ -104,9 +109,9 @@ public final class MapSession<Picture: Sendable>: Sendable {
   /// - Complexity: a few hundred microseconds at most.
   public func update(_ viewport: Viewport, phase: CameraPhase? = nil, point: MapPoint? = nil) {
     let time = now()
-    let (viewport, phase) = Self.onTheWorld(viewport, phase)
     if state.withLock({ $0.recoveryTime.map { $0 <= time } ?? false }) { adjust(to: .normal) }
     state.withLock { state in
+      let (viewport, phase) = Self.continuing(state.viewport, viewport, phase)
       let inferred = phase ?? Self.phase(from: state.viewport, to: viewport)
       state.restTime = phase == nil && inferred != .rest ? time + Self.restDelay : nil
       state.viewport = viewport
@@ -116,10 +121,19 @@ public final class MapSession<Picture: Sendable>: Sendable {
     signal.notify()
   }
 
-  /// The same viewport with its centre in the world, and its target as far from it as before.
-  private static func onTheWorld(_ viewport: Viewport, _ phase: CameraPhase?) -> (Viewport, CameraPhase?) {
-    guard !(0...1).contains(viewport.x), viewport.x.isFinite else { return (viewport, phase) }
-    let turns = viewport.x.rounded(.down)
+  /// The same viewport in the world of the one before, or the world beside it: a map that crosses the antimeridian
+  /// moves on, and the tiles on its screen keep their names. Its target is as far from it as before.
+  private static func continuing(
+    _ before: Viewport?, _ viewport: Viewport, _ phase: CameraPhase?
+  ) -> (Viewport, CameraPhase?) {
+    guard viewport.x.isFinite else { return (viewport, phase) }
+    let turns =
+      if let before, before.x.isFinite {
+        (viewport.x - before.x).rounded()
+      } else {
+        (0...1).contains(viewport.x) ? 0 : viewport.x.rounded(.down)
+      }
+    guard turns != 0 else { return (viewport, phase) }
     func moved(_ viewport: Viewport) -> Viewport {
       var viewport = viewport
       viewport.x -= turns
@@ -144,6 +158,7 @@ public final class MapSession<Picture: Sendable>: Sendable {
       case .rest, .drag, .pinch, .follow: phase
       }
     state.visible = fitted.tiles
+    let point = point.map { MapPoint(x: $0.x + (viewport.x - $0.x).rounded(), y: $0.y) }
     loader.update(fitted, phase: phase, at: time / .seconds(1), point: point)
   }
 
@@ -162,9 +177,12 @@ public final class MapSession<Picture: Sendable>: Sendable {
     let viewport = viewport.inTiles(ofPixels: bundle.metadata.tilePixels)
     let room = max(1, tiles.decoded.byteCountMax / loader.tileCost - max(workerCount, 1))
     var zoom = min(viewport.tileZoom, coverage.zooms.upperBound)
-    while zoom > coverage.zooms.lowerBound, viewport.inTiles(zoom: zoom).tiles.count > room { zoom -= 1 }
-    var fitted = viewport.inTiles(zoom: max(zoom, coverage.zooms.lowerBound))
-    if fitted.tileZoom > viewport.tileZoom { fitted = fitted.within(x: coverage.x, y: coverage.y) }
+    while zoom > coverage.zooms.lowerBound, viewport.inTiles(zoom: zoom).onceAround.tiles.count > room { zoom -= 1 }
+    var fitted = viewport.inTiles(zoom: max(zoom, coverage.zooms.lowerBound)).onceAround
+    if fitted.tileZoom > viewport.tileZoom {
+      let turns = (viewport.x - (coverage.x.lowerBound + coverage.x.upperBound) / 2).rounded()
+      fitted = fitted.within(x: coverage.x.lowerBound + turns...coverage.x.upperBound + turns, y: coverage.y)
+    }
     while fitted.tiles.count > room, max(fitted.width, fitted.height) > 1 {
       fitted.width *= 0.9
       fitted.height *= 0.9
@@ -275,20 +293,20 @@ extension MapSession {
   /// What to draw now, in this order: coarser tiles where the screen's own are still missing, then those.
   public var visibleTiles: [VisibleTile<Picture>] {
     guard let (viewport, visible) = state.withLock({ state in state.viewport.map { ($0, state.visible) } }),
-      let visible,
-      let range = TileMatrixSet.webMercatorQuad.wholeRange(zoom: visible.zoom).intersection(visible)
+      let visible
     else { return [] }
+    let range = TileMatrixSet.webMercatorQuad.wholeRange(zoom: visible.zoom)
     var own: [VisibleTile<Picture>] = []
     var coarser: [TileID: Picture] = [:]
-    for tile in range {
+    for tile in visible where range.rows.contains(tile.row) {
       if let picture = loader.tile(tile) {
-        own.append(VisibleTile(id: tile, picture: picture, frame: viewport.frame(of: tile)))
+        own.append(VisibleTile(id: tile.onEarth, picture: picture, frame: viewport.frame(of: tile)))
       } else if !tiles.decoded.isAbsent(tile), let (ancestor, picture) = ancestor(of: tile) {
         coarser[ancestor] = picture
       }
     }
     let below = coarser.sorted { $0.key < $1.key }.map { tile, picture in
-      VisibleTile(id: tile, picture: picture, frame: viewport.frame(of: tile))
+      VisibleTile(id: tile.onEarth, picture: picture, frame: viewport.frame(of: tile))
     }
     return below + own
   }
@@ -297,7 +315,10 @@ extension MapSession {
   private func ancestor(of tile: TileID) -> (TileID, Picture)? {
     var next = tile.parent
     while let ancestor = next, tile.zoom - ancestor.zoom <= Self.enlargedZoomsMax {
-      if let picture = tiles.decoded.value(for: ancestor) { return (ancestor, picture) }
+      // It may have been loaded on the other side of the antimeridian.
+      if let picture = tiles.decoded.value(for: ancestor) ?? tiles.decoded.value(for: ancestor.onEarth) {
+        return (ancestor, picture)
+      }
       next = ancestor.parent
     }
     return nil
@@ -324,9 +345,14 @@ extension MapSession {
     return stream.compactMap { [self] tile in
       let viewport = state.withLock { $0.visible?.contains(tile) == true ? $0.viewport : nil }
       guard let viewport, let picture = loader.tile(tile) else { return nil }
-      return VisibleTile(id: tile, picture: picture, frame: viewport.frame(of: tile))
+      return VisibleTile(id: tile.onEarth, picture: picture, frame: viewport.frame(of: tile))
     }
   }
+}
+
+extension TileID {
+  /// The tile of WebMercatorQuad that a column beyond the antimeridian repeats.
+  fileprivate var onEarth: TileID { TileID(unchecked: zoom, column & ((1 << zoom) - 1), row) }
 }
 
 extension MapSession where Picture == [UInt8] {

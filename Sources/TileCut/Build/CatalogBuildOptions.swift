@@ -15,6 +15,8 @@ public struct CatalogBuildOptions: Sendable {
   public var patchesFrom: String?
   /// Regions to cut at the same time; nil means as many as cores and memory allow.
   public var jobs: Int?
+  /// Threads for all regions together; nil means one for each core.
+  public var threads: Int?
   /// Budget in bytes for decoded pixels and for tiles in progress, for all regions together.
   public var memoryBytes = 512_000_000
   /// Also builds regions that have not changed.
@@ -33,7 +35,7 @@ public struct CatalogBuildOptions: Sendable {
 
   /// The number of regions to cut at the same time, and the resources of each cut.
   func shares(regions: Int) -> (jobs: Int, resources: CutResources) {
-    let cores = Processors.count
+    let cores = threads ?? Processors.count
     let jobs = max(min(jobs ?? cores, regions, memoryBytes / Self.jobBytesMin), 1)
     return (jobs, CutResources(threads: max(cores / jobs, 1), memoryBytes: memoryBytes / jobs))
   }

@@ -15,6 +15,8 @@ import TileIndex
 public struct CatalogBuilder: Sendable {
   public let options: CatalogBuildOptions
   private let selected: [RegionManifest.Region]
+  /// Of those that are asked for.
+  public var regionCount: Int { selected.count }
 
   /// - Throws: ``CatalogBuildError`` if a requested region is not in the manifest.
   public init(_ options: CatalogBuildOptions) throws {
@@ -63,48 +65,89 @@ public struct CatalogBuilder: Sendable {
 
   // MARK: - On many machines
 
-  /// A region's number is its position in the manifest, or among those that are asked for.
-  public var regionCount: Int { selected.count }
+  /// What a ``BuildPlan`` has of each region, of which `make` gets the hash of all that its files depend on, and a
+  /// folder for scratch files.
+  func shards<Shard>(_ make: (RegionManifest.Region, String, String) throws -> Shard) throws -> [Shard] {
+    let folder = try CatalogFolder(options.output, to: .plan)
+    try checkInputs(selected)
+    let hashes = InputHashes(file: folder.hashes)
+    let shards = try selected.map { try make($0, inputs(of: $0, hashes), folder.work("")) }
+    try hashes.save()
+    return shards
+  }
 
-  /// Makes the files of one region and publishes nothing: they wait for ``build(cancellation:onProgress:)``, which
-  /// finds that they are there. Any number of processes may make regions of one catalogue at the same time.
-  ///
-  /// - Parameter index: the region's number.
-  /// - Throws: as ``build(cancellation:onProgress:)``; `.busy` while another process makes this region.
-  public func make(
-    region index: Int, cancellation: CutCancellation = CutCancellation(), onProgress: ((CutProgress) -> Void)? = nil
-  ) throws -> RegionReport {
-    guard selected.indices.contains(index) else {
-      throw CatalogBuildError(
-        .invalidOption, path: options.manifest.path, "has no region \(index)",
-        remedy: "its regions are 0 to \(selected.count - 1)")
+  private func inputs(of region: RegionManifest.Region, _ hashes: InputHashes) throws -> String {
+    let prints = try RegionFingerprints(region, options, hashes)
+    let patches = try PatchWriter(region: region, bundle: "", folder: "", editionsFolder: options.patchesFrom)
+    return RegionFingerprints.inputs(
+      [prints.bundle, prints.preview, prints.packs, try patches.fingerprint(prints.bundle, hashes)])
+  }
+
+  /// Refuses a region that is not the planned one.
+  private func check(_ shard: BuildPlan.Shard, path: String, _ hashes: InputHashes) throws -> RegionManifest.Region {
+    guard let region = selected.first(where: { $0.id == shard.region }) else {
+      throw PlanFile.unfit(path, "the plan does not fit any more: the manifest has no region \"\(shard.region)\"")
     }
-    let region = selected[index]
-    let folder = try CatalogFolder(options.output, to: .make(region: region.id))
     try checkInputs([region])
+    guard try inputs(of: region, hashes) == shard.inputs else {
+      throw PlanFile.unfit(
+        path, "the plan does not fit any more: the region \"\(region.id)\" or a source of it has changed")
+    }
+    return region
+  }
+
+  /// Makes the files of one region and publishes nothing: they wait for ``publish(_:path:cancellation:onProgress:)``.
+  /// Any number of processes and machines may make regions of one catalogue at the same time.
+  ///
+  /// - Parameters:
+  ///   - index: the shard.
+  ///   - path: the plan's file.
+  /// - Returns: the report, also of a region that was made already.
+  /// - Throws: as ``build(cancellation:onProgress:)``; `.busy` while another process makes this region; ``CutError``
+  ///   `.badSource` if region, sources or libraries are not the planned ones.
+  public func make(
+    shard index: Int, of plan: BuildPlan, path: String, cancellation: CutCancellation = CutCancellation(),
+    onProgress: ((CutProgress) -> Void)? = nil
+  ) throws -> RegionReport {
+    guard plan.shards.indices.contains(index) else {
+      throw CutError(
+        .invalidOption, path: path, "has no shard \(index)", remedy: "its shards are 0 to \(plan.shards.count - 1)")
+    }
+    let shard = plan.shards[index]
+    let folder = try CatalogFolder(options.output, to: .make(region: shard.region))
+    if let region = selected.first(where: { $0.id == shard.region }), let record = shard.record(in: folder) {
+      return record.report(region, .unchanged, seconds: 0)
+    }
+    let hashes = InputHashes(file: folder.hashes)
+    let region = try check(shard, path: path, hashes)
+    try plan.check(LibraryIdentity.all(for: CutOptions(of: region, in: options.manifest)), path: path)
     let (_, resources) = options.shares(regions: 1)
-    let made = make(region, folder, InputHashes(file: folder.hashes), resources, cancellation) { onProgress?($0) }
+    let made = make(region, folder, hashes, resources, cancellation) { onProgress?($0) }
     if let error = made.error { throw error }
     return made.report
   }
 
-  /// The numbers of the regions whose bundle, preview or packs are not there, or were made of something else.
+  /// Publishes the catalogue of a plan whose regions are all made.
   ///
-  /// - Complexity: reads all sources whose hashes are not known yet, and keeps these for ``make(region:)``.
-  public func missing() throws -> [Int] {
-    let folder = try CatalogFolder(options.output, to: .look)
-    try checkInputs(selected)
-    let hashes = InputHashes(file: folder.hashes)
-    let missing = try selected.indices.filter { index in
-      let prints = try RegionFingerprints(selected[index], options, hashes)
-      guard let record = RegionRecord(path: folder.record(selected[index].id)) else { return true }
-      let pieces: [(RegionRecord.Piece?, String)] = [
-        (record.bundle, prints.bundle), (record.preview, prints.preview), (record.packs, prints.packs),
-      ]
-      return pieces.contains { piece, print in piece?.intact(print, in: folder) == nil }
+  /// - Parameter path: the plan's file.
+  /// - Throws: as ``build(cancellation:onProgress:)``; ``CutError`` `.badSource` if a region is not made, or manifest or
+  ///   sources are not the planned ones.
+  public func publish(
+    _ plan: BuildPlan, path: String, cancellation: CutCancellation = CutCancellation(),
+    onProgress: (@Sendable (CatalogBuildProgress) -> Void)? = nil
+  ) throws -> CatalogBuildReport {
+    let missing = try plan.missing()
+    guard missing.isEmpty else {
+      throw CutError(
+        .badSource, path: path, "the regions of the shards \(ShardFolder.text(missing)) are not made",
+        remedy: "make them: tilecut build --plan '\(path)' --shard N")
     }
-    try hashes.save()
-    return missing
+    if let other = selected.first(where: { region in !plan.shards.contains { $0.region == region.id } }) {
+      throw PlanFile.unfit(path, "the plan does not fit any more: the manifest has a region \"\(other.id)\"")
+    }
+    let hashes = InputHashes(file: try CatalogFolder(options.output, to: .look).hashes)
+    for shard in plan.shards { _ = try check(shard, path: path, hashes) }
+    return try build(cancellation: cancellation, onProgress: onProgress)
   }
 
   /// The result of one region: a record, or an error.

@@ -11,6 +11,7 @@ final class CatalogFolder: Sendable {
   /// What a process does with the folder.
   enum Use: Equatable {
     case publish
+    case plan
     /// Makes the files of a region, which others do not make meanwhile.
     case make(region: String)
     case look
@@ -19,15 +20,23 @@ final class CatalogFolder: Sendable {
   let path: String
   private let locks: [FolderLock]
 
-  /// Opens or creates the folder and locks it.
+  /// Opens the folder and locks it. To publish or to plan, it is created.
   ///
-  /// - Throws: ``CatalogBuildError``: `.busy` if another build uses it, `.unwritableOutput`.
+  /// - Throws: ``CatalogBuildError``: `.busy` if another build uses it; `.unwritableOutput`; `.unreadableInput` if the
+  ///   folder of a plan is not there.
   init(_ path: String, to use: Use = .publish) throws {
     let path = path.withoutSlashes
     self.path = path
-    try CatalogFiles.makeFolder(path)
-    try CatalogFiles.makeFolder("\(path)/.tilecut")
-    for folder in ["records", "finished", "work", "locks"] { try CatalogFiles.makeFolder("\(path)/.tilecut/\(folder)") }
+    if use == .publish || use == .plan {
+      try CatalogFiles.makeFolder(path)
+      try CatalogFiles.makeFolder("\(path)/.tilecut")
+      for name in ["records", "finished", "work", "locks"] { try CatalogFiles.makeFolder("\(path)/.tilecut/\(name)") }
+    } else if !CatalogFiles.exists("\(path)/.tilecut/locks") {
+      // Nothing is made where the disk of the catalogue belongs.
+      throw CatalogBuildError(
+        .unreadableInput, path: path, "the catalogue of the plan is not there",
+        remedy: "check that its disk is mounted, or make a new plan")
+    }
     var locks = [try Self.lock("\(path)/.tilecut/lock", of: path, sharing: use != .publish)]
     if case .make(let region) = use {
       locks.append(try Self.lock("\(path)/.tilecut/locks/\(region)", of: path, sharing: false))

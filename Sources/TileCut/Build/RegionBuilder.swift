@@ -93,19 +93,16 @@ struct RegionBuilder {
     CatalogFiles.remove(work)
     return Result(
       record: record,
-      report: RegionReport(
-        id: region.id, edition: region.settings.edition, outcome: isCut ? .built : isUpdated ? .updated : .unchanged,
-        tileCount: record.facts.tileCount, bytes: bundle.file.bytes,
-        packCount: record.packEntries.count, patchCount: record.patchEntries.count,
-        seconds: (ContinuousClock.now - start) / .seconds(1), warnings: warnings, error: nil))
+      report: record.report(
+        region, isCut ? .built : isUpdated ? .updated : .unchanged,
+        seconds: (ContinuousClock.now - start) / .seconds(1), warnings: warnings))
   }
 
   private func cut(
     _ fingerprints: RegionFingerprints, in work: String, _ warnings: inout [String], _ cancellation: CutCancellation,
     _ onProgress: @escaping (CutProgress) -> Void
   ) throws -> RegionRecord {
-    var cutOptions = CutOptions(sources: [])
-    cutOptions.apply(region, of: options.manifest)
+    var cutOptions = CutOptions(of: region, in: options.manifest)
     try cutOptions.readPlaces(of: region, in: options.manifest)
     let cutter = try Cutter(cutOptions, resources: resources, scratchDirectory: work)
     let name = "\(region.stem).mbtiles"

@@ -100,6 +100,9 @@ struct RegionFingerprints {
     // 2: a bundle that fits has no pack of its own any more.
     packs = FileHash.sha256(ofText: "\(bundle) packs 2 \(options.packBytesMax ?? settings.packBytesMax ?? -1)")
   }
+
+  /// Bundle, preview, packs and patches as one hash, for plans.
+  static func inputs(_ steps: [String]) -> String { FileHash.sha256(ofText: steps.joined(separator: "\n")) }
 }
 
 /// The SHA-256 of input files, cached by path, size, modification time and inode, so that gigabytes are not read again

@@ -4,6 +4,12 @@ package import TileImage
 import TileIndex
 
 extension CutOptions {
+  /// What a manifest says of the cut of a region, without its places.
+  init(of region: RegionManifest.Region, in manifest: RegionManifest) {
+    self.init(sources: [])
+    apply(region, of: manifest)
+  }
+
   /// Takes over the settings of a manifest's region; ``readPlaces(of:in:)`` reads its gazetteers.
   ///
   /// - Parameter manifest: resolves the file names in the region.

@@ -28,6 +28,12 @@ struct RegionRecord: Codable, Equatable, Sendable {
 
   var files: [MadeFile] { [bundle, preview, packs, patches].compactMap { $0?.files }.flatMap { $0 } }
 
+  /// The ``RegionFingerprints/inputs(_:)`` of what was made; nil while a step is to be made.
+  var inputs: String? {
+    let steps = [bundle, preview, packs, patches].compactMap { $0?.fingerprint }
+    return steps.count == 4 ? RegionFingerprints.inputs(steps) : nil
+  }
+
   /// The record of a region; nil if it cannot be read, and then everything is made again.
   init?(path: String) {
     guard let record = try? JSONFile.read(path).decoded(as: RegionRecord.self) else { return nil }
@@ -38,6 +44,16 @@ struct RegionRecord: Codable, Equatable, Sendable {
 
   func write(to path: String) throws {
     try OutputFile.write(JSONValue(encoding: self).bytes, to: path, replacing: true)
+  }
+
+  /// The report of a build that ended well.
+  func report(
+    _ region: RegionManifest.Region, _ outcome: RegionReport.Outcome, seconds: Double, warnings: [String] = []
+  ) -> RegionReport {
+    RegionReport(
+      id: region.id, edition: region.settings.edition, outcome: outcome, tileCount: facts.tileCount,
+      bytes: bundle.files[0].file.bytes, packCount: packEntries.count, patchCount: patchEntries.count,
+      seconds: seconds, warnings: warnings, error: nil)
   }
 
   /// The region's entry in the catalogue.

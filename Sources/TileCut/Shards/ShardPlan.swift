@@ -67,17 +67,14 @@ public struct ShardPlan: Sendable {
   func check(_ cutter: Cutter, path: String) throws {
     let now = try cutter.identity(toolVersion: identity.toolVersion, known: identity)
     guard let difference = now.difference(from: identity) else { return }
-    throw CutError(
-      .badSource, path: path, "the plan does not fit any more: \(difference)", remedy: "make a new plan: tilecut plan")
+    throw PlanFile.unfit(path, "the plan does not fit any more: \(difference)")
   }
 
   // MARK: - The file (docs/reference/plan.schema.json)
 
-  private static let formatName = "tilecut plan"
-
   public var json: String {
     let own: [JSONValue.Member] = [
-      .init("format", .string(Self.formatName)), .init("version", .number(1)), .init("digest", .string(digest)),
+      .init("format", .string(PlanKind.cut.rawValue)), .init("version", .number(1)), .init("digest", .string(digest)),
       .init("folder", .string(folder)), .init("arguments", .array(arguments.map { .string($0) })),
       .init("grid", .string(gridName)),
       .init("zooms", .array([.number(zooms.lowerBound), .number(zooms.upperBound)])),
@@ -98,31 +95,18 @@ public struct ShardPlan: Sendable {
   /// Reads a plan.
   ///
   /// - Throws: ``CutError``: `.unreadableSource`; `.badSource` for a file that is no plan, or that was changed, or that
-  ///   another version of the tool made.
+  ///   another version of the tool made; `.invalidOption` for the plan of a build.
   public init(path: String, toolVersion: String) throws {
-    let json: JSONValue
-    do {
-      json = try JSONFile.read(path)
-    } catch let error as JSONFile.Unreadable {
-      throw CutError(.unreadableSource, path: path, "cannot be read: \(error)", remedy: "make it with: tilecut plan")
-    } catch {
-      throw CutError(.badSource, path: path, "is no plan: \(error)", remedy: "make it with: tilecut plan")
-    }
-    func bad(_ what: String) -> CutError {
-      CutError(.badSource, path: path, what, remedy: "make a new plan: tilecut plan")
-    }
-    guard json["format"]?.string == Self.formatName else { throw bad("is no plan of a cut") }
+    let json = try PlanFile.read(path, .cut)
     guard let identity = CutIdentity(json), let digest = json["digest"]?.string, let folder = json["folder"]?.string,
       let arguments = json["arguments"]?.array?.compactMap(\.string), let grid = json["grid"]?.string,
       let zooms = json.numbers("zooms"), zooms.count == 2, zooms[0] <= zooms[1],
       let shards = json["shards"]?.array?.compactMap(Shard.init), !shards.isEmpty,
       case .number(let tiles)? = json["tiles"],
       let container = json["container"]?.string.flatMap(BundleFile.Kind.init(rawValue:))
-    else { throw bad("is not a whole plan") }
-    guard Self.digest(identity, shards) == digest else { throw bad("was changed after it was made") }
-    guard identity.toolVersion == toolVersion else {
-      throw bad("is of tilecut \(identity.toolVersion), and this is \(toolVersion)")
-    }
+    else { throw PlanFile.unfit(path, "is not a whole plan") }
+    guard Self.digest(identity, shards) == digest else { throw PlanFile.changed(path) }
+    try PlanFile.check(tool: identity.toolVersion, is: toolVersion, path)
     (self.identity, self.digest, self.folder, self.arguments) = (identity, digest, folder, arguments)
     (self.shards, self.container, gridName, tileCount) = (shards, container, grid, Int(tiles) ?? 0)
     self.zooms = Int(zooms[0])...Int(zooms[1])

@@ -31,6 +31,9 @@ public struct PrefetchPredictor: PrefetchPlanner {
     public var x: ClosedRange<Double>
     /// The same from the north.
     public var y: ClosedRange<Double>
+    /// True for a source that repeats the world beyond the antimeridian: column -1 is the last one of the world, and the
+    /// column after the last the first. Other sources are not asked for such columns.
+    public var goesAroundTheWorld = false
     /// Tiles with a lower probability are not loaded, however much room there is. Higher for sources that charge per
     /// tile.
     public var chanceMin: Double
@@ -175,7 +178,8 @@ public struct PrefetchPredictor: PrefetchPlanner {
       (0..<count).contains(place) && Double(place) / Double(count) < range.upperBound
         && Double(place + 1) / Double(count) > range.lowerBound
     }
-    return isIn(tile.column, options.x) && isIn(tile.row, options.y)
+    let column = options.goesAroundTheWorld ? tile.column & (count - 1) : tile.column
+    return isIn(column, options.x) && isIn(tile.row, options.y)
   }
 }
 

@@ -120,6 +120,17 @@ extension Viewport {
     return other
   }
 
+  /// The same part of the map; of one that is wider than the world, the middle, which has each column of tiles once.
+  package var onceAround: Viewport {
+    let count = exp2(Double(tileZoom))
+    guard zoom.isFinite, count >= 1, Double(tiles.columns.count) > count else { return self }
+    var other = self
+    other.x = (x * count - count / 2).rounded() / count + 0.5
+    // A thousandth of a pixel less, so that rounding does not add a column.
+    other.width = exp2(zoom) * Self.tilePixels - 1e-3
+    return other
+  }
+
   /// The same part of the map in tiles of a number of pixels.
   package func inTiles(ofPixels pixels: Int) -> Viewport {
     let factor = Double(pixels) / Self.tilePixels

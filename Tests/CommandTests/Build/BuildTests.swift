@@ -11,27 +11,6 @@ import TileImage
 
 /// `tilecut build` from one state of the manifest to the next.
 @Suite(.ownThread) struct BuildTests {
-  /// As processes of a job array make them, in any order and one of them twice.
-  @Test func regionsThatWereMadeOneByOneArePublishedByTheBuild() throws {
-    let catalog = try BuiltCatalog()
-    try catalog.writeVariety()
-    #expect(try catalog.build("--list-missing").stdout == "0-3\n")
-    for number in [3, 0, 2, 0] {
-      let run = try catalog.build("--shard", "\(number)")
-      #expect(run.status == 0 && run.stdout.hasPrefix("region \(number) of 4: "), "\(run)")
-    }
-    #expect(try catalog.build("--list-missing").stdout == "1\n")
-    #expect(!FileManager.default.fileExists(atPath: catalog.path("catalogue.json")))
-    #expect(try catalog.build("--shard", "4").status == 64)
-    let picture = catalog.folder.file("noise.png")
-    try FileManager.default.moveItem(atPath: picture, toPath: picture + ".away")
-    #expect(try catalog.build("--shard", "1").status == 75)
-    try FileManager.default.moveItem(atPath: picture + ".away", toPath: picture)
-    let run = try catalog.build()
-    #expect(run.status == 0 && run.stdout.contains("4 regions, 1 made, 3 unchanged"), "\(run)")
-    #expect(try catalog.contents() == BuiltCatalog.built().contents())
-  }
-
   @Test func buildWritesTheFilesThatTheCatalogLists() throws {
     let catalog = try BuiltCatalog.built()
     let run = try BuiltCatalog.buildRun()
