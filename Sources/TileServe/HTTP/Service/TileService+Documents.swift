@@ -87,7 +87,7 @@ extension TileService {
 
   /// The description of a tileset or composite.
   func info(of layers: [Tileset]) throws -> TilesetInfo {
-    let infos = try layers.map { try info($0) }
+    let infos = try drawnTogether(layers).map { try info($0) }
     guard infos.count > 1, var whole = infos.last else { return infos[0] }
     try LayerStack.checkFit(infos)
     whole.id = infos.map(\.id).joined(separator: ",")
