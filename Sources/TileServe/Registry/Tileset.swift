@@ -84,8 +84,10 @@ public final class Tileset: TileSource {
   /// A track on the grid of a bundle that it lies over, with as many pixels; any other tileset itself.
   func drawn(over info: TilesetInfo) -> Tileset {
     guard place.isTrack, info.flatImage == nil else { return self }
-    let density = info.tilePixels / max(info.matrixSet[info.zooms.lowerBound].tileWidth, 1)
-    let wanted = TrackReader.Grid(matrixSet: info.matrixSet, density: max(1, min(density, 4)))
+    let gridPixels = info.matrixSet[info.zooms.lowerBound].tileWidth
+    func factor(_ whole: Int) -> Int { max(1, min(info.tilePixels / max(whole, 1), 8)) }
+    let wanted = TrackReader.Grid(
+      matrixSet: info.matrixSet, factor: factor(gridPixels), density: factor(info.screenPixels))
     guard wanted != grid else { return self }
     return variants.withLock { variants in
       if let known = variants[wanted] { return known }

@@ -11,6 +11,8 @@ final class TrackReader: BundleReader {
   struct Grid: Hashable, Sendable {
     var matrixSet = TileMatrixSet.webMercatorQuad
     /// Pixels of a tile for each of the grid.
+    var factor = 1
+    /// Pixels of a tile for each of the screen.
     var density = 1
   }
 
@@ -56,16 +58,17 @@ final class TrackReader: BundleReader {
     }
     let name = path.split(separator: "/").last.map(String.init) ?? path
     let box = [bounds.west, bounds.south, bounds.east, bounds.north].map(DecimalText.text).joined(separator: ",")
+    let screenPixels = matrixSet[matrixSet.zooms.lowerBound].tileWidth * grid.factor / grid.density
     metadata = StoredMetadata([
       .init(name: "name", value: name), .init(name: "format", value: "png"), .init(name: "type", value: "overlay"),
-      .init(name: "bounds", value: box),
+      .init(name: "bounds", value: box), .init(name: TileSizeRow.size, value: "\(screenPixels)"),
     ])
   }
 
   /// With the names of places, if fonts for them are there.
   private static func map(_ features: [MapFeature], _ grid: Grid) throws(DrawingError) -> VectorMap {
-    // The factor is at most 4, which every grid's tiles can have.
-    let matrixSet = (try? grid.matrixSet.withPixels(times: grid.density)) ?? grid.matrixSet
+    // The factor is at most 8, which every grid's tiles can have.
+    let matrixSet = (try? grid.matrixSet.withPixels(times: grid.factor)) ?? grid.matrixSet
     func map(_ style: String) throws(DrawingError) -> VectorMap {
       let rules = (try? JSONValue(parsing: Array(style.utf8)))?.array?.compactMap { StyleRule($0) { _, _, _ in } } ?? []
       let map = try VectorMap(
