@@ -58,10 +58,9 @@ final class TrackReader: BundleReader {
     }
     let name = path.split(separator: "/").last.map(String.init) ?? path
     let box = [bounds.west, bounds.south, bounds.east, bounds.north].map(DecimalText.text).joined(separator: ",")
-    let screenPixels = matrixSet[matrixSet.zooms.lowerBound].tileWidth * grid.factor / grid.density
     metadata = StoredMetadata([
       .init(name: "name", value: name), .init(name: "format", value: "png"), .init(name: "type", value: "overlay"),
-      .init(name: "bounds", value: box), .init(name: TileSizeRow.size, value: "\(screenPixels)"),
+      .init(name: "bounds", value: box), .init(name: TileSizeRow.scale, value: "\(grid.density)"),
     ])
   }
 
