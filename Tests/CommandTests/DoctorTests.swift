@@ -80,7 +80,8 @@ import Testing
         run.stdout.contains("cairo         missing; only a layer of type vector needs it: apt-get install libcairo2"),
         "\(run)")
       #expect(
-        run.stdout.contains("librsvg       missing; only an icon in SVG needs it: apt-get install librsvg2-2"), "\(run)")
+        run.stdout.contains("librsvg       missing; only an icon in SVG needs it: apt-get install librsvg2-2"), "\(run)"
+      )
       #expect(
         run.stdout.contains(
           "pango         missing; only a style layer of type symbol needs it: apt-get install libpangocairo-1.0-0"),

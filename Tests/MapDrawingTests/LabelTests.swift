@@ -276,13 +276,15 @@ struct LabelTests {
     let squares = (0..<64).filter { ($0 / 8 + $0) % 2 == 0 }.map { i in
       "<rect x='\(i % 8 * 2)' y='\(i / 8 * 2)' width='2' height='2'/>"
     }
-    let svg = "<svg xmlns='http://www.w3.org/2000/svg' viewBox='0 0 16 16' fill='#c80a1e' SIZE>\(squares.joined())</svg>"
+    let svg =
+      "<svg xmlns='http://www.w3.org/2000/svg' viewBox='0 0 16 16' fill='#c80a1e' SIZE>\(squares.joined())</svg>"
     let red = RGBA(red: 200, green: 10, blue: 30)
     let edge = Double(density) * size * 16
     for attributes in ["", "width='16' height='16'"] {
       let icon = try drawing(svg.replacing("SIZE", with: attributes))
       #expect(
-        try pixels(of: red, icon: .drawing(icon), size: size, density: density) == Int(edge * edge / 2), "\(attributes)")
+        try pixels(of: red, icon: .drawing(icon), size: size, density: density) == Int(edge * edge / 2), "\(attributes)"
+      )
     }
   }
 

@@ -142,7 +142,9 @@ struct VectorLayerTests {
     cut.drawing = []
     let plain = folder.file("plain-\(name)")
     _ = try Cutter(cut).cut(to: plain)
-    #expect(throws: Never.self) { try BundleAppend(to: plain, options: CutOptions(sources: [folder.file("white.tif")])) }
+    #expect(throws: Never.self) {
+      try BundleAppend(to: plain, options: CutOptions(sources: [folder.file("white.tif")]))
+    }
   }
 
   /// A label that crosses the clipped edge is left out at every zoom and density: nothing of one is drawn where the map

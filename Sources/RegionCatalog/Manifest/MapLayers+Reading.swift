@@ -160,7 +160,8 @@ extension StyleRule {
       guard let name = item["source"]?.string else { continue }
       if let source, source != name {
         faults.add(
-          "\(place)[\(index)].source", "is \"\(name)\", but layers before have \"\(source)\": the map's layer has one file",
+          "\(place)[\(index)].source",
+          "is \"\(name)\", but layers before have \"\(source)\": the map's layer has one file",
           remedy: "make a layer of the map for each source, with the layers of the style that draw it", path: path)
       }
       source = source ?? name
