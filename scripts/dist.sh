@@ -50,7 +50,7 @@ Section: science
 Priority: optional
 Installed-Size: $(du -sk "$tree/usr" | cut -f1)
 Depends: $depends, proj-data
-Recommends: libjs-leaflet, ca-certificates, libimagequant0, libastcenc3d, libcairo2, libpangocairo-1.0-0, fonts-open-sans
+Recommends: libjs-leaflet, ca-certificates, libimagequant0, libastcenc3d, libcairo2, libpangocairo-1.0-0, librsvg2-2, fonts-open-sans
 Description: cuts, serves and sells offline raster maps
  tilecut cuts rasters into tile bundles, tileserve serves them over HTTP,
  purchase-ledger records what app stores sold, and mapstore sells regions

@@ -2,7 +2,7 @@
 # Installs the system libraries that the package links, when any is missing. Debian and its relatives only; says what is missing elsewhere.
 # The list is that of the apt providers in Package.swift.
 set -eu
-packages="pkg-config libsqlite3-dev libpng-dev zlib1g-dev libtiff-dev libgeotiff-dev libproj-dev libjpeg62-turbo-dev libwebp-dev libopenjp2-7-dev libdeflate-dev libexpat1-dev nettle-dev libunistring-dev libcurl4-gnutls-dev libastcenc-dev libcairo2-dev libpangocairo-1.0-0 fonts-open-sans"
+packages="pkg-config libsqlite3-dev libpng-dev zlib1g-dev libtiff-dev libgeotiff-dev libproj-dev libjpeg62-turbo-dev libwebp-dev libopenjp2-7-dev libdeflate-dev libexpat1-dev nettle-dev libunistring-dev libcurl4-gnutls-dev libastcenc-dev libcairo2-dev libpangocairo-1.0-0 librsvg2-2 fonts-open-sans"
 # What the tests compare with: the field's own reader of bundles and rasters.
 tests="gdal-bin sqlite3 curl openssl libimagequant0"
 # What some of them need besides, and are left out without: a browser, which some machines have under another name, a validator of JSON Schema, and pip, which

@@ -1,4 +1,9 @@
+#define _GNU_SOURCE
 #include "CCairoShim.h"
+
+#include <dlfcn.h>
+#include <stddef.h>
+#include <stdio.h>
 
 #include "CLateLibrary.h"
 
@@ -28,7 +33,7 @@ const char *ccairo_load(void) { return clate_load(&cairo); }
   F(pango_font_description_set_family) F(pango_font_map_create_context) F(pango_layout_get_extents)                   \
   F(pango_layout_get_iter) F(pango_layout_get_line_count) F(pango_layout_iter_free)                                   \
   F(pango_layout_iter_get_run_extents) F(pango_layout_iter_get_run_readonly) F(pango_layout_iter_next_run)            \
-  F(pango_layout_new) F(pango_layout_set_font_description) F(pango_layout_set_text) F(pango_layout_set_width)  \
+  F(pango_layout_new) F(pango_layout_set_font_description) F(pango_layout_set_text) F(pango_layout_set_width)          \
   F(pango_version_string)
 
 CLATE_LIBRARY(pango, PANGO_FUNCTIONS, "libpangocairo-1.0.so.0")
@@ -36,4 +41,35 @@ CLATE_LIBRARY(pango, PANGO_FUNCTIONS, "libpangocairo-1.0.so.0")
 const char *cpango_load(void) {
   const char *words = clate_load(&cairo);
   return words ? words : clate_load(&pango);
+}
+
+// librsvg draws on cairo, sets texts with Pango, and is released as a GLib object.
+#define RSVG_FUNCTIONS(F)                                                                                             \
+  F(g_error_free) F(rsvg_handle_get_intrinsic_dimensions) F(rsvg_handle_get_intrinsic_size_in_pixels)                 \
+  F(rsvg_handle_new_from_data) F(rsvg_handle_render_document)
+
+CLATE_LIBRARY(rsvg, RSVG_FUNCTIONS, "librsvg-2.so.2")
+
+const char *crsvg_load(void) {
+  const char *words = cpango_load();
+  return words ? words : clate_load(&rsvg);
+}
+
+const char *crsvg_version(void) {
+#if defined(__APPLE__)
+  return "2";
+#else
+  // The library's own numbers are variables, which are found where its functions are.
+  static char text[48];
+  Dl_info place;
+  if (crsvg_load() || !dladdr(clate_slot_rsvg_handle_new_from_data, &place)) return NULL;
+  void *library = dlopen(place.dli_fname, RTLD_LAZY | RTLD_NOLOAD);
+  if (!library) return NULL;
+  const unsigned *major = dlsym(library, "rsvg_major_version");
+  const unsigned *minor = dlsym(library, "rsvg_minor_version");
+  const unsigned *micro = dlsym(library, "rsvg_micro_version");
+  if (major && minor && micro) snprintf(text, sizeof text, "%u.%u.%u", *major, *minor, *micro);
+  dlclose(library);
+  return text[0] ? text : NULL;
+#endif
 }

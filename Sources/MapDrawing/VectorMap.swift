@@ -1,6 +1,5 @@
 package import RegionCatalog
 import Synchronization
-package import TileImage
 package import TileIndex
 
 /// Lines, areas, points and labels of a map, with the rules that draw them.
@@ -22,7 +21,7 @@ package final class VectorMap: Sendable {
     let icons: IconSet
 
     /// - Parameter images: icons by the names that the rules use.
-    package init(_ source: Source, rules: [StyleRule], images: [String: PixelBuffer] = [:]) {
+    package init(_ source: Source, rules: [StyleRule], images: [String: IconFile] = [:]) {
       (self.source, self.rules) = (source, rules)
       icons = IconSet(images)
     }
@@ -68,10 +67,10 @@ package final class VectorMap: Sendable {
     // A thrown error would lose its type in the closure.
     let result: Result<ZoomDrawing, DrawingError> = state.withLock { state in
       if let known = state.drawings[zoom] { return .success(known) }
+      let layers = layers(zoom: zoom)
       do throws(DrawingError) {
         let made = ZoomDrawing(
-          features(zoom: zoom), labels: try labels(zoom: zoom, &state), matrixSet: matrixSet, zoom: zoom,
-          density: density)
+          layers, labels: try labels(layers, zoom: zoom, &state), matrixSet: matrixSet, zoom: zoom, density: density)
         state.drawings[zoom] = made
         return .success(made)
       } catch {
@@ -82,25 +81,29 @@ package final class VectorMap: Sendable {
   }
 
   /// Labels stay from zoom to zoom, so those of all coarser ones come first.
-  private func labels(zoom: Int, _ state: inout State) throws(DrawingError) -> [Int: [Label]] {
+  private func labels(
+    _ layers: [ZoomLayer], zoom: Int, _ state: inout State
+  ) throws(DrawingError) -> [Int: [Label]] {
     guard let shaper = state.shaper else { return [:] }
     let first = matrixSet.zooms.lowerBound
     while first + state.placements.count <= zoom {
       let next = first + state.placements.count
       state.placements.append(
         try LabelPlacer.place(
-          features(zoom: next), matrixSet: matrixSet, zoom: next, density: density, icons: layers.map(\.icons),
-          frame: frame, shaper: shaper, earlier: state.placements.last?.anchors ?? [:]))
+          next == zoom ? layers : self.layers(zoom: next), zoom: next, density: density, frame: frame, shaper: shaper,
+          earlier: state.placements.last?.anchors ?? [:]))
     }
     return state.placements[zoom - first].labels
   }
 
-  private func features(zoom: Int) -> [(features: [MapFeature], rules: [StyleRule])] {
+  private func layers(zoom: Int) -> [ZoomLayer] {
     layers.map { layer in
-      switch layer.source {
-      case .features(let features): (features, layer.rules)
-      case .graticule(let graticule): (graticule.features(matrixSet, zoom: zoom, density: density, frame), layer.rules)
-      }
+      let features =
+        switch layer.source {
+        case .features(let features): features
+        case .graticule(let graticule): graticule.features(matrixSet, zoom: zoom, density: density, frame)
+        }
+      return ZoomLayer(features, rules: layer.rules, icons: layer.icons, matrixSet: matrixSet, zoom: zoom)
     }
   }
 }

@@ -34,15 +34,10 @@ struct ZoomDrawing: Sendable {
   /// - Parameters:
   ///   - labels: by the rule's number among all rules.
   ///   - density: pixels of a tile for each of the screen, in which styles measure.
-  init(
-    _ layers: [(features: [MapFeature], rules: [StyleRule])], labels: [Int: [Label]], matrixSet: TileMatrixSet,
-    zoom: Int, density: Double
-  ) {
+  init(_ layers: [ZoomLayer], labels: [Int: [Label]], matrixSet: TileMatrixSet, zoom: Int, density: Double) {
     var items: [Item] = []
     var number = 0
     for layer in layers {
-      // Several rules draw one feature, for instance a casing and the line on it.
-      var known: [Int: [[LineShape]]] = [:]
       for rule in layer.rules {
         defer { number += 1 }
         items += (labels[number] ?? []).compactMap(Item.init)
@@ -50,11 +45,7 @@ struct ZoomDrawing: Sendable {
           guard rule.draws(feature.kind), let style = Style(rule, feature, zoom: Double(zoom), density: density) else {
             continue
           }
-          let parts = known[index] ?? Self.parts(feature.geometry, matrixSet, zoom)
-          known[index] = parts
-          for shapes in parts {
-            if let item = Item(shapes, style) { items.append(item) }
-          }
+          items += layer.parts(index).compactMap { Item($0, style) }
         }
       }
     }
@@ -98,17 +89,6 @@ struct ZoomDrawing: Sendable {
         body(items[wide[j]])
         j += 1
       }
-    }
-  }
-
-  /// The shapes of a geometry, those of one polygon together.
-  static func parts(_ geometry: GeoJSONGeometry, _ matrixSet: TileMatrixSet, _ zoom: Int) -> [[LineShape]] {
-    func shape(_ points: [SIMD2<Double>]) -> LineShape? { LineShape(points, matrixSet: matrixSet, zoom: zoom) }
-    switch geometry {
-    case .points(let points): return points.compactMap { shape([$0]).map { [$0] } }
-    case .lines(let lines): return lines.compactMap { shape($0).map { [$0] } }
-    case .polygons(let polygons): return polygons.map { $0.rings.compactMap(shape) }.filter { !$0.isEmpty }
-    case .collection(let members): return members.flatMap { parts($0, matrixSet, zoom) }
     }
   }
 }

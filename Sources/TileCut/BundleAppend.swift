@@ -42,6 +42,13 @@ public struct BundleAppend: Sendable {
         .invalidOption, path: path, "its tiles are no images, so that nothing can be drawn over them",
         remedy: "append to a bundle of PNG, JPEG or WebP tiles")
     }
+    // The rasters would cover parts of labels, and the labels of overviews, which have other places, would be mixed
+    // with those of the tiles below.
+    if let layers = bundle.metadata[DrawnLayersMetadata.key] {
+      throw CutError(
+        .invalidOption, path: path, "its lines and labels (\(layers)) are part of its pictures",
+        remedy: "add the rasters to the region's layers, and cut them anew")
+    }
     let encoding = encoding ?? TileEncoding(usualFor: bundle.metadata.mixedFormats) ?? usual
     let allowed = bundle.metadata.mixedFormats.union([format])
     guard encoding.formats.isSubset(of: allowed), allowed.count == 1 || encoding.formats.contains(format) else {

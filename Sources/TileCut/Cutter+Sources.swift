@@ -106,7 +106,7 @@ extension Cutter {
     }
   }
 
-  private static func icon(_ path: String) throws -> PixelBuffer {
+  private static func icon(_ path: String) throws -> IconFile {
     let bytes: [UInt8]
     do {
       bytes = try JSONFile.bytes(path)
@@ -114,11 +114,17 @@ extension Cutter {
       throw CutError(.unreadableSource, path: path, "cannot be read: \(error)", remedy: "check the name")
     }
     do {
-      return try bytes.withUnsafeBytes { try ImageDecoder.decode($0, pixelCountMax: 1 << 20) }
+      if SVGDrawing.isSVG(bytes) { return .drawing(try SVGDrawing(bytes)) }
+      let buffer = try bytes.withUnsafeBytes { try ImageDecoder.decode($0, pixelCountMax: 1 << 20) }
+      return .picture(IconPicture(buffer))
+    } catch let error as DrawingError where !error.isOfStyle {
+      throw error
+    } catch let error as DrawingError {
+      throw CutError(.badSource, path: path, "is no icon that can be drawn: \(error.message)", remedy: error.remedy)
     } catch {
       throw CutError(
         .badSource, path: path, "is no icon that can be drawn: \(error)",
-        remedy: "save it as PNG of at most 1024 x 1024 pixels")
+        remedy: "save it as SVG, or as PNG of at most 1024 x 1024 pixels")
     }
   }
 

@@ -275,6 +275,9 @@ public struct Cutter: Sendable {
     if options.isFlat {
       metadata.extra[FlatImage.metadataKey] = FlatImage(width: sources[0].width, height: sources[0].height).text
     }
+    if !options.drawing.isEmpty {
+      metadata.extra[DrawnLayersMetadata.key] = Set(options.drawing.map(\.data.type)).sorted().joined(separator: ",")
+    }
     metadata.bounds = plan.matrixSet.geographicBounds(ofCRSBounds: visibleBounds(extent)).roundedToMicrometres
     return metadata
   }

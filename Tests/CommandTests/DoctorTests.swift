@@ -14,7 +14,7 @@ import Testing
       let lines = run.stdoutLines.filter { $0.hasPrefix("\(name) ") }
       #expect(lines.count == 1 && !lines[0].hasSuffix("missing"), "\(name): \(run)")
     }
-    for name in ["astcenc", "cairo", "imagequant", "pango"] {
+    for name in ["astcenc", "cairo", "imagequant", "librsvg", "pango"] {
       #expect(run.stdoutLines.count { $0.hasPrefix("\(name) ") } == 1, "\(name): \(run)")
     }
     #expect(run.stdout.contains("proj.db"), "\(run)")
@@ -70,7 +70,7 @@ import Testing
     @Test func aMissingEncoderIsNoProblemButIsNamed() throws {
       let (folder, environment) = try broken(
         "libimagequant.so.0", "libimagequant.so", "libimagequant.0.dylib", "libimagequant.dylib", "libastcenc.so.3d",
-        "libcairo.so.2")
+        "libcairo.so.2", "libpangocairo-1.0.so.0", "librsvg-2.so.2")
       let run = try Command(built: "tilecut").run(["doctor"], environment: environment)
       #expect(!folder.names.isEmpty && !run.stdout.contains("problem: libimagequant"), "\(run)")
       #expect(
@@ -79,8 +79,30 @@ import Testing
       #expect(
         run.stdout.contains("cairo         missing; only a layer of type vector needs it: apt-get install libcairo2"),
         "\(run)")
-      // Pango draws with cairo.
-      #expect(run.stdout.contains("pango         missing; only text on a map needs it: apt-get install"), "\(run)")
+      #expect(
+        run.stdout.contains("librsvg       missing; only an icon in SVG needs it: apt-get install librsvg2-2"), "\(run)"
+      )
+      #expect(
+        run.stdout.contains(
+          "pango         missing; only a style layer of type symbol needs it: apt-get install libpangocairo-1.0-0"),
+        "\(run)")
+    }
+
+    @Test func aMissingRendererIsNamedWhenAnIconIsRead() throws {
+      let (folder, environment) = try broken("librsvg-2.so.2")
+      let picture = try folder.writePlacedPicture()
+      try folder.write("hut.svg", "<svg xmlns='http://www.w3.org/2000/svg' width='9' height='9'/>")
+      try folder.write("hut.geojson", #"{"type": "Point", "coordinates": [0, 0]}"#)
+      try folder.write(
+        "map.json",
+        """
+        {"regions": [{"id": "a", "title": "A", "category": "c", "layers": [{"type": "raster", "sources": ["\(picture)"]},
+          {"type": "vector", "data": "hut.geojson", "images": {"hut": "hut.svg"},
+            "style": [{"type": "symbol", "layout": {"icon-image": "hut"}}]}]}]}
+        """)
+      let run = try Command(built: "tilecut").run(
+        ["cut", folder.file("map.json"), "-o", folder.file("out.mbtiles")], environment: environment)
+      expectRefusal(run, status: 71, naming: "librsvg-2.so.2", "apt-get install librsvg2-2")
     }
 
     @Test func aMissingCurlIsNamedWhenAnAddressIsRead() throws {

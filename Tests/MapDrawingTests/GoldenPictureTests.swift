@@ -15,6 +15,8 @@ struct GoldenPictureTests {
     let name: String
     let style: String
     var density = 1
+    /// In place of those of the set.
+    var drawing: String?
     var testDescription: String { name }
   }
 
@@ -62,7 +64,20 @@ struct GoldenPictureTests {
     Scene(name: "labels", style: style(#"["get", "name"]"#)),
     Scene(name: "badges", style: style(#"["concat", ["get", "name"], "-badge"]"#)),
     Scene(name: "labels@2x", style: style(#"["get", "name"]"#), density: 2),
+    Scene(name: "drawings", style: style(#""hut""#), drawing: hut),
+    Scene(name: "drawings@2x", style: style(#""hut""#), density: 2, drawing: hut),
   ]
+
+  /// Outlines, a gradient, a text and transparency.
+  private static let hut = """
+    <svg xmlns="http://www.w3.org/2000/svg" width="22" height="20" viewBox="0 0 22 20">
+    <defs><linearGradient id="roof" x2="0" y2="1"><stop stop-color="#e05a2b"/><stop offset="1" stop-color="#7a1f0c"/>
+    </linearGradient></defs>
+    <circle cx="11" cy="11" r="9" fill="#2b5f8f" fill-opacity="0.3"/>
+    <path d="M4 10v8h14v-8" fill="#f5e6c8" stroke="#5a3a1e" stroke-width="1.2" stroke-linejoin="round"/>
+    <path d="M1 11 11 2l10 9z" fill="url(#roof)"/>
+    <text x="11" y="17" font-family="Open Sans" font-size="6" text-anchor="middle" fill="#5a3a1e">H</text></svg>
+    """
 
   @Test(arguments: scenes)
   func picturesAreThoseOfTheGoldens(_ scene: Scene) throws {
@@ -70,8 +85,9 @@ struct GoldenPictureTests {
       try #require(StyleRule(json) { place, message, _ in Issue.record("\(place) \(message)") })
     }
     let matrixSet = try TileMatrixSet.webMercatorQuad.withPixels(times: scene.density)
+    let images = try scene.drawing.map { ["hut": IconFile.drawing(try SVGDrawing(Array($0.utf8)))] } ?? [:]
     let map = try VectorMap(
-      [VectorMap.Layer(.features(Self.features()), rules: rules)], matrixSet: matrixSet,
+      [VectorMap.Layer(.features(Self.features()), rules: rules, images: images)], matrixSet: matrixSet,
       density: Double(scene.density))
     let drawn = try #require(
       try TilePainter(map, insideOnly: false).painted(nil, TileID(zoom: 8, column: 135, row: 90)))

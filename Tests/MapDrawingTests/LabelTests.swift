@@ -94,8 +94,11 @@ struct LabelTests {
     for zoom in 0...12 {
       found.append(
         try LabelPlacer.place(
-          [(features: Self.crowd, rules: rules("[\(rule)]"))], matrixSet: map.matrixSet, zoom: zoom, density: 1,
-          icons: [IconSet([:])], frame: LabelFrame(map.matrixSet), shaper: shaper, earlier: found.last ?? [:]
+          [
+            ZoomLayer(
+              Self.crowd, rules: rules("[\(rule)]"), icons: IconSet([:]), matrixSet: map.matrixSet, zoom: zoom)
+          ],
+          zoom: zoom, density: 1, frame: LabelFrame(map.matrixSet), shaper: shaper, earlier: found.last ?? [:]
         ).anchors)
     }
     for (coarse, fine) in zip(found, found.dropFirst()) {
@@ -237,22 +240,74 @@ struct LabelTests {
     #expect(iconError?.description.contains("campground") == true)
   }
 
-  @Test func picturesAreIcons() throws {
-    let picture = PixelBuffer(width: 10, height: 6)
-    picture.fill(RGBA(red: 200, green: 10, blue: 30))
-    let style = #"[{"type": "symbol", "layout": {"icon-image": "hut", "icon-size": 2}}]"#
+  /// The pixels of a colour on the tile around an icon.
+  private func pixels(
+    of colour: RGBA, icon: IconFile, size: Double, zoom: Int = 9, density: Int = 1
+  ) throws -> Int {
+    let style = #"[{"type": "symbol", "layout": {"icon-image": "hut", "icon-size": \#(size)}}]"#
+    let matrixSet = try TileMatrixSet.webMercatorQuad.withPixels(times: density)
     let map = try VectorMap(
-      [VectorMap.Layer(.features([Self.point("x", SIMD2(10, 46))]), rules: rules(style), images: ["hut": picture])],
-      matrixSet: .webMercatorQuad, density: 1)
-    let place = TileMatrixSet.webMercatorQuad.tileCoordinates(longitude: 10, latitude: 46, zoom: 9)
+      [VectorMap.Layer(.features([Self.point("x", SIMD2(10, 46))]), rules: rules(style), images: ["hut": icon])],
+      matrixSet: matrixSet, density: Double(density))
+    let place = matrixSet.tileCoordinates(longitude: 10, latitude: 46, zoom: zoom)
     let pixels = try #require(
-      try TilePainter(map, insideOnly: false).painted(nil, TileID(unchecked: 9, Int(place.x), Int(place.y))))
-    var solid = 0
-    for i in 0..<(256 * 256) {
-      let pixel = pixels.bytes.load(fromByteOffset: i * 4, as: SIMD4<UInt8>.self)
-      if pixel == SIMD4(200, 10, 30, 255) { solid += 1 }
+      try TilePainter(map, insideOnly: false).painted(nil, TileID(unchecked: zoom, Int(place.x), Int(place.y))))
+    let wanted = SIMD4(colour.red, colour.green, colour.blue, 255)
+    return (0..<(pixels.width * pixels.height)).count {
+      pixels.bytes.load(fromByteOffset: $0 * 4, as: SIMD4<UInt8>.self) == wanted
     }
-    #expect(solid == 20 * 12)
+  }
+
+  /// Sharp, whether their edges are even or odd.
+  @Test(arguments: [(10, 6), (15, 15), (7, 12)]) func picturesAreIcons(_ width: Int, _ height: Int) throws {
+    let red = RGBA(red: 200, green: 10, blue: 30)
+    let picture = PixelBuffer(width: width, height: height)
+    picture.fill(red)
+    #expect(try pixels(of: red, icon: .picture(IconPicture(picture)), size: 1) == width * height)
+    #expect(try pixels(of: red, icon: .picture(IconPicture(picture)), size: 2) == 4 * width * height)
+  }
+
+  // MARK: - SVG
+
+  private func drawing(_ svg: String) throws -> SVGDrawing { try SVGDrawing(Array(svg.utf8)) }
+
+  /// A checkerboard of 8 x 8 squares: enlarging a picture of it would blur the edges.
+  @Test(arguments: [1, 2], [0.5, 1.0, 3.0]) func drawingsAreSharpAtEveryDensity(_ density: Int, size: Double) throws {
+    let squares = (0..<64).filter { ($0 / 8 + $0) % 2 == 0 }.map { i in
+      "<rect x='\(i % 8 * 2)' y='\(i / 8 * 2)' width='2' height='2'/>"
+    }
+    let svg =
+      "<svg xmlns='http://www.w3.org/2000/svg' viewBox='0 0 16 16' fill='#c80a1e' SIZE>\(squares.joined())</svg>"
+    let red = RGBA(red: 200, green: 10, blue: 30)
+    let edge = Double(density) * size * 16
+    for attributes in ["", "width='16' height='16'"] {
+      let icon = try drawing(svg.replacing("SIZE", with: attributes))
+      #expect(
+        try pixels(of: red, icon: .drawing(icon), size: size, density: density) == Int(edge * edge / 2), "\(attributes)"
+      )
+    }
+  }
+
+  @Test(arguments: [
+    "<svg xmlns='http://www.w3.org/2000/svg'><rect width='9' height='9'/></svg>",
+    "<svg xmlns='http://www.w3.org/2000/svg' width='9999' height='9999'/>", "<svg", "<html/>",
+  ])
+  func drawingsThatCannotBeDrawnAreRefused(_ svg: String) throws {
+    let error = #expect(throws: DrawingError.self) { try drawing(svg) }
+    #expect(error?.isOfStyle == true)
+  }
+
+  /// Files beside the map stay unread.
+  @Test func drawingsNameNoOtherFiles() throws {
+    let picture = PixelBuffer(width: 16, height: 16)
+    picture.fill(RGBA(red: 200, green: 10, blue: 30))
+    let other = try folder.write("other.png", bytes: TileEncoder(.png(PNGOptions())).encode(picture))
+    let icon = try drawing(
+      """
+      <svg xmlns='http://www.w3.org/2000/svg' width='16' height='16'>
+      <image href='file://\(other)' width='16' height='16'/><rect width='4' height='4' fill='#c80a1e'/></svg>
+      """)
+    #expect(try pixels(of: RGBA(red: 200, green: 10, blue: 30), icon: .drawing(icon), size: 1) == 16)
   }
 
   // MARK: - Graticules

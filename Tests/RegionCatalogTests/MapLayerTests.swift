@@ -55,7 +55,27 @@ struct MapLayerTests {
     #expect(settings.sources == ["own.tif"] && settings.sourceSettings.isEmpty)
   }
 
+  /// Styles of others name their source in each layer.
+  @Test func wholeStylesMayNameOneSource() throws {
+    try folder.write(
+      "style.json",
+      #"""
+      {"version": 8, "sources": {"trails": {"type": "geojson", "data": "x"}}, "layers": [
+        {"id": "a", "type": "line", "source": "trails"}, {"id": "b", "type": "symbol", "source": "trails"}]}
+      """#)
+    let path = try manifest(
+      #"""
+      "layers": [{"type": "raster", "sources": ["x"]}, {"type": "vector", "data": "x", "style": "style.json"}]
+      """#)
+    #expect(try RegionManifest(path: path).regions[0].settings.drawing[0].rules.count == 2)
+  }
+
   static let faults = [
+    (
+      #""layers": [{"type": "vector", "data": "x", "style": [{"type": "line", "source": "a"}, "#
+        + #"{"type": "line", "source": "b"}]}]"#,
+      #"style[1].source is "b", but layers before have "a""#
+    ),
     (#""layers": []"#, "layers is empty"),
     (#""layers": 5"#, "layers is a number, not an array"),
     (#""layers": ["x"]"#, "layers[0] says no type of layer"),

@@ -130,6 +130,63 @@ struct VectorLayerTests {
     }
   }
 
+  /// A raster over it would cut labels in two, and mix those of two zooms.
+  @Test(arguments: ["map.mbtiles", "map.pmtiles", "map/"]) func nothingIsAppendedToADrawnMap(_ name: String) throws {
+    var cut = try options()
+    let path = folder.file(name)
+    _ = try Cutter(cut).cut(to: path)
+    let error = #expect(throws: CutError.self) {
+      try BundleAppend(to: path, options: CutOptions(sources: [folder.file("white.tif")]))
+    }
+    #expect(error?.code == .invalidOption && error?.message.contains("labels (vector)") == true)
+    cut.drawing = []
+    let plain = folder.file("plain-\(name)")
+    _ = try Cutter(cut).cut(to: plain)
+    #expect(throws: Never.self) {
+      try BundleAppend(to: plain, options: CutOptions(sources: [folder.file("white.tif")]))
+    }
+  }
+
+  /// A label that crosses the clipped edge is left out at every zoom and density: nothing of one is drawn where the map
+  /// is transparent, and each that is drawn is whole.
+  @Test(.long, arguments: [(1, nil), (1, 512), (2, nil), (2, 512)] as [(Int, Int?)])
+  func labelsOfClippedMapsAreWhole(_ density: Int, tileSize: Int?) throws {
+    let boundary =
+      #""boundary": {"type": "Polygon", "coordinates": [[[11, 46], [14, 46], [14, 49], [11, 49], [11, 46]]]}"#
+    let places = (0..<200).map { i in
+      let (x, y) = (10.5 + Double(i * 37 % 200) * 0.02, 45.7 + Double(i) * 0.018)
+      return #"{"type": "Feature", "properties": {"name": "Place \#(i)"}, "geometry": "#
+        + #"{"type": "Point", "coordinates": [\#(x), \#(y)]}}"#
+    }
+    try folder.write(
+      "places.geojson", #"{"type": "FeatureCollection", "features": [\#(places.joined(separator: ","))]}"#)
+    // Blocks of one colour in place of letters, so that pixels can be counted: 20 x 20 of the screen each.
+    let square = PixelBuffer(width: 20, height: 20)
+    square.fill(RGBA(red: 192, green: 0, blue: 0))
+    try folder.write("square.png", bytes: TileEncoder(.png(PNGOptions())).encode(square))
+    let style = #"{"type": "symbol", "layout": {"icon-image": "square"}}"#
+    let rule = try #require(StyleRule(try JSONValue(parsing: Array(style.utf8))) { _, _, _ in })
+    var cut = try options(", \(boundary), \"clip\": true")
+    cut.zoom = .levels(6...7)
+    (cut.scaleFactor, cut.tileSize) = (density, tileSize)
+    cut.drawing = [
+      VectorLayer(.file(folder.file("places.geojson")), rules: [rule], images: ["square": folder.file("square.png")])
+    ]
+    var red: [Int: Int] = [:]
+    for (tile, bytes) in try tiles(cut, "clipped.mbtiles") {
+      let pixels = try bytes.withUnsafeBytes { try ImageDecoder.decode($0) }
+      #expect(pixels.width == (tileSize ?? 256) * density)
+      for i in 0..<(pixels.width * pixels.height) {
+        let pixel = pixels[i % pixels.width, i / pixels.width]
+        if pixel.w > 0, pixel.x > 150, pixel.y < 60 { red[tile.zoom, default: 0] += 1 }
+      }
+    }
+    for zoom in 6...7 {
+      let whole = 400 * density * density
+      #expect(red[zoom, default: 0] > 5 * whole && red[zoom, default: 0] % whole == 0, "zoom \(zoom): \(red)")
+    }
+  }
+
   /// A cut is another one when its lines are.
   @Test func identitiesKnowTheFiles() throws {
     let before = try Cutter(try options()).identity(toolVersion: "1")
@@ -153,8 +210,8 @@ struct VectorLayerTests {
     #expect(!FileManager.default.fileExists(atPath: folder.file("out.mbtiles")))
   }
 
-  @Test func iconsThatAreNoPicturesAreNamed() throws {
-    try folder.write("hut.svg", "<svg/>")
+  @Test(arguments: ["<svg/>", "<svg", "no picture"]) func iconsThatAreNoPicturesAreNamed(_ text: String) throws {
+    try folder.write("hut.svg", text)
     var cut = try options()
     cut.drawing[0].images = ["hut": folder.file("hut.svg")]
     let error = #expect(throws: CutError.self) { try Cutter(cut) }

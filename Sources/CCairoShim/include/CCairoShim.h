@@ -1,6 +1,7 @@
-// libcairo, and Pango on it, which are loaded when they are first needed (CLateLibrary.h).
+// libcairo, and Pango and librsvg on it, which are loaded when they are first needed (CLateLibrary.h).
 #pragma once
 
+#include <stddef.h>
 #include <stdint.h>
 
 typedef struct _cairo cairo_t;
@@ -9,8 +10,14 @@ typedef struct _cairo_font_options cairo_font_options_t;
 /// Returns NULL, or why cairo cannot be used. Must be called before any function of CCairo.
 const char *ccairo_load(void);
 
-/// Returns NULL, or why Pango cannot be used. Must be called before any function below.
+/// Returns NULL, or why Pango cannot be used. Must be called before any function of Pango below.
 const char *cpango_load(void);
+
+/// Returns NULL, or why librsvg cannot be used. Must be called before any function of librsvg below.
+const char *crsvg_load(void);
+
+/// The version of librsvg; NULL if it cannot be used.
+const char *crsvg_version(void);
 
 // What is used of Pango 1.44 and later, whose binary interface is stable. Its own headers include GLib's, which only
 // pkg-config finds, and pkg-config would link them.
@@ -82,4 +89,34 @@ int pango_layout_iter_next_run(CPangoLayoutIter *iterator);
 CPangoGlyphItem *pango_layout_iter_get_run_readonly(CPangoLayoutIter *iterator);
 void pango_layout_iter_get_run_extents(CPangoLayoutIter *iterator, CPangoRectangle *ink, CPangoRectangle *logical);
 void pango_cairo_glyph_string_path(cairo_t *context, CPangoFont *font, CPangoGlyphString *glyphs);
+const char *pango_version_string(void);
 void g_object_unref(void *object);
+
+// What is used of librsvg 2.52 and later, whose binary interface is stable.
+
+typedef struct CSVG CSVG;
+
+typedef struct {
+  uint32_t domain;
+  int code;
+  char *message;
+} CGError;
+
+typedef struct {
+  double length;
+  int unit;
+} CSVGLength;
+
+typedef struct {
+  double x, y, width, height;
+} CSVGRectangle;
+
+// Names of other files in the data are not followed.
+CSVG *rsvg_handle_new_from_data(const uint8_t *data, size_t count, CGError **error);
+// 0 if width or height are missing, or parts of what surrounds the picture.
+int rsvg_handle_get_intrinsic_size_in_pixels(CSVG *handle, double *width, double *height);
+void rsvg_handle_get_intrinsic_dimensions(
+    CSVG *handle, int *has_width, CSVGLength *width, int *has_height, CSVGLength *height, int *has_view_box,
+    CSVGRectangle *view_box);
+int rsvg_handle_render_document(CSVG *handle, cairo_t *context, const CSVGRectangle *viewport, CGError **error);
+void g_error_free(CGError *error);

@@ -91,7 +91,7 @@ final class CairoCanvas {
       Int32(picture.width), Int32(picture.height), Int32(picture.width * 4))
     cairo_save(context)
     cairo_translate(context, place.x, place.y)
-    let scale = across.length
+    let scale = across.length / picture.scale
     cairo_rotate(context, atan2(across.y, across.x))
     cairo_scale(context, scale, scale)
     cairo_set_source_surface(context, surface, -Double(picture.width) / 2, -Double(picture.height) / 2)
@@ -198,16 +198,11 @@ struct Pen: Hashable {
   var reach: Double { width / 2 * max(join == .miter ? miterLimit : 1, cap == .square ? 1.5 : 1) + 1 }
 }
 
+/// The versions of the libraries; nil for one that is not installed.
 package enum DrawingLibrary {
-  /// The version of cairo; nil if it is not installed.
-  package static var version: String? {
-    ccairo_load() == nil ? String(cString: cairo_version_string()) : nil
-  }
-
-  /// The version of Pango; nil if it is not installed.
-  package static var textVersion: String? {
-    cpango_load() == nil ? String(cString: pango_version_string()) : nil
-  }
+  package static var cairo: String? { ccairo_load() == nil ? String(cString: cairo_version_string()) : nil }
+  package static var pango: String? { cpango_load() == nil ? String(cString: pango_version_string()) : nil }
+  package static var librsvg: String? { crsvg_version().map { String(cString: $0) } }
 }
 
 /// Why nothing can be drawn.
@@ -230,5 +225,12 @@ package struct DrawingError: Error, CustomStringConvertible {
     guard let words = cpango_load() else { return }
     throw DrawingError(
       message: "a library is missing: \(String(cString: words))", remedy: "apt-get install libpangocairo-1.0-0")
+  }
+
+  /// Loads the library that renders SVG.
+  static func requireSVGLibrary() throws(DrawingError) {
+    guard let words = crsvg_load() else { return }
+    throw DrawingError(
+      message: "a library is missing: \(String(cString: words))", remedy: "apt-get install librsvg2-2")
   }
 }

@@ -1,4 +1,4 @@
-import TileImage
+package import TileImage
 
 /// An icon, drawn around its middle.
 enum Icon: Sendable {
@@ -12,20 +12,28 @@ enum Icon: Sendable {
     case .shape(let outline, let badge):
       guard let box = (badge ?? outline).box else { return .zero }
       return pointwiseMax(box.high, -box.low)
-    case .picture(let picture): return SIMD2(Double(picture.width), Double(picture.height)) / 2
+    case .picture(let picture): return SIMD2(Double(picture.width), Double(picture.height)) / (2 * picture.scale)
     }
   }
 }
 
 /// A picture as an icon: 32-bit premultiplied pixels, as cairo has them.
-final class IconPicture: Sendable {
+package final class IconPicture: Sendable {
   let width: Int
   let height: Int
+  /// Pixels for each of the icon's own.
+  let scale: Double
   nonisolated(unsafe) let pixels: UnsafeMutablePointer<UInt32>
 
-  init(_ buffer: PixelBuffer) {
-    (width, height) = (buffer.width, buffer.height)
+  /// A picture with all pixels transparent.
+  init(width: Int, height: Int, scale: Double = 1) {
+    (self.width, self.height, self.scale) = (width, height, scale)
     pixels = .allocate(capacity: width * height)
+    pixels.update(repeating: 0, count: width * height)
+  }
+
+  package convenience init(_ buffer: PixelBuffer) {
+    self.init(width: buffer.width, height: buffer.height)
     for i in 0..<(width * height) {
       let word = buffer.bytes.loadUnaligned(fromByteOffset: i * 4, as: UInt32.self)
       let alpha = word >> 24
@@ -37,19 +45,32 @@ final class IconPicture: Sendable {
   deinit { pixels.deallocate() }
 }
 
+/// A file with an icon.
+package enum IconFile: Sendable {
+  case picture(IconPicture)
+  case drawing(SVGDrawing)
+}
+
 /// The icons that a map knows: those of its own files, and a set for the outdoors.
 ///
 /// Those of the set are 15 pixels of the screen large, and take the style's colour. With `-badge` after its name an
 /// icon is white on a square of that colour.
 struct IconSet: Sendable {
-  private let pictures: [String: IconPicture]
+  /// By the names that styles use.
+  private let files: [String: IconFile]
 
-  /// - Parameter images: pictures by the names that styles use.
-  init(_ images: [String: PixelBuffer]) { pictures = images.mapValues(IconPicture.init) }
+  init(_ files: [String: IconFile]) { self.files = files }
 
   /// Nil if there is no icon with that name.
-  func icon(_ name: String) -> Icon? {
-    if let picture = pictures[name] { return .picture(picture) }
+  ///
+  /// - Parameter scale: pixels of tiles for one of the icon, at which drawings are rendered.
+  /// - Throws: ``DrawingError`` for a drawing that cannot be rendered.
+  func icon(_ name: String, scale: Double) throws(DrawingError) -> Icon? {
+    switch files[name] {
+    case .picture(let picture): return .picture(picture)
+    case .drawing(let drawing): return .picture(try drawing.picture(scale: scale))
+    case nil: break
+    }
     let suffix = "-badge"
     guard name.hasSuffix(suffix) else { return Self.outline(name).map { .shape($0, badge: nil) } }
     guard let outline = Self.outline(String(name.dropLast(suffix.count))) else { return nil }
@@ -58,7 +79,7 @@ struct IconSet: Sendable {
     return .shape(outline, badge: square)
   }
 
-  var names: [String] { (Array(Self.builders.keys) + Array(pictures.keys)).sorted() }
+  var names: [String] { (Array(Self.builders.keys) + Array(files.keys)).sorted() }
 
   private static func outline(_ name: String) -> Outline? {
     guard let build = builders[name] else { return nil }

@@ -77,7 +77,12 @@ extension Label {
     let direction = style.followsLine ? across : SIMD2(1, 0)
     let offset = style.offset + (SIMD2(0.5, 0.5) - style.anchor.share) * 2 * reach
     var middle = point + direction * offset.x + SIMD2(-direction.y, direction.x) * offset.y
-    if !style.followsLine { middle = middle.rounded(.toNearestOrEven) }
+    if !style.followsLine {
+      // Pictures are sharp when their corners lie between pixels, shapes are alike when their middles do.
+      var half = SIMD2<Double>.zero
+      if case .picture = style.icon { half = reach }
+      middle = (middle - half).rounded(.toNearestOrEven) + half
+    }
     var label = Label()
     switch style.icon {
     case .shape(let outline, let badge):

@@ -34,8 +34,6 @@ package struct LabelFrame: Sendable {
 ///    within a rule by `symbol-sort-key`.
 /// 3. Give each the first place where it is wholly shown and meets no other label, or none.
 struct LabelPlacer {
-  typealias Layers = [(features: [MapFeature], rules: [StyleRule])]
-
   /// A label's feature, which is the same at all zooms.
   struct Key: Hashable {
     let rule: Int
@@ -70,11 +68,11 @@ struct LabelPlacer {
   /// - Parameter earlier: the labels of the zoom before.
   /// - Throws: ``DrawingError`` for unknown icons and fonts.
   static func place(
-    _ layers: Layers, matrixSet: TileMatrixSet, zoom: Int, density: Double, icons: [IconSet], frame: LabelFrame,
-    shaper: TextShaper, earlier: [Key: SymbolStyle.Anchor]
+    _ layers: [ZoomLayer], zoom: Int, density: Double, frame: LabelFrame, shaper: TextShaper,
+    earlier: [Key: SymbolStyle.Anchor]
   ) throws(DrawingError) -> Placement {
     var placer = LabelPlacer(shaper: shaper, frame: frame, zoom: zoom)
-    var candidates = try placer.candidates(layers, matrixSet, density, icons)
+    var candidates = try placer.candidates(layers, density)
     // Sorting is stable: features stay in order.
     candidates.sort { a, b in
       let (old, other) = (earlier[a.key] != nil, earlier[b.key] != nil)
@@ -99,23 +97,18 @@ struct LabelPlacer {
     box = frame.box(zoom)
   }
 
-  private func candidates(
-    _ layers: Layers, _ matrixSet: TileMatrixSet, _ density: Double, _ icons: [IconSet]
-  ) throws(DrawingError) -> [Candidate] {
+  private func candidates(_ layers: [ZoomLayer], _ density: Double) throws(DrawingError) -> [Candidate] {
     var candidates: [Candidate] = []
     var number = 0
-    for (layer, icons) in zip(layers, icons) {
-      var known: [Int: [[LineShape]]] = [:]
+    for layer in layers {
       for rule in layer.rules {
         defer { number += 1 }
         guard rule.kind == .symbol else { continue }
         for (index, feature) in layer.features.enumerated() where rule.applies(to: feature, zoom: Double(zoom)) {
           guard
-            let style = try SymbolStyle(rule, feature, zoom: Double(zoom), density: density, icons: icons)
+            let style = try SymbolStyle(rule, feature, zoom: Double(zoom), density: density, icons: layer.icons)
           else { continue }
-          let parts = known[index] ?? ZoomDrawing.parts(feature.geometry, matrixSet, zoom)
-          known[index] = parts
-          for (part, rings) in parts.enumerated() {
+          for (part, rings) in layer.parts(index).enumerated() {
             guard box.meets(rings[0].low, rings[0].high) else { continue }
             candidates.append(
               Candidate(

@@ -146,15 +146,15 @@ struct SymbolStyle {
     _ values: Values, _ density: Double, isOnLine: Bool, _ icons: IconSet
   ) throws(DrawingError) -> Image? {
     guard let name = values.text("icon-image") else { return nil }
-    guard let icon = icons.icon(name) else {
+    let scale = values.number("icon-size", 1) * density
+    let ink = values.ink("icon-color", opacity: "icon-opacity", usual: "#000")
+    guard scale > 0, ink.opacity > 0 else { return nil }
+    guard let icon = try icons.icon(name, scale: scale) else {
       throw DrawingError(
         message: "no icon has the name \"\(name)\"",
         remedy: "name a file as it in the layer's images, or choose among \(icons.names.joined(separator: ", "))",
         isOfStyle: true)
     }
-    let scale = values.number("icon-size", 1) * density
-    let ink = values.ink("icon-color", opacity: "icon-opacity", usual: "#000")
-    guard scale > 0, ink.opacity > 0 else { return nil }
     let alignment = values.word("icon-rotation-alignment") ?? "auto"
     return Image(
       icon: icon, scale: scale, anchor: values.word("icon-anchor").flatMap(Anchor.init) ?? .center,

@@ -27,7 +27,7 @@ public struct StyleRule: Hashable, Sendable {
   /// The rule as JSON.
   package let text: String
 
-  package static let keys = ["id", "type", "filter", "minzoom", "maxzoom", "layout", "paint", "metadata"]
+  package static let keys = ["id", "type", "source", "filter", "minzoom", "maxzoom", "layout", "paint", "metadata"]
 
   /// What a property's value is.
   package enum PropertyType: Hashable, Sendable {
@@ -228,7 +228,7 @@ extension StyleRule.PropertyType {
     switch self {
     case .number(let limits):
       if let number = value.number, limits.contains(number) { return nil }
-      return "is not a number from \(limits.lowerBound) to \(limits.upperBound)"
+      return "is not a number from \(DecimalText.text(limits.lowerBound)) to \(DecimalText.text(limits.upperBound))"
     case .colour: return value.colour == nil ? "is no colour" : nil
     case .word(let words):
       if let word = value.string, words.contains(word) { return nil }

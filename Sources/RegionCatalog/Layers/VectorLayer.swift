@@ -8,6 +8,15 @@ public struct VectorLayer: Hashable, Sendable {
     case contours(Contours)
     /// Lines of longitude and latitude; degrees between them, or nil for what suits each zoom.
     case graticule(interval: Double?)
+
+    /// The layer's type in a manifest.
+    package var type: String {
+      switch self {
+      case .file: "vector"
+      case .contours: "contours"
+      case .graticule: "graticule"
+      }
+    }
   }
 
   /// The contours of elevation models.

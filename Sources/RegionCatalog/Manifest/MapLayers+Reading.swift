@@ -155,6 +155,17 @@ extension StyleRule {
       return nil
     }
     let before = faults.faults.count
+    var source: String?
+    for (index, item) in items.enumerated() {
+      guard let name = item["source"]?.string else { continue }
+      if let source, source != name {
+        faults.add(
+          "\(place)[\(index)].source",
+          "is \"\(name)\", but layers before have \"\(source)\": the map's layer has one file",
+          remedy: "make a layer of the map for each source, with the layers of the style that draw it", path: path)
+      }
+      source = source ?? name
+    }
     let rules = items.enumerated().compactMap { index, item in
       StyleRule(item) { part, message, remedy in
         let start = "\(place)[\(index)]"

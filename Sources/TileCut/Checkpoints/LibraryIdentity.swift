@@ -5,6 +5,7 @@ import CPROJ
 import CSystemShim
 import CWebP
 import MapDrawing
+import RegionCatalog
 import Support
 import TileImage
 import TileIndex
@@ -27,9 +28,15 @@ struct LibraryIdentity: Hashable, Sendable {
     if LateLibrary.proj.problem == nil {
       all.append(LibraryIdentity(name: "PROJ", version: String(cString: proj_info().version)))
     }
-    if !options.drawing.isEmpty, let version = DrawingLibrary.version {
-      all.append(LibraryIdentity(name: "cairo", version: version))
+    guard !options.drawing.isEmpty else { return all }
+    func add(_ name: String, _ version: String?) {
+      if let version { all.append(LibraryIdentity(name: name, version: version)) }
     }
+    add("cairo", DrawingLibrary.cairo)
+    if options.drawing.contains(where: { $0.rules.contains { $0.kind == .symbol } }) {
+      add("Pango", DrawingLibrary.pango)
+    }
+    if options.drawing.contains(where: { !$0.images.isEmpty }) { add("librsvg", DrawingLibrary.librsvg) }
     return all
   }
 

@@ -128,7 +128,7 @@ public struct SystemReport: Encodable, Sendable {
         name: "astcenc", version: castc_load() == nil ? "3" : nil,
         use: .init(option: "tilecut textures", package: "libastcenc3d")),
       Library(
-        name: "cairo", version: DrawingLibrary.version,
+        name: "cairo", version: DrawingLibrary.cairo,
         use: .init(option: "a layer of type vector", package: "libcairo2")),
       Library(name: "curl", version: LateLibrary.curl.problem == nil ? word(ccurl_version()) : nil),
       Library(name: "expat", version: XMLReader.libraryVersion),
@@ -138,11 +138,14 @@ public struct SystemReport: Encodable, Sendable {
         use: .init(option: "--colors", package: "libimagequant0")),
       Library(name: "jpeg-turbo", version: dotted(jpeg, 1_000_000, 1000, 1)),
       Library(name: "libdeflate", version: LIBDEFLATE_VERSION_STRING),
+      Library(
+        name: "librsvg", version: DrawingLibrary.librsvg,
+        use: .init(option: "an icon in SVG", package: "librsvg2-2")),
       Library(name: "nettle", version: SHA256Hash.libraryVersion),
       Library(name: "openjpeg", version: String(cString: opj_version())),
       Library(
-        name: "pango", version: DrawingLibrary.textVersion,
-        use: .init(option: "text on a map", package: "libpangocairo-1.0-0")),
+        name: "pango", version: DrawingLibrary.pango,
+        use: .init(option: "a style layer of type symbol", package: "libpangocairo-1.0-0")),
       Library(name: "png", version: String(cString: png_get_libpng_ver(nil))),
       Library(name: "proj", version: LateLibrary.proj.problem == nil ? String(cString: proj_info().version) : nil),
       Library(name: "sqlite", version: String(cString: sqlite3_libversion())),

@@ -113,3 +113,9 @@ package enum RegionMetadata {
   /// For a tile pack: its number and the number of all packs, `3/17`.
   package static let packKey = "pack"
 }
+
+/// The metadata row of bundles over whose pictures lines or labels were drawn: new pictures would cover parts of them,
+/// and overviews have theirs in other places.
+package enum DrawnLayersMetadata {
+  package static let key = "drawn_layers"
+}

@@ -26,6 +26,12 @@ public final class Tileset: TileSource {
   let compositeLane: WorkPool.Lane
   private let open: OpenTilesets
   private let work: WorkPool
+  /// The grid that a track is drawn on.
+  private let grid: TrackReader.Grid
+  /// What tells it from all others: a track may be there on several grids.
+  let key: String
+  /// A track on other grids.
+  private let variants = Mutex<[TrackReader.Grid: Tileset]>([:])
   /// Created at the first request.
   private let upstream = Mutex<Upstream?>(nil)
 
@@ -55,8 +61,12 @@ public final class Tileset: TileSource {
   private static let idleCountMax = 6
 
   /// - Parameter old: the previous tileset with this id.
-  init(_ place: BundlePlaces.Place, _ work: WorkPool, open: OpenTilesets, replacing old: Tileset? = nil) {
-    self.place = place
+  init(
+    _ place: BundlePlaces.Place, _ work: WorkPool, open: OpenTilesets, replacing old: Tileset? = nil,
+    on grid: TrackReader.Grid = TrackReader.Grid()
+  ) {
+    (self.place, self.grid) = (place, grid)
+    key = grid == TrackReader.Grid() ? place.id : "\(place.id) on \(grid.hashValue)"
     let dateBefore = old?.latestDate ?? .min
     hasOwnDate = place.hasOwnDate && place.modified > dateBefore
     latestDate = max(place.modified, dateBefore)
@@ -68,6 +78,22 @@ public final class Tileset: TileSource {
     } else {
       lane = work.lane(device: place.status.device)
       compositeLane = work.lane(device: place.status.device)
+    }
+  }
+
+  /// A track on the grid of a bundle that it lies over, with as many pixels; any other tileset itself.
+  func drawn(over info: TilesetInfo) -> Tileset {
+    guard place.isTrack, info.flatImage == nil else { return self }
+    let gridPixels = info.matrixSet[info.zooms.lowerBound].tileWidth
+    func factor(_ whole: Int) -> Int { max(1, min(info.tilePixels / max(whole, 1), 8)) }
+    let wanted = TrackReader.Grid(
+      matrixSet: info.matrixSet, factor: factor(gridPixels), density: factor(info.screenPixels))
+    guard wanted != grid else { return self }
+    return variants.withLock { variants in
+      if let known = variants[wanted] { return known }
+      let made = Tileset(place, work, open: open, on: wanted)
+      variants[wanted] = made
+      return made
     }
   }
 
@@ -172,6 +198,7 @@ public final class Tileset: TileSource {
     state.withLock { $0.isRetired = true }
     // Its bundle is closed when the last request for it has ended.
     upstream.withLock { $0 = nil }
+    for variant in variants.withLock({ Array($0.values) }) { variant.retire() }
     closeIdle()
   }
 
@@ -216,7 +243,7 @@ public final class Tileset: TileSource {
   private func openReader() throws -> Reader {
     let known = state.withLock { $0.shards }
     let bundle: any BundleReader =
-      try known.map { ShardedReader($0) } ?? (place.isTrack ? TrackReader(path: path) : BundleFile.open(path))
+      try known.map { ShardedReader($0) } ?? (place.isTrack ? TrackReader(path: path, on: grid) : BundleFile.open(path))
     let reader = Reader(bundle)
     let opens = state.withLock { state in
       if !state.isRetired { state.isOpen = true }

@@ -4,22 +4,38 @@ import Support
 import TileImage
 import TileIndex
 
-/// A GPX or GeoJSON file as a bundle: transparent tiles with its tracks, areas and places, drawn when they are read.
+/// A GPX or GeoJSON file as a bundle of any grid: transparent tiles with its tracks, areas and places, drawn when they
+/// are read.
 final class TrackReader: BundleReader {
+  /// The grid of the tiles.
+  struct Grid: Hashable, Sendable {
+    var matrixSet = TileMatrixSet.webMercatorQuad
+    /// Pixels of a tile for each of the grid.
+    var factor = 1
+    /// Pixels of a tile for each of the screen.
+    var density = 1
+  }
+
   let path: String
-  let matrixSet = TileMatrixSet.webMercatorQuad
+  let matrixSet: TileMatrixSet
   let metadata: StoredMetadata
   private let bounds: BoundingBox
   private let painter: TilePainter
   private let encoder = TileEncoder(.png(PNGOptions()))
 
-  /// Clients enlarge beyond.
-  private static let zoomMax = 18
+  private let zoomMax: Int
+  /// The finest pixels, those of zoom 18 of WebMercatorQuad with some tolerance: clients enlarge beyond.
+  private static let degreesPerPixelMin = 0.7 * 360 / Double(256 << 18)
   static let extensions = [".gpx", ".geojson"]
 
   /// - Throws: `BundleError` for a file that cannot be read or drawn.
-  init(path: String) throws(BundleError) {
+  init(path: String, on grid: Grid = Grid()) throws(BundleError) {
     self.path = path
+    matrixSet = grid.matrixSet
+    let degreesPerUnit = matrixSet.projection == .webMercator ? 180 / WebMercator.halfWorld : 1
+    zoomMax =
+      matrixSet.zooms.last { grid.matrixSet[$0].cellSize * degreesPerUnit >= Self.degreesPerPixelMin }
+      ?? matrixSet.zooms.lowerBound
     let features: [MapFeature]
     do {
       features = try FeatureFile.features(path: path)
@@ -36,7 +52,7 @@ final class TrackReader: BundleReader {
     }
     self.bounds = bounds
     do {
-      painter = TilePainter(try Self.map(features), insideOnly: false)
+      painter = TilePainter(try Self.map(features, grid), insideOnly: false)
     } catch {
       throw BundleError(.readFailed, path: path, "cannot be drawn: \(error.message)", remedy: error.remedy)
     }
@@ -44,16 +60,18 @@ final class TrackReader: BundleReader {
     let box = [bounds.west, bounds.south, bounds.east, bounds.north].map(DecimalText.text).joined(separator: ",")
     metadata = StoredMetadata([
       .init(name: "name", value: name), .init(name: "format", value: "png"), .init(name: "type", value: "overlay"),
-      .init(name: "bounds", value: box),
+      .init(name: "bounds", value: box), .init(name: TileSizeRow.scale, value: "\(grid.density)"),
     ])
   }
 
   /// With the names of places, if fonts for them are there.
-  private static func map(_ features: [MapFeature]) throws(DrawingError) -> VectorMap {
+  private static func map(_ features: [MapFeature], _ grid: Grid) throws(DrawingError) -> VectorMap {
+    // The factor is at most 8, which every grid's tiles can have.
+    let matrixSet = (try? grid.matrixSet.withPixels(times: grid.factor)) ?? grid.matrixSet
     func map(_ style: String) throws(DrawingError) -> VectorMap {
       let rules = (try? JSONValue(parsing: Array(style.utf8)))?.array?.compactMap { StyleRule($0) { _, _, _ in } } ?? []
       let map = try VectorMap(
-        [VectorMap.Layer(.features(features), rules: rules)], matrixSet: .webMercatorQuad, density: 1)
+        [VectorMap.Layer(.features(features), rules: rules)], matrixSet: matrixSet, density: Double(grid.density))
       try map.check()
       return map
     }
@@ -107,19 +125,20 @@ final class TrackReader: BundleReader {
     }
   }
 
-  func zooms() -> [Int] { Array(0...Self.zoomMax) }
+  func zooms() -> [Int] { Array(matrixSet.zooms.lowerBound...zoomMax) }
 
   /// With a tile on each side, onto which names may reach.
   func range(zoom: Int) -> TileRange? {
-    guard (0...Self.zoomMax).contains(zoom) else { return nil }
-    let side = 1 << zoom
+    guard (matrixSet.zooms.lowerBound...zoomMax).contains(zoom) else { return nil }
+    let matrix = matrixSet[zoom]
     let first = matrixSet.tileCoordinates(longitude: bounds.west, latitude: bounds.north, zoom: zoom)
     let last = matrixSet.tileCoordinates(longitude: bounds.east, latitude: bounds.south, zoom: zoom)
-    func run(_ low: Double, _ high: Double) -> ClosedRange<Int> {
-      let start = max(0, min(side - 1, Int(low.rounded(.down)) - 1))
-      return start...max(start, min(side - 1, Int(high.rounded(.down)) + 1))
+    func run(_ low: Double, _ high: Double, _ count: Int) -> ClosedRange<Int> {
+      let start = max(0, min(count - 1, Int(low.rounded(.down)) - 1))
+      return start...max(start, min(count - 1, Int(high.rounded(.down)) + 1))
     }
-    return TileRange(zoom: zoom, columns: run(first.x, last.x), rows: run(first.y, last.y))
+    return TileRange(
+      zoom: zoom, columns: run(first.x, last.x, matrix.matrixWidth), rows: run(first.y, last.y, matrix.matrixHeight))
   }
 
   func withTile<Result>(_ tile: TileID, _ body: (UnsafeRawBufferPointer) throws -> Result) throws -> Result? {

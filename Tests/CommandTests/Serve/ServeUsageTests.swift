@@ -1,6 +1,8 @@
 import Foundation
 import TestSupport
 import Testing
+import TileImage
+import TileIndex
 
 /// Where options come from, and errors for those that cannot be used.
 @Suite(.ownThread) struct ServeUsageTests {
@@ -56,6 +58,59 @@ import Testing
     while try server.get("/trip/3/4/3.png").status != 404, Date() < deadline { usleep(100_000) }
     #expect(try server.get("/trip/3/4/3.png").status == 404)
     #expect(try server.get("/trip/3/1/5.png").status == 200)
+  }
+
+  /// A trip lies at its place in every grid, and has the pixels of the tiles below it.
+  @Test(arguments: [
+    (TileMatrixSet.worldCRS84Quad, 256, 1), (.degrees, 288, 1), (.webMercatorQuad, 512, 1), (.webMercatorQuad, 256, 2),
+  ])
+  func overlaysAreDrawnOnTheGridBelow(_ grid: TileMatrixSet, tileSize: Int, density: Int) throws {
+    let picture = try folder.writePlacedPicture()
+    var options = ["cut", picture, "-o", folder.file("map.mbtiles"), "--matrix", grid.identifier, "--zoom", "0-2"]
+    if tileSize == 512 { options += ["--tile-size", "512"] }
+    if density == 2 { options += ["--scale-factor", "2"] }
+    let cut = try Command(built: "tilecut").run(options)
+    #expect(cut.status == 0, "\(cut)")
+    func trip(_ longitude: Double) -> String { #"<gpx><wpt lat="44.3" lon="\#(longitude)"/></gpx>"# }
+    let path = try folder.write("trip.gpx", trip(16.7))
+    let server = try RunningServer([folder.file("map.mbtiles"), "--overlay", path])
+    let place = grid.tileCoordinates(longitude: 16.7, latitude: 44.3, zoom: 2)
+    let tile = "2/\(Int(place.x))/\(Int(place.y)).png"
+    let expected = (place - place.rounded(.down)) * Double(tileSize * density)
+    let map = try Self.picture(try server.get("/map/\(tile)"))
+    #expect(map.width == tileSize * density)
+    for id in ["map,trip", "trip,map"] {
+      #expect(try server.get("/\(id).json").text.contains("\"tileSize\":\(tileSize)"))
+    }
+    let both = try server.get("/map,trip/\(tile)")
+    let drawn = try Self.picture(both)
+    #expect(drawn.width == map.width)
+    var (sum, count) = (SIMD2<Double>.zero, 0.0)
+    for i in 0..<(drawn.width * drawn.height) {
+      let pixels = [drawn, map].map { $0.bytes.load(fromByteOffset: i * 4, as: UInt32.self) }
+      guard pixels[0] != pixels[1] else { continue }
+      sum += SIMD2(Double(i % drawn.width) + 0.5, Double(i / drawn.width) + 0.5)
+      count += 1
+    }
+    // A place is a circle of 5 pixels with a rim; those of twice the density have four times the pixels.
+    #expect((80...200).contains(count / Double(density * density)))
+    let off = sum / count - expected
+    #expect(abs(off.x) < 1 && abs(off.y) < 1, "\(off)")
+    // Its own tiles are still those of Web Mercator.
+    #expect(try server.get("/trip.json").text.contains(#""maxzoom":18"#))
+    let own = TileMatrixSet.webMercatorQuad.tileCoordinates(longitude: 16.7, latitude: 44.3, zoom: 2)
+    #expect(try Self.picture(try server.get("/trip/2/\(Int(own.x))/\(Int(own.y)).png")).width == 256)
+    // Another trip is drawn anew on every grid.
+    try folder.write("trip.gpx", trip(11))
+    let deadline = Date() + 30
+    func isAnew() throws -> Bool { try server.get("/map,trip/\(tile)").body != both.body }
+    while try !isAnew(), Date() < deadline { usleep(100_000) }
+    #expect(try isAnew())
+  }
+
+  private static func picture(_ response: HTTPResponse) throws -> PixelBuffer {
+    try #require(response.status == 200, "\(response.text)")
+    return try Array(response.body).withUnsafeBytes { try ImageDecoder.decode($0) }
   }
 
   @Test func overlaysThatCannotBeDrawnAreNamed() throws {

@@ -87,7 +87,7 @@ extension TileService {
 
   /// The description of a tileset or composite.
   func info(of layers: [Tileset]) throws -> TilesetInfo {
-    let infos = try layers.map { try info($0) }
+    let infos = try drawnTogether(layers).map { try info($0) }
     guard infos.count > 1, var whole = infos.last else { return infos[0] }
     try LayerStack.checkFit(infos)
     whole.id = infos.map(\.id).joined(separator: ",")
@@ -97,18 +97,22 @@ extension TileService {
     whole.tilePixels = infos.map(\.tilePixels).max()!
     whole.modified = infos.map(\.modified).max()!
     whole.hasPlaces = infos.contains(where: \.hasPlaces)
-    whole.metadata = Self.crediting(infos.map(\.metadata))
+    let scale = infos.max { $0.tilePixels < $1.tilePixels }!.metadata.tileScale
+    whole.metadata = Self.crediting(infos.map(\.metadata), scale: scale)
     return whole
   }
 
   /// The topmost layer's metadata, with the credits of all layers: each must be attributed.
-  private static func crediting(_ layers: [StoredMetadata]) -> StoredMetadata {
+  ///
+  /// - Parameter scale: stored pixels for each of the screen, those of the largest tiles: smaller ones are enlarged.
+  private static func crediting(_ layers: [StoredMetadata], scale: Int) -> StoredMetadata {
     var credits: [String] = []
     for credit in layers.compactMap(\.attribution) where !credit.isEmpty && !credits.contains(credit) {
       credits.append(credit)
     }
     // The encoding of a layer's pixels does not apply to a composite.
     var entries = layers[layers.count - 1].entries.filter { $0.name != "attribution" && !TileJSON.isExtra($0.name) }
+    if scale > 1 { entries.append(.init(name: TileSizeRow.scale, value: "\(scale)")) }
     if !credits.isEmpty { entries.append(.init(name: "attribution", value: credits.joined(separator: " | "))) }
     return StoredMetadata(entries)
   }

@@ -44,6 +44,15 @@ extension TileService {
     }
   }
 
+  /// The layers with tracks drawn on the grid of the lowest other one. Opens that if necessary; blocks.
+  func drawnTogether(_ layers: [Tileset]) throws -> [Tileset] {
+    guard layers.contains(where: \.place.isTrack), let base = layers.first(where: { !$0.place.isTrack }) else {
+      return layers
+    }
+    let info = try info(base)
+    return layers.map { $0.drawn(over: info) }
+  }
+
   private static var layerCountMax: Int { 8 }
 
   private func layer(_ id: String) throws -> Tileset? {
@@ -94,6 +103,7 @@ extension TileService {
   ) -> EncodedResponse {
     let writer = context.writer(route)
     do {
+      let layers = try drawnTogether(layers)
       let served = try layers.map { try serve($0) }
       let top = served[served.count - 1]
       if route == .wmts { try checkLayer(address, self.info(of: layers), route) }
@@ -134,7 +144,9 @@ extension TileService {
     _ address: TileAddress, _ layers: [Tileset], _ route: RouteName, _ context: RequestContext
   ) -> EncodedResponse? {
     // The parameters of WMTS are checked with the layers' descriptions, on a thread that may block.
-    guard route != .wmts else { return nil }
+    guard route != .wmts, !layers.contains(where: { $0.knownInfo == nil }),
+      let layers = try? drawnTogether(layers)
+    else { return nil }
     let served = layers.compactMap(known)
     guard served.count == layers.count, let query = try? query(address, served), let tile = resolver.kept(query) else {
       return nil
@@ -214,7 +226,7 @@ extension TileService {
 
   /// A tileset whose description is known; nil if it was not opened yet.
   private func known(_ tileset: Tileset) -> ServedTileset? {
-    guard let known = served.withLock({ $0[tileset.id] }), known.tileset === tileset,
+    guard let known = served.withLock({ $0[tileset.key] }), known.tileset === tileset,
       known.revision == tileset.revision
     else { return nil }
     return known
@@ -225,7 +237,7 @@ extension TileService {
     if let known = known(tileset) { return known }
     let new = try ServedTileset(tileset, info(tileset), options)
     served.withLock { served in
-      served[tileset.id] = new
+      served[tileset.key] = new
       // Removed tilesets would never be released.
       if served.count > 16, served.count > 2 * registry.tilesets.count {
         served = served.filter { registry[$0.key] === $0.value.tileset }

@@ -1,0 +1,35 @@
+import RegionCatalog
+import TileIndex
+
+/// The features of a layer at one zoom. Each is projected when the first rule or label needs it, and kept for the
+/// others: a casing, the line on it, the name along it.
+final class ZoomLayer {
+  let features: [MapFeature]
+  let rules: [StyleRule]
+  let icons: IconSet
+  private let matrixSet: TileMatrixSet
+  private let zoom: Int
+  private var known: [Int: [[LineShape]]] = [:]
+
+  init(_ features: [MapFeature], rules: [StyleRule], icons: IconSet, matrixSet: TileMatrixSet, zoom: Int) {
+    (self.features, self.rules, self.icons, self.matrixSet, self.zoom) = (features, rules, icons, matrixSet, zoom)
+  }
+
+  /// The shapes of a feature, those of one polygon together.
+  func parts(_ index: Int) -> [[LineShape]] {
+    if let known = known[index] { return known }
+    let made = parts(features[index].geometry)
+    known[index] = made
+    return made
+  }
+
+  private func parts(_ geometry: GeoJSONGeometry) -> [[LineShape]] {
+    func shape(_ points: [SIMD2<Double>]) -> LineShape? { LineShape(points, matrixSet: matrixSet, zoom: zoom) }
+    switch geometry {
+    case .points(let points): return points.compactMap { shape([$0]).map { [$0] } }
+    case .lines(let lines): return lines.compactMap { shape($0).map { [$0] } }
+    case .polygons(let polygons): return polygons.map { $0.rings.compactMap(shape) }.filter { !$0.isEmpty }
+    case .collection(let members): return members.flatMap(parts)
+    }
+  }
+}
