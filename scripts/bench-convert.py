@@ -2,8 +2,10 @@
 """Measures `tilecut convert` beside `cp` of the same bytes: scripts/bench-convert.py [TILES] [FOLDER]
 
 Makes an MBTiles bundle of so many tiles (1,000,000; five in six different, of BYTES, 1000-9000, that cannot be packed), converts it to every container but
-a folder and from there back, and copies each input with `cp`. Both count until the file is on the disk (fsync). Prints seconds, MB/s of the input, the share of
-cp's speed, and the processor time and peak memory of tilecut; each is the best of RUNS (3). TILECUT names the binary.
+a folder and from there back, and copies each input with `cp`. Both count until the file is on the disk (fsync), and begin when nothing waits to be written (sync).
+They run in pairs, RUNS (5) of them, and in every other pair cp comes first. Prints the median seconds of both, the median, least and largest of the pairs'
+ratios, which are shares of cp's speed, and the median processor time and the peak memory of tilecut. TILECUT names the binary, and CONVERSIONS some of the
+conversions, as in "pmtiles-gpkg mbtiles-gpkg".
 """
 import os
 import random
@@ -12,10 +14,11 @@ import subprocess
 import sys
 import tempfile
 import time
+from statistics import median
 
 root = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 tilecut = os.environ.get("TILECUT", os.path.join(root, ".build/release/tilecut"))
-runs = int(os.environ.get("RUNS", "3"))
+runs = int(os.environ.get("RUNS", "5"))
 smallest, largest = map(int, os.environ.get("BYTES", "1000-9000").split("-"))
 count = int(sys.argv[1]) if len(sys.argv) > 1 else 1_000_000
 parent = sys.argv[2] if len(sys.argv) > 2 else None
@@ -65,22 +68,25 @@ def timed(words):
     return time.monotonic() - start, usage.ru_utime + usage.ru_stime, usage.ru_maxrss / 1024
 
 
+conversions = os.environ.get("CONVERSIONS", "mbtiles-mbtiles mbtiles-pmtiles mbtiles-gpkg pmtiles-mbtiles pmtiles-gpkg gpkg-mbtiles gpkg-pmtiles")
 with tempfile.TemporaryDirectory(prefix="bench-convert-", dir=parent) as folder:
     first = os.path.join(folder, "a.mbtiles")
     make(first)
-    print(f"{count} tiles, {os.path.getsize(first) / 1e6:.0f} MB, best of {runs}")
-    print("from     to          s    MB/s  of cp   processor s   peak MB")
-    for source, target in [("mbtiles", "mbtiles"), ("mbtiles", "pmtiles"), ("mbtiles", "gpkg"), ("pmtiles", "mbtiles"), ("pmtiles", "gpkg"),
-                           ("gpkg", "mbtiles"), ("gpkg", "pmtiles")]:
+    print(f"{count} tiles, {os.path.getsize(first) / 1e6:.0f} MB, {runs} pairs")
+    print("from     to         MB      s   cp s   of cp (least-largest)   processor s   peak MB")
+    for source, target in (words.split("-") for words in conversions.split()):
         path = os.path.join(folder, f"a.{source}")
         if not os.path.exists(path):
             subprocess.run([tilecut, "convert", first, path], check=True, stdout=subprocess.DEVNULL)
         output, copy = os.path.join(folder, f"out.{target}"), os.path.join(folder, "copy")
-        size = os.path.getsize(path) / 1e6
-        best, copying = (1e9, 0, 0), 1e9
-        for _ in range(runs):
-            copying = min(copying, timed(["cp", path, copy])[0])
-            os.remove(copy)
-            best = min(best, timed([tilecut, "convert", path, output]))
-            os.remove(output)
-        print(f"{source:8} {target:8} {best[0]:5.1f} {size / best[0]:7.0f} {copying / best[0]:6.2f} {best[1]:13.1f} {best[2]:9.0f}", flush=True)
+        pairs = []
+        for run in range(runs):
+            pair = {}
+            for words in ([["cp", path, copy], [tilecut, "convert", path, output]])[::1 if run % 2 else -1]:
+                pair[words[0]] = timed(words)
+                os.remove(words[-1])
+            pairs.append((pair["cp"], pair[tilecut]))
+        ratios = [copying[0] / converting[0] for copying, converting in pairs]
+        seconds = [median(pair[index][0] for pair in pairs) for index in (1, 0)]
+        print(f"{source:8} {target:8} {os.path.getsize(path) / 1e6:5.0f} {seconds[0]:6.1f} {seconds[1]:6.1f}   {median(ratios):5.2f} ({min(ratios):.2f}-{max(ratios):.2f})"
+              f" {median(pair[1][1] for pair in pairs):19.1f} {max(pair[1][2] for pair in pairs):9.0f}", flush=True)

@@ -86,6 +86,16 @@ import Testing
     #expect(line.hasPrefix("  about \(tiles) tiles, ") && line.hasSuffix(" s (from a sample of \(tiles))"), "\(run)")
   }
 
+  /// Who asks what a map would cost need not name it.
+  @Test func withoutAnOutputItIsThatOfMBTiles() throws {
+    let words = [try folder.writePlacedPicture(), "--zoom", "2-4"]
+    let before = folder.names
+    let guess = try estimate(words)
+    let named = try estimate(words + ["-o", folder.file("a.mbtiles")])
+    #expect(guess.bytes == named.bytes && guess.tiles == named.tiles)
+    #expect(folder.names == before)
+  }
+
   @Test func jsonIsForDryRunsOnly() throws {
     expectRefusal(
       try tilecut("cut", try folder.writePlacedPicture(), "-o", folder.file("a.mbtiles"), "--json"), status: 64,

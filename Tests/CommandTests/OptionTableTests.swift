@@ -51,6 +51,7 @@ import TileIndex
     Row(keys: ["crs"], settings: #""crs": "EPSG:4267""#, options: ["--crs", "EPSG:4267"], changesTiles: false),
     Row(
       keys: ["attribution"], settings: #""attribution": "Us""#, options: ["--attribution", "Us"], changesTiles: false),
+    Row(keys: ["type"], settings: #""type": "overlay""#, options: ["--type", "overlay"], changesTiles: false),
     Row(keys: ["edition"], settings: #""edition": "3""#, options: ["--version", "3"], changesTiles: false),
   ]
 
@@ -84,7 +85,9 @@ import TileIndex
       """)
     let byManifest = try cut("b.mbtiles", [manifest])
     #expect(try TilesHash.of(byOptions) == TilesHash.of(byManifest))
-    for name in ["format", "formats", "minzoom", "maxzoom", "bounds", "tileSize", "scale", "attribution", "version"] {
+    for name in [
+      "format", "formats", "minzoom", "maxzoom", "bounds", "tileSize", "scale", "attribution", "type", "version",
+    ] {
       #expect(byOptions.metadata[name] == byManifest.metadata[name], "\(name)")
     }
     if row.changesTiles { #expect(try TilesHash.of(byOptions) != TilesHash.of(cut("c.mbtiles", [picture]))) }

@@ -89,7 +89,6 @@ int pango_layout_iter_next_run(CPangoLayoutIter *iterator);
 CPangoGlyphItem *pango_layout_iter_get_run_readonly(CPangoLayoutIter *iterator);
 void pango_layout_iter_get_run_extents(CPangoLayoutIter *iterator, CPangoRectangle *ink, CPangoRectangle *logical);
 void pango_cairo_glyph_string_path(cairo_t *context, CPangoFont *font, CPangoGlyphString *glyphs);
-const char *pango_version_string(void);
 void g_object_unref(void *object);
 
 // What is used of librsvg 2.52 and later, whose binary interface is stable.

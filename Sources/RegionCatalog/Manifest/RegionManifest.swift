@@ -127,6 +127,8 @@ public struct RegionSettings: Hashable, Sendable {
   public var buffer = 0.0
   /// Credits for the map's data.
   public var attribution: String?
+  /// Whether the map is drawn alone or over another.
+  public var type = BundleMetadata.Kind.baselayer
   /// The edition; part of file names.
   public var edition = "1"
   /// The price tier, as the stores name it.

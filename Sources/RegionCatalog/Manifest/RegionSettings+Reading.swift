@@ -5,9 +5,8 @@ extension RegionSettings {
   /// The keys of `defaults` and categories, also valid in regions.
   package static let keys = [
     "sources", "layers", "zooms", "grid", "tileSize", "scaleFactor", "format", "quality", "effort", "colors",
-    "resampling",
-    "linear", "nodata", "scale", "bands", "alpha",
-    "crs", "attribution", "edition", "priceTier", "preview", "gazetteers", "packBytes", "clip", "buffer",
+    "resampling", "linear", "nodata", "scale", "bands", "alpha", "crs", "attribution", "type", "edition", "priceTier",
+    "preview", "gazetteers", "packBytes", "clip", "buffer",
   ]
   package static let previewKeys = ["bounds", "zoom", "width", "height"]
   package static let gridKeys = ["id", "tileEdges", "tileSizes", "uri"]
@@ -60,6 +59,9 @@ extension RegionSettings {
     if let band = Self.alpha(object) { alpha = band }
     if let text = object.text("crs", remedy: "write EPSG:n, WKT or a PROJ string") { crs = text }
     if let text = object.shownText("attribution") { attribution = text }
+    if let word = object.word("type", among: BundleMetadata.Kind.allCases.map(\.rawValue)) {
+      type = BundleMetadata.Kind(rawValue: word) ?? type
+    }
     if let text = object.shownText("priceTier") { priceTier = text }
     if let bytes = object.whole("packBytes", in: Self.packBytesLimits) { packBytesMax = bytes }
     if let text = object.text("edition", remedy: "write it in quotation marks, such as \"2026.1\"") {

@@ -41,6 +41,7 @@ extension CutOptions {
     name = region.title
     description = region.description
     attribution = settings.attribution
+    type = settings.type
     // MBTiles requires a number here; other editions are only in ``RegionMetadata/editionKey``.
     if let number = Double(settings.edition), number.isFinite { version = settings.edition }
     extraMetadata = [

@@ -55,6 +55,13 @@ public struct BundleError: Error, CustomStringConvertible, Sendable {
       remedy: "find all such tiles with: tilecut verify '\(path)', and delete all rows but one of each")
   }
 
+  /// A tile was put into a bundle a second time.
+  static func putTwice(_ tile: TileID, path: String) -> BundleError {
+    BundleError(
+      .invalidContent, path: path, "tile \(tile) was put twice",
+      remedy: "find such tiles in the source with: tilecut verify")
+  }
+
   /// `path: message; remedy`
   public var description: String {
     var text = "\(path): \(message)"

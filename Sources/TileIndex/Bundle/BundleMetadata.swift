@@ -1,7 +1,7 @@
 /// The metadata of a bundle to be written. Format and zooms are not here: the writer derives them from the tiles.
 public struct BundleMetadata: Hashable, Sendable {
   /// How a map shows the tileset.
-  public enum Kind: String, Hashable, Sendable, Codable {
+  public enum Kind: String, Hashable, Sendable, Codable, CaseIterable {
     /// Drawn over another map.
     case overlay
     /// Drawn alone.

@@ -20,7 +20,7 @@ package protocol TileSink: AnyObject, Sendable {
   ///
   /// - Throws: ``BundleError``: `.invalidContent` when the tile lies outside the grid or has another format; the sink
   ///   remains usable. `.writeFailed` when the disk is full or failing: the temporary files are then gone. A tile that
-  ///   is put twice is refused here or, in a PMTiles archive, by ``finish(_:)``.
+  ///   is put twice is refused here or, in a PMTiles archive or a GeoPackage, by ``finish(_:)``.
   func put(_ tile: TileID, _ data: UnsafeRawBufferPointer) throws
 
   /// True for a sink that looks for equal tiles by their ``ContentHash``, which another thread may compute.

@@ -14,23 +14,54 @@ extension BundleWriter {
         remedy: "write MBTiles, PMTiles or a folder")
     }
     try self.init(path: path, matrixSet: matrixSet, format: format, replacing: replacing, mixing: mixing) {
-      try GeoPackageTables(path: $0, matrixSet: matrixSet, formats: mixing.union([format]))
+      try GeoPackageTables(path: $0, target: path, matrixSet: matrixSet, formats: mixing.union([format]))
     }
   }
 }
 
-/// The tables of a GeoPackage that is being written: one connection, one transaction. Every tile has a row with its own
-/// bytes, as readers expect.
+/// The tables of a GeoPackage that is being written. Every tile has a row with its own bytes, as readers expect.
+///
+/// 1. SQLite makes the tables.
+/// 2. Tiles are appended to theirs page by page (``AppendedTable``). Their addresses stay in memory, 16 bytes each.
+/// 3. At the end the addresses are sorted and become the table's index, and SQLite writes all the other rows.
 ///
 /// Unchecked, because the writer uses it only under its mutex.
 final class GeoPackageTables: TileTables, @unchecked Sendable {
   /// Rows with blobs leave half of larger pages empty.
   private static let pageBytes = 4096
 
-  private let connection: SQLiteConnection
+  /// A tile's entry in the index.
+  private struct Address: Comparable {
+    let column, row, rowID: UInt32
+    let zoom: UInt8
+
+    private var place: UInt64 { UInt64(column) << 32 | UInt64(row) }
+    static func < (a: Self, b: Self) -> Bool { a.zoom == b.zoom ? a.place < b.place : a.zoom < b.zoom }
+    func isSamePlace(as other: Self) -> Bool { zoom == other.zoom && place == other.place }
+
+    func append(to record: inout [UInt8]) {
+      SQLiteRecord.append([UInt32(zoom), column, row, rowID], to: &record)
+    }
+
+    /// The bytes of the largest record among some.
+    static func recordBytesMax(_ all: [Address]) -> Int {
+      func largest(_ number: (Address) -> UInt32) -> UInt32 { all.lazy.map(number).max() ?? 0 }
+      var record: [UInt8] = []
+      SQLiteRecord.append(
+        [largest { UInt32($0.zoom) }, largest(\.column), largest(\.row), UInt32(all.count)], to: &record)
+      return record.count
+    }
+  }
+
+  private let path: String
+  /// As the caller named it, for messages.
+  private let target: String
   private let matrixSet: TileMatrixSet
   private let formats: Set<TileFormat>
-  private let insertTile: SQLiteStatement
+  private let pages: AppendedPages
+  private let tiles: AppendedTable
+  private let index: AppendedIndex
+  private var addresses: [Address] = []
   private(set) var coverage = TileCoverage()
   private(set) var imageBytes = 0
   var imageCount: Int { coverage.count }
@@ -38,28 +69,33 @@ final class GeoPackageTables: TileTables, @unchecked Sendable {
   /// Pixels of the first tile of each zoom.
   private var sizes: [Int: GeoPackageGrid.TileSize] = [:]
 
-  /// - Parameter formats: that tiles may have.
-  init(path: String, matrixSet: TileMatrixSet, formats: Set<TileFormat>) throws {
-    (self.matrixSet, self.formats) = (matrixSet, formats)
-    connection = try SQLiteConnection(bundleToWrite: path)
+  /// - Parameters:
+  ///   - path: the empty file to write.
+  ///   - formats: that tiles may have.
+  init(path: String, target: String, matrixSet: TileMatrixSet, formats: Set<TileFormat>) throws {
+    (self.path, self.target, self.matrixSet, self.formats) = (path, target, matrixSet, formats)
+    let connection = try SQLiteConnection(bundleToWrite: path)
     try connection.beginBundle(pageBytes: Self.pageBytes)
     for statement in GeoPackageSchema.statements { try connection.execute(statement) }
-    insertTile = try connection.prepare(
-      """
-      INSERT INTO \(GeoPackageSchema.tiles) (zoom_level, tile_column, tile_row, tile_data) VALUES (?1, ?2, ?3, ?4) \
-      ON CONFLICT DO NOTHING
-      """)
+    try connection.execute("COMMIT")
+    func root(_ type: String) throws -> Int {
+      let select = try connection.prepare(
+        "SELECT rootpage FROM sqlite_master WHERE type = '\(type)' AND tbl_name = '\(GeoPackageSchema.tiles)'")
+      return try select.first { $0.int(0) } ?? 0
+    }
+    let roots = (table: try root("table"), index: try root("index"))
+    try connection.close()
+    pages = try AppendedPages(path, pageBytes: Self.pageBytes)
+    tiles = AppendedTable(pages, root: roots.table)
+    index = AppendedIndex(pages: pages, root: roots.index)
   }
 
   static let usesHashes = false
 
   func insert(_ tile: TileID, _ data: UnsafeRawBufferPointer, hash: UInt64?) throws -> Bool {
-    insertTile.bind(1, tile.zoom)
-    insertTile.bind(2, tile.column)
-    insertTile.bind(3, tile.row)
-    insertTile.bind(4, uncopied: data)
-    try insertTile.run()
-    guard insertTile.changes == 1 else { return false }
+    let (column, row) = (UInt32(tile.column), UInt32(tile.row))
+    try tiles.append([UInt32(tile.zoom), column, row], data)
+    addresses.append(Address(column: column, row: row, rowID: tiles.rowCount, zoom: UInt8(tile.zoom)))
     coverage.insert(tile)
     imageBytes += data.count
     if sizes[tile.zoom] == nil, let header = ImageHeader(data) {
@@ -70,7 +106,29 @@ final class GeoPackageTables: TileTables, @unchecked Sendable {
 
   func canStorePlaces() throws -> Bool { true }
 
+  /// Writes the tiles' index, and returns a connection for everything else.
+  private func finishTiles() throws -> SQLiteConnection {
+    try tiles.finish()
+    addresses.sort()
+    if let index = addresses.indices.dropFirst().first(where: { addresses[$0].isSamePlace(as: addresses[$0 - 1]) }) {
+      let again = addresses[index]
+      let tile = TileID(unchecked: Int(again.zoom), Int(again.column), Int(again.row))
+      throw BundleError.putTwice(tile, path: target)
+    }
+    try index.write(count: addresses.count, entryBytesMax: Address.recordBytesMax(addresses)) { [addresses] in
+      addresses[$0].append(to: &$1)
+    }
+    try pages.finish()
+    addresses = []
+    let connection = try SQLiteConnection(bundleToWrite: path)
+    try connection.beginBundle(pageBytes: Self.pageBytes)
+    // SQLite itself would have counted AUTOINCREMENT's rows.
+    try connection.insert(into: "sqlite_sequence", GeoPackageSchema.tiles, Int(tiles.rowCount))
+    return connection
+  }
+
   func finish(_ rows: [(name: String, value: String)]) throws {
+    let connection = try finishTiles()
     let rows = rows.map { StoredMetadata.Entry(name: $0.name, value: $0.value) }
     let metadata = StoredMetadata(rows)
     let grid = GeoPackageGrid(matrixSet, zooms: coverage.zooms ?? 0...0, sizes: sizes)
@@ -78,42 +136,44 @@ final class GeoPackageTables: TileTables, @unchecked Sendable {
     for system in [.wgs84, .undefinedCartesian, .undefinedGeographic]
       + (matrixSet.projection == .webMercator ? [mercator] : [])
     {
-      try insert(
-        "gpkg_spatial_ref_sys", system.name, system.id, system.organization, system.id, system.definition,
+      try connection.insert(
+        into: "gpkg_spatial_ref_sys", system.name, system.id, system.organization, system.id, system.definition,
         system.description)
     }
     let system = matrixSet.projection == .webMercator ? mercator.id : GeoPackageSchema.ReferenceSystem.wgs84.id
     let extent = grid.extent(
       of: matrixSet.crsBounds(ofGeographicBounds: metadata.bounds ?? coverage.bounds(in: matrixSet) ?? .world))
-    try insert(
-      "gpkg_contents", GeoPackageSchema.tiles, "tiles", metadata.name ?? GeoPackageSchema.tiles,
+    try connection.insert(
+      into: "gpkg_contents", GeoPackageSchema.tiles, "tiles", metadata.name ?? GeoPackageSchema.tiles,
       metadata.description ?? "", GeoPackageSchema.date, extent.west, extent.south, extent.east, extent.north, system)
-    try insert(
-      "gpkg_tile_matrix_set", GeoPackageSchema.tiles, system, grid.box.west, grid.box.south, grid.box.east,
+    try connection.insert(
+      into: "gpkg_tile_matrix_set", GeoPackageSchema.tiles, system, grid.box.west, grid.box.south, grid.box.east,
       grid.box.north)
     for level in grid.levels {
-      try insert(
-        "gpkg_tile_matrix", GeoPackageSchema.tiles, level.zoom, level.matrixWidth, level.matrixHeight,
+      try connection.insert(
+        into: "gpkg_tile_matrix", GeoPackageSchema.tiles, level.zoom, level.matrixWidth, level.matrixHeight,
         level.tileSize.width, level.tileSize.height, level.pixelX, level.pixelY)
     }
-    if formats.contains(.webp) { try register(GeoPackageSchema.webp, column: "tile_data") }
-    if !grid.doubles { try register(GeoPackageSchema.otherZooms, column: "tile_data") }
+    for (applies, name) in [
+      (formats.contains(.webp), GeoPackageSchema.webp), (!grid.doubles, GeoPackageSchema.otherZooms),
+    ] where applies {
+      try connection.insert(
+        into: "gpkg_extensions", GeoPackageSchema.tiles, "tile_data", name.name, name.url, "read-write")
+    }
     for table in ["gpkg_metadata", "gpkg_metadata_reference"] {
-      try insert(
-        "gpkg_extensions", table, nil, GeoPackageSchema.metadata.name, GeoPackageSchema.metadata.url, "read-write")
+      try connection.insert(
+        into: "gpkg_extensions", table, nil, GeoPackageSchema.metadata.name, GeoPackageSchema.metadata.url, "read-write"
+      )
     }
     try GeoPackageMetadata.write(rows, places: places ?? [], of: GeoPackageSchema.tiles, to: connection)
     try connection.execute("COMMIT")
   }
+}
 
-  private func register(_ extension: (name: String, url: String), column: String) throws {
-    try insert(
-      "gpkg_extensions", GeoPackageSchema.tiles, column, `extension`.name, `extension`.url, "read-write")
-  }
-
-  private func insert(_ table: String, _ values: (any Sendable)?...) throws {
+extension SQLiteConnection {
+  fileprivate func insert(into table: String, _ values: (any Sendable)?...) throws {
     let places = (1...values.count).map { "?\($0)" }.joined(separator: ", ")
-    let statement = try connection.prepare("INSERT INTO \(table) VALUES (\(places))")
+    let statement = try prepare("INSERT INTO \(table) VALUES (\(places))")
     for (index, value) in values.enumerated() {
       switch value {
       case let number as Int: statement.bind(Int32(index + 1), number)

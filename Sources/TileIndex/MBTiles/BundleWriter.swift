@@ -71,7 +71,7 @@ public final class BundleWriter: Sendable {
       state = Mutex(.open(try tables(file.path)))
     } catch {
       file.remove()
-      throw Self.bundleError(error, path: path)
+      throw Self.writeFailure(error, path: path) ?? error
     }
   }
 
@@ -86,9 +86,9 @@ public final class BundleWriter: Sendable {
 
   /// Adds a tile.
   ///
-  /// - Throws: ``BundleError``: `.invalidContent` when the tile lies outside the grid, was put before, or has another
-  ///   format; the writer remains usable. `.writeFailed` when the disk is full or failing; the temporary file is then
-  ///   gone and every later call fails alike.
+  /// - Throws: ``BundleError``: `.invalidContent` when the tile lies outside the grid, was put before (in a GeoPackage
+  ///   ``finish(_:)`` says so), or has another format; the writer remains usable. `.writeFailed` when the disk is full
+  ///   or failing; the temporary file is then gone and every later call fails alike.
   public func put(_ tile: TileID, _ data: UnsafeRawBufferPointer) throws {
     try put(tile, data, knownHash: nil)
   }
@@ -96,7 +96,7 @@ public final class BundleWriter: Sendable {
   private func put(_ tile: TileID, _ data: UnsafeRawBufferPointer, knownHash hash: UInt64?) throws {
     try check(tile, data)
     let isNew = try withTables { try $0.insert(tile, data, hash: hash) }
-    guard isNew else { throw BundleError(.invalidContent, path: path, "tile \(tile) was put twice") }
+    guard isNew else { throw BundleError.putTwice(tile, path: path) }
   }
 
   /// Adds a tile.
@@ -184,7 +184,7 @@ public final class BundleWriter: Sendable {
     }
   }
 
-  /// Runs a step on the open tables. An SQLite error ends the writer; other errors leave it usable.
+  /// Runs a step on the open tables. An error of SQLite or the system ends the writer; others leave it usable.
   private func withTables<T>(_ body: (any TileTables) throws -> T) throws -> T {
     try state.withLock { state in
       switch state {
@@ -194,8 +194,8 @@ public final class BundleWriter: Sendable {
       case .open(let tables):
         do {
           return try body(tables)
-        } catch let error as SQLiteError {
-          let failure = Self.bundleError(error, path: path)
+        } catch {
+          guard let failure = Self.writeFailure(error, path: path) else { throw error }
           state = .failed(failure)
           file.remove()
           throw failure
@@ -204,14 +204,15 @@ public final class BundleWriter: Sendable {
     }
   }
 
-  private static func bundleError(_ error: any Error, path: String) -> any Error {
-    guard let error = error as? SQLiteError else { return error }
-    return bundleError(error, path: path)
-  }
-
-  private static func bundleError(_ error: SQLiteError, path: String) -> BundleError {
-    if error.isDiskFull { return OutputFile.diskFull(path) }
-    return BundleError(.writeFailed, path: path, "the bundle could not be written: \(error)")
+  /// What an error of SQLite or the system means for the bundle; nil for other errors.
+  private static func writeFailure(_ error: any Error, path: String) -> BundleError? {
+    switch error {
+    case let error as SQLiteError where error.isDiskFull: OutputFile.diskFull(path)
+    case let error as SQLiteError:
+      BundleError(.writeFailed, path: path, "the bundle could not be written: \(error)")
+    case let error as FileSystem.SystemError: OutputFile.writeFailed(path, error)
+    default: nil
+    }
   }
 }
 

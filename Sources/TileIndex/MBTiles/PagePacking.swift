@@ -24,7 +24,7 @@ struct PagePacking {
   ///
   /// - Complexity: O(blobs^2 / blobs on a page); call it with a few hundred at a time.
   mutating func order(_ blobs: [Int]) -> [Int] {
-    let rowIDBytes = Self.varintBytes(blobCount + blobs.count)
+    let rowIDBytes = SQLiteRecord.varintBytes(blobCount + blobs.count)
     blobCount += blobs.count
     var left = CellList(
       blobs.enumerated().map { index, bytes in
@@ -60,20 +60,11 @@ struct PagePacking {
   /// pages.
   private func cell(_ blobBytes: Int, rowIDBytes: Int) -> (bytes: Int, overflowPages: Int) {
     // A record of two columns: the size of its header, NULL for the rowid, and the blob's type.
-    let payload = 2 + Self.varintBytes(2 * blobBytes + 12) + blobBytes
-    let head = Self.varintBytes(payload) + rowIDBytes + 2
-    let largest = pageBytes - 35
-    guard payload > largest else { return (head + payload, 0) }
-    let smallest = (pageBytes - 12) * 32 / 255 - 23
-    let rest = smallest + (payload - smallest) % (pageBytes - 4)
-    let local = rest <= largest ? rest : smallest
+    let payload = 2 + SQLiteRecord.varintBytes(2 * blobBytes + 12) + blobBytes
+    let head = SQLiteRecord.varintBytes(payload) + rowIDBytes + 2
+    let local = SQLiteRecord.localBytes(ofPayload: payload, usableBytes: pageBytes)
+    guard local < payload else { return (head + payload, 0) }
     return (head + local + 4, (payload - local + pageBytes - 5) / (pageBytes - 4))
-  }
-
-  private static func varintBytes(_ value: Int) -> Int {
-    var (bytes, rest) = (1, value >> 7)
-    while rest > 0 { (bytes, rest) = (bytes + 1, rest >> 7) }
-    return bytes
   }
 }
 

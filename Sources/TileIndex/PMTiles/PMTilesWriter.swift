@@ -173,10 +173,7 @@ final class PMTilesSpool: @unchecked Sendable {
     if isSorted { return }
     entries.sort { $0.firstID < $1.firstID }
     for (first, second) in zip(entries, entries.dropFirst()) where first.firstID == second.firstID {
-      let tile = try TileID(hilbertID: first.firstID)
-      throw BundleError(
-        .invalidContent, path: path, "tile \(tile) was put twice",
-        remedy: "find such tiles in the source with: tilecut verify")
+      throw BundleError.putTwice(try TileID(hilbertID: first.firstID), path: path)
     }
   }
 

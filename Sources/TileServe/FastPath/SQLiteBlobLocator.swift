@@ -113,14 +113,7 @@ struct SQLiteBlobLocator {
     guard cell.payload > 0, let begin = Self.blobStart(page, cell.start, column: column, byteCount: byteCount),
       begin + byteCount <= cell.payload
     else { return nil }
-    // The number of payload bytes stored on the page itself (section 1.6).
-    let largest = usableSize - 35
-    var local = cell.payload
-    if local > largest {
-      let smallest = (usableSize - 12) * 32 / 255 - 23
-      let rest = smallest + (cell.payload - smallest) % (usableSize - 4)
-      local = rest <= largest ? rest : smallest
-    }
+    let local = SQLiteRecord.localBytes(ofPayload: cell.payload, usableBytes: usableSize)
     guard cell.start + local + (local < cell.payload ? 4 : 0) <= usableSize else { return nil }
     var pieces: [FilePiece] = []
     /// Adds the part of the blob that lies in a range of the payload stored at an offset of the file.

@@ -108,10 +108,15 @@ import Testing
 
   @Test func whatCannotBeStoredIsRefused() throws {
     let sink = try BundleFile.create(folder.file("a.gpkg"), matrixSet: .webMercatorQuad, format: .png)
-    try sink.put(TileID(unchecked: 0, 0, 0), blob(1))
-    let twice = #expect(throws: BundleError.self) { try sink.put(TileID(unchecked: 0, 0, 0), blob(2)) }
-    #expect(twice?.code == .invalidContent && twice?.message.contains("twice") == true)
-    sink.discard()
+    for tile in [(2, 1, 3), (0, 0, 0), (2, 1, 3), (2, 0, 0)] {
+      try sink.put(TileID(unchecked: tile.0, tile.1, tile.2), blob(1))
+    }
+    let twice = #expect(throws: BundleError.self) { try sink.finish(BundleMetadata(name: "A")) }
+    #expect(twice?.code == .invalidContent && twice?.message == "tile 2/1/3 was put twice")
+    #expect(twice?.path == folder.file("a.gpkg") && folder.names == [])
+    let discarded = try BundleFile.create(folder.file("a.gpkg"), matrixSet: .webMercatorQuad, format: .png)
+    try discarded.put(TileID(unchecked: 0, 0, 0), blob(1))
+    discarded.discard()
     #expect(folder.names == [])
     let vector = #expect(throws: BundleError.self) {
       try BundleFile.create(folder.file("b.gpkg"), matrixSet: .webMercatorQuad, format: .pbf)

@@ -49,7 +49,7 @@ extension CutCommand {
     options.name = name ?? options.name
     options.attribution = attribution ?? options.attribution
     options.description = description ?? options.description
-    options.type = type
+    options.type = type ?? options.type
     options.scheme = scheme ?? .xyz
     options.version = version ?? options.version
     for file in gazetteer { options.places += try GazetteerFile.places(inFile: file) }

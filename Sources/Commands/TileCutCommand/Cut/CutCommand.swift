@@ -100,8 +100,8 @@ struct CutCommand: ParsableCommand {
   var attribution: String?
   @Option(help: "What the tileset shows.")
   var description: String?
-  @Option(help: "What MBTiles calls the kind of map: baselayer or overlay.")
-  var type: BundleMetadata.Kind = .baselayer
+  @Option(help: "What MBTiles calls the kind of map: baselayer or overlay. (default: baselayer)")
+  var type: BundleMetadata.Kind?
   @Option(help: "The tileset's own version. (default: 1)")
   var version: String?
   @Option(
@@ -148,13 +148,17 @@ struct CutCommand: ParsableCommand {
   @OptionGroup var shardOptions: ShardListOptions
   @Option(help: "\(ProgressStyle.help)")
   var progress: ProgressStyle = .auto
-  @Flag(help: "Say what would be cut, and about how many bytes and seconds from a sample of tiles, and stop.")
+  @Flag(
+    help: """
+      Say what would be cut, and about how many bytes (of MBTiles without -o) and seconds from a sample of tiles, and \
+      stop.
+      """)
   var dryRun = false
   @Flag(help: "Print JSON from --dry-run.")
   var json = false
 
-  /// The bundle that is written.
-  private var output: String { outputOption ?? append ?? "" }
+  /// The bundle that is written. A dry run writes none, and only its container counts.
+  private var output: String { outputOption ?? append ?? (dryRun ? "map.mbtiles" : "") }
 
   func validate() throws {
     if plan != nil {
@@ -165,7 +169,7 @@ struct CutCommand: ParsableCommand {
     if shard != nil || !shardOptions.isEmpty {
       throw ValidationError("--shard, --shard-offset and --shard-list need --plan")
     }
-    if outputOption == nil, append == nil { throw ValidationError("Missing expected argument '--output <output>'") }
+    if output.isEmpty { throw ValidationError("Missing expected argument '--output <output>'") }
     if append != nil, matrix != nil || flat || tileSize != nil || scaleFactor != nil {
       throw ValidationError(
         "--append takes the grid of the bundle: leave --matrix, --tile-size, --scale-factor and --flat out")
