@@ -20,7 +20,7 @@ public final class PlaceIndex {
 
   /// Nil for a bundle without places, and for one that is not MBTiles.
   ///
-  /// - Throws: ``BundleError``.
+  /// - Throws: `BundleError`.
   public init?(_ bundle: any BundleReader) throws {
     guard let table = try PlaceTable(bundle) else { return nil }
     self.table = table
@@ -36,9 +36,9 @@ public final class PlaceIndex {
 
   /// Finds places whose names contain all words of a query, the last as a prefix; the best matches first.
   ///
-  /// - Complexity: bounded: at most ``workMax`` steps of SQLite's virtual machine for each of up to three queries, and
+  /// - Complexity: bounded: at most five million steps of SQLite's virtual machine for each of up to three queries, and
   ///   some hundred candidates. Further matches are not found.
-  /// - Throws: ``BundleError``; `.malformed` when the places have no index, or this SQLite no FTS5.
+  /// - Throws: `BundleError`; `.malformed` when the places have no index, or this SQLite no FTS5.
   public func search(_ query: PlaceQuery) throws -> [PlaceMatch] {
     guard let words = query.match else { return [] }
     guard hasIndex else {

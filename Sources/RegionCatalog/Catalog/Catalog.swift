@@ -174,7 +174,7 @@ struct TileName: Hashable, Sendable, Codable {
 extension Catalog {
   /// Reads a catalogue.
   ///
-  /// - Throws: ``BundleError`` with `.notFound` or `.malformed`, which names the position in the document.
+  /// - Throws: `BundleError` with `.notFound` or `.malformed`, which names the position in the document.
   public init(path: String) throws {
     let bytes: [UInt8]
     do {
@@ -189,8 +189,10 @@ extension Catalog {
 
   /// Reads a catalogue from bytes, such as a downloaded one.
   ///
-  /// - Parameter path: its name in errors.
-  /// - Throws: ``BundleError`` `.malformed`.
+  /// - Parameters:
+  ///   - bytes: the document, JSON.
+  ///   - path: its name in errors.
+  /// - Throws: `BundleError` `.malformed`.
   public init(parsing bytes: [UInt8], path: String) throws {
     func refused(_ message: String) -> BundleError {
       BundleError(.malformed, path: path, message, remedy: "fetch it again, or make it again with tilecut build")
