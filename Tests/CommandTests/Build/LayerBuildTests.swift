@@ -39,6 +39,22 @@ struct LayerBuildTests {
     #expect(colours.stderr.contains("relief 1: built") && colours.stdout.contains("1 made, 1 unchanged"), "\(colours)")
   }
 
+  @Test("Regions with labels that were made one by one are those of a whole build")
+  func shards() throws {
+    let style = #"""
+      [{"type": "line"}, {"type": "symbol", "layout": {"icon-image": "peak", "icon-size": 0.5}}]
+      """#
+    let (whole, parts) = (try catalog(style: style), try catalog(style: style))
+    #expect(try whole.build().status == 0)
+    for number in [1, 0] { #expect(try parts.build("--shard", "\(number)").status == 0) }
+    #expect(try parts.build().stdout.contains("0 made, 2 unchanged"))
+    #expect(try parts.contents() == whole.contents())
+    // The label is there.
+    let lines = try catalog(style: #"[{"type": "line"}]"#)
+    #expect(try lines.build().status == 0)
+    #expect(try lines.contents() != whole.contents())
+  }
+
   @Test(
     "Malformed files end with the code of bad input, and leave nothing",
     arguments: [
