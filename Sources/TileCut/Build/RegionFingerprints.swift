@@ -7,7 +7,7 @@ import TileIndex
 /// (category, price) are in none of them.
 struct RegionFingerprints {
   /// Incremented when the same inputs must give other files although the tool's version is unchanged.
-  private static let revision = 2
+  private static let revision = 3
 
   let bundle: String
   let preview: String
@@ -58,6 +58,7 @@ struct RegionFingerprints {
       try add("source \(index) relief", source.relief)
     }
     try add("attribution", settings.attribution)
+    if settings.type != .baselayer { lines.append("type \(settings.type.rawValue)") }
     try add("edition", settings.edition)
     func addRaster(_ name: String, _ path: String) throws {
       lines.append("\(name) \(try hashes.sha256(path))")

@@ -17,11 +17,11 @@ public struct PNGOptions: Hashable, Sendable {
 
 /// How much time PNG tiles are given. Every effort is lossless.
 public enum PNGEffort: String, Hashable, Sendable, Codable, CaseIterable {
-  /// Half to two thirds of the time of ``balanced``, for 4-11% more bytes.
+  /// About two thirds of the time of ``balanced``, for 3-11% more bytes.
   case fast
   /// As small as is cheap.
   case balanced
-  /// Two to five times the time of ``balanced``, for 3-6% fewer bytes.
+  /// Two to five times the time of ``balanced``, for 2-7% fewer bytes.
   case small
 }
 
@@ -37,7 +37,7 @@ extension PNGEffort {
   func filteredLevel(share: () throws(ImageError) -> Double) throws(ImageError) -> Int {
     switch self {
     case .fast: 1
-    case .balanced: 4
+    case .balanced: 2
     case .small: (0.25..<0.55).contains(try share()) ? 7 : 8
     }
   }
