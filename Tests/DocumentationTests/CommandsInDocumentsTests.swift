@@ -102,12 +102,15 @@ import Testing
       """
       serve() {
         local port=$1; shift
-        if [ -n "${servers[$port]:-}" ]; then kill "${servers[$port]}"; wait "${servers[$port]}"; fi
+        if [ -n "${servers[$port]:-}" ]; then
+          kill "${servers[$port]}"
+          wait "${servers[$port]}" || { echo "the server before ended with $?"; return 1; }
+        fi
         "$@" --port "$port" &
         servers[$port]=$!
         for _ in $(seq 600); do
           (exec 4<>"/dev/tcp/127.0.0.1/$port") 2>/dev/null && return 0
-          kill -0 "${servers[$port]}" 2>/dev/null || return 1
+          kill -0 "${servers[$port]}" 2>/dev/null || { echo "the server ended at once"; return 1; }
           sleep 0.05
         done
         return 1

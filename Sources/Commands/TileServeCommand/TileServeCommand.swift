@@ -63,9 +63,10 @@ struct TileServeCommand: ParsableCommand {
     LoggingSystem.bootstrap { _ in ErrorLog(level: settings.logLevel) }
     let registry = try TilesetRegistry(settings.paths)
     try settings.check(registry)
-    let server = try await TileServer.start(registry, settings.options, accessLog: settings.accessLog)
+    // From the first connection on, a signal waits for requests.
     let end = AsyncStream<Void>.makeStream()
     signals.whenStopped { end.continuation.yield() }
+    let server = try await TileServer.start(registry, settings.options, accessLog: settings.accessLog)
     await registry.findBroken()
     Self.greeting(registry, server, settings).forEach(printLine)
     _ = StandardStreams.flush()

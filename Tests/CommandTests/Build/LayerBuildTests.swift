@@ -46,8 +46,12 @@ struct LayerBuildTests {
       """#
     let (whole, parts) = (try catalog(style: style), try catalog(style: style))
     #expect(try whole.build().status == 0)
-    for number in [1, 0] { #expect(try parts.build("--shard", "\(number)").status == 0) }
-    #expect(try parts.build().stdout.contains("0 made, 2 unchanged"))
+    let plan = parts.folder.file("plan.json")
+    let planned = try tilecut("plan", parts.manifest, "--catalogue", parts.output, "-o", plan)
+    #expect(planned.status == 0, "\(planned)")
+    for number in [1, 0] { #expect(try tilecut("build", "--plan", plan, "--shard", "\(number)").status == 0) }
+    let published = try tilecut("build", "--plan", plan)
+    #expect(published.stdout.contains("0 made, 2 unchanged"), "\(published)")
     #expect(try parts.contents() == whole.contents())
     // The label is there.
     let lines = try catalog(style: #"[{"type": "line"}]"#)

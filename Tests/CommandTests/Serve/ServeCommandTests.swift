@@ -34,6 +34,22 @@ import Testing
     #expect(try server.get("/a%20map/0/0/0").status == 200)
   }
 
+  /// A script may stop the server as soon as the port is open.
+  @Test(.enabled(if: Command(installed: "bash") != nil, "bash is not installed"))
+  func aSignalAtTheFirstConnectionExitsWith0() throws {
+    let script = #"""
+      for _ in 1 2 3 4 5; do
+        "$0" "$1" --port "$2" --drain-delay 0 & server=$!
+        until (exec 4<>"/dev/tcp/127.0.0.1/$2") 2>/dev/null; do kill -0 "$server" || exit 2; done
+        kill "$server"; wait "$server" || exit $?
+      done
+      """#
+    let port = "\(Int.random(in: 20_000..<30_000))"
+    let words = ["-c", script, try Command(built: "tileserve").path, folder.path, port]
+    let run = try #require(Command(installed: "bash")).run(words)
+    #expect(run.status == 0, "\(run)")
+  }
+
   @Test func stopAnswersStartedRequestsAndExitsWith0() throws {
     let server = try RunningServer([folder.path])
     let idle = try server.connect()
