@@ -96,7 +96,8 @@ import Testing
       try folder.write(
         "map.json",
         """
-        {"regions": [{"id": "a", "title": "A", "category": "c", "layers": [{"type": "raster", "sources": ["\(picture)"]},
+        {"regions": [{"id": "a", "title": "A", "category": "c", "layers": [
+          {"type": "raster", "sources": ["\(picture)"]},
           {"type": "vector", "data": "hut.geojson", "images": {"hut": "hut.svg"},
             "style": [{"type": "symbol", "layout": {"icon-image": "hut"}}]}]}]}
         """)

@@ -70,7 +70,8 @@ import TilePrefetch
     }
   }
 
-  /// A map that is moved over the antimeridian keeps what it shows, and gets what lies ahead before it is on the screen.
+  /// A map that is moved over the antimeridian keeps what it shows, and gets what lies ahead before it is on the
+  /// screen.
   @Test func crossingTheAntimeridianLosesNoTile() throws {
     let session = try session(bundle(), tiles: 200)
     // As a map view tells it: longitudes from -180 to 180.

@@ -54,8 +54,8 @@ struct BuildCommand: ParsableCommand {
   var prune = false
   @Option(
     help: ArgumentHelp(
-      "Publish the catalogue of a plan whose regions are all made, or make one with --shard; manifest and output are the "
-        + "plan's.",
+      "Publish the catalogue of a plan whose regions are all made, or make one with --shard; manifest and output are "
+        + "the plan's.",
       valueName: "plan"))
   var plan: String?
   @Option(

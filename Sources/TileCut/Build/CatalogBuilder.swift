@@ -130,8 +130,8 @@ public struct CatalogBuilder: Sendable {
   /// Publishes the catalogue of a plan whose regions are all made.
   ///
   /// - Parameter path: the plan's file.
-  /// - Throws: as ``build(cancellation:onProgress:)``; ``CutError`` `.badSource` if a region is not made, or manifest or
-  ///   sources are not the planned ones.
+  /// - Throws: as ``build(cancellation:onProgress:)``; ``CutError`` `.badSource` if a region is not made, or manifest
+  ///   or sources are not the planned ones.
   public func publish(
     _ plan: BuildPlan, path: String, cancellation: CutCancellation = CutCancellation(),
     onProgress: (@Sendable (CatalogBuildProgress) -> Void)? = nil

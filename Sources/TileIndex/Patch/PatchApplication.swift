@@ -159,7 +159,8 @@ struct PatchApplication {
       if try FileHash.sha256(ofFile: path) == file { return true }
     }
     let result = try MBTilesReader(path: path, matrixSet: patch.info.matrixSet)
-    guard try TilesHash.of(result, count: count) == expected.tiles, PatchInfo.digest(metadata: result.metadata) == expected.metadata,
+    guard try TilesHash.of(result, count: count) == expected.tiles,
+      PatchInfo.digest(metadata: result.metadata) == expected.metadata,
       PatchInfo.digest(places: try PlaceTable(result)?.places() ?? []) == expected.places
     else { throw PatchInfo.damaged(patch.path, "it does not lead to what it promises") }
     return false

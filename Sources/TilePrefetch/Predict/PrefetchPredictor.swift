@@ -31,8 +31,8 @@ public struct PrefetchPredictor: PrefetchPlanner {
     public var x: ClosedRange<Double>
     /// The same from the north.
     public var y: ClosedRange<Double>
-    /// True for a source that repeats the world beyond the antimeridian: column -1 is the last one of the world, and the
-    /// column after the last the first. Other sources are not asked for such columns.
+    /// True for a source that repeats the world beyond the antimeridian: column -1 is the last one of the world, and
+    /// the column after the last the first. Other sources are not asked for such columns.
     public var goesAroundTheWorld = false
     /// Tiles with a lower probability are not loaded, however much room there is. Higher for sources that charge per
     /// tile.
