@@ -488,10 +488,12 @@ if Context.environment["OPTIMISED_KERNELS"] == "1" {
       let packed = ["-Xlinker", "-z", "-Xlinker", "pack-relative-relocs"]
       let flags = ["-use-ld=lld"] + (glibc.lexicographicallyPrecedes([2, 36]) ? [] : packed)
       // Swift's driver exports every symbol, which keeps unused code; no library looks for symbols of a command.
-      let kept = ["-Xlinker", "--no-export-dynamic"]
+      let unexported = ["-Xlinker", "--no-export-dynamic"]
       for target in package.targets where [.executable, .test].contains(target.type) {
         target.linkerSettings =
-          (target.linkerSettings ?? []) + [.unsafeFlags(flags), .unsafeFlags(kept, .when(configuration: .release))]
+          (target.linkerSettings ?? []) + [
+            .unsafeFlags(flags), .unsafeFlags(unexported, .when(configuration: .release)),
+          ]
       }
     }
   #endif

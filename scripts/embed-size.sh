@@ -21,22 +21,14 @@ let package = Package(
   targets: [.executableTarget(name: "App", dependencies: [.product(name: "$product", package: "map-toolkit")])])
 C
 if [ "$product" = OfflineMap ]; then
-  # README's map view, up to its end.
-  cat >"$app/Sources/App/App.swift" <<'C'
-import OfflineMap
-
-@main struct App {
-  static func main() async throws {
-    let bundle = try MapBundle(path: CommandLine.arguments[1])
-    let session = try MapSession(bundle: bundle, budget: 64 << 20)
-    let loading = Task { await session.run() }
-    session.update(Viewport(longitude: -105.7, latitude: 40.3, zoom: 9, size: (390, 844), scale: 3))
-    for tile in session.visibleTiles { print(tile.id, tile.frame, tile.picture.count) }
-    for await tile in session.readyTiles() { print("draw", tile.id, "at", tile.frame) }
-    loading.cancel()
-  }
-}
-C
+  # README's map view, with the bundle of the command line.
+  {
+    echo "import OfflineMap"
+    echo "@main struct App { static func main() async throws {"
+    awk '/^```/ { inside = 0 } inside; /^import OfflineMap$/ { inside = 1 }' "$package/README.md" |
+      sed 's/"usa.mbtiles"/CommandLine.arguments[1]/'
+    echo "} }"
+  } >"$app/Sources/App/App.swift"
 else
   printf 'import %s\n\n@main struct App {\n  static func main() {}\n}\n' "$product" >"$app/Sources/App/App.swift"
 fi

@@ -350,11 +350,6 @@ extension MapSession {
   }
 }
 
-extension TileID {
-  /// The tile of WebMercatorQuad that a column beyond the antimeridian repeats.
-  fileprivate var onEarth: TileID { TileID(unchecked: zoom, column & ((1 << zoom) - 1), row) }
-}
-
 extension MapSession where Picture == [UInt8] {
   /// A session of tiles as they are stored, for apps that decode when they draw.
   ///

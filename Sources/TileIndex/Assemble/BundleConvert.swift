@@ -23,7 +23,8 @@ public struct BundleConvert: Sendable {
   /// - Complexity: O(bytes).
   @discardableResult
   public func write(
-    _ bundle: any BundleReader, to output: String, replacing: Bool = false, progress: (Int) -> Void = { _ in }
+    _ bundle: any BundleReader, to output: String, replacing: Bool = false,
+    progress: @escaping (Int) -> Void = { _ in }
   ) throws -> BundleSummary {
     try BundleFile.protect([bundle.path], from: output)
     let format = try bundle.requiredFormat()
@@ -31,9 +32,9 @@ public struct BundleConvert: Sendable {
       output, matrixSet: bundle.matrixSet, format: format, replacing: replacing, scheme: scheme,
       mixing: bundle.formats(beside: format))
     defer { sink.discard() }
-    var tally = TileTally(sink)
+    var tally = TileTally(sink, TileCount(progress))
     try forEachTile(of: bundle, for: sink) { tile, bytes, hash in
-      tally.insert(bytes, progress)
+      tally.insert(bytes)
       try sink.copy(tile, bytes, hash: hash, from: bundle)
     }
     let places = try bundle.places()

@@ -29,7 +29,8 @@ public struct BundleExtract: Sendable {
   /// - Complexity: O(tiles in the rectangle around the area), for polygons times their edges.
   @discardableResult
   public func write(
-    _ bundle: any BundleReader, to output: String, replacing: Bool = false, progress: (Int) -> Void = { _ in }
+    _ bundle: any BundleReader, to output: String, replacing: Bool = false,
+    progress: @escaping (Int) -> Void = { _ in }
   ) throws -> BundleSummary {
     try BundleFile.protect([bundle.path], from: output)
     let format = try bundle.requiredFormat()
@@ -38,12 +39,12 @@ public struct BundleExtract: Sendable {
       output, matrixSet: matrixSet, format: format, replacing: replacing, scheme: scheme,
       mixing: bundle.formats(beside: format))
     defer { writer.discard() }
-    var tally = TileTally(writer)
+    var tally = TileTally(writer, TileCount(progress))
     for zoom in try bundle.zooms() where zooms?.contains(zoom) ?? true {
       for range in area.ranges(zoom: zoom, in: matrixSet) {
         try bundle.forEachTile(in: range) { tile, bytes in
           guard area.contains(tile, in: matrixSet) else { return }
-          tally.insert(bytes, progress)
+          tally.insert(bytes)
           try writer.copy(tile, bytes, from: bundle)
         }
       }

@@ -48,7 +48,8 @@ public struct BundleMerge: Sendable {
   /// - Complexity: O(tiles x bundles).
   @discardableResult
   public func write(
-    _ bundles: [any BundleReader], to output: String, replacing: Bool = false, progress: (Int) -> Void = { _ in }
+    _ bundles: [any BundleReader], to output: String, replacing: Bool = false,
+    progress: @escaping (Int) -> Void = { _ in }
   ) throws -> BundleSummary {
     guard let first = bundles.first else {
       throw BundleError(.invalidContent, path: output, "there is nothing to merge", remedy: "name a bundle")
@@ -59,10 +60,10 @@ public struct BundleMerge: Sendable {
     let writer = try BundleFile.create(
       output, matrixSet: first.matrixSet, format: format, replacing: replacing, scheme: scheme, mixing: mixing)
     defer { writer.discard() }
-    var tally = TileTally(writer)
+    var tally = TileTally(writer, TileCount(progress))
     for (index, bundle) in bundles.enumerated() {
       try bundle.forEachTile { tile, bytes in
-        tally.insert(bytes, progress)
+        tally.insert(bytes)
         try put(tile, bytes, earlier: bundles[..<index], bundle, later: bundles[(index + 1)...], into: writer)
       }
     }

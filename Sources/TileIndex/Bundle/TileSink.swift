@@ -79,21 +79,19 @@ package enum SinkMetadata {
 struct TileTally {
   private let isMixing: Bool
   private var found: Set<TileFormat> = []
-  private var count = 0
+  private let count: TileCount
   /// Nil for a sink of one format.
   var formats: Set<TileFormat>? { isMixing ? found : nil }
 
-  init(_ sink: any TileSink) { isMixing = !sink.mixing.isEmpty }
+  init(_ sink: any TileSink, _ count: TileCount) { (isMixing, self.count) = (!sink.mixing.isEmpty, count) }
 
-  /// - Parameter progress: called with the tiles so far, now and then.
-  mutating func insert(_ bytes: UnsafeRawBufferPointer, _ progress: (Int) -> Void) {
+  mutating func insert(_ bytes: UnsafeRawBufferPointer) {
     if isMixing, let format = TileFormat(sniffing: bytes) { found.insert(format) }
-    count += 1
-    if count % 256 == 0 { progress(count) }
+    count.add()
   }
 }
 
-/// Counts the tiles that a work of several passes has read, and tells whoever shows it.
+/// Counts the tiles that a work has read, in all its passes, and tells whoever shows it.
 final class TileCount {
   private var tiles = 0
   private let progress: (Int) -> Void

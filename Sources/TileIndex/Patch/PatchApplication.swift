@@ -98,8 +98,12 @@ struct PatchApplication {
     let writer = try BundleWriter(
       path: output, matrixSet: info.matrixSet, format: format, replacing: replacing, mixing: info.mixing)
     defer { writer.discard() }
+    func put(_ tile: TileID, _ bytes: UnsafeRawBufferPointer) throws {
+      try writer.put(tile, bytes)
+      count.add()
+    }
     do {
-      if isInOrder { try putInOrder(writer) } else { try putAll(writer) }
+      if isInOrder { try putInOrder(put) } else { try putAll(put) }
     } catch let error as BundleError where error.code == .invalidContent {
       throw PatchInfo.damaged(patch.path, error.message)
     }
@@ -114,35 +118,28 @@ struct PatchApplication {
     _ = try writer.finish(rows: { _ in rows }, inspect: inspect)
   }
 
-  /// Writes the base's and the patch's tiles in the order of the new edition.
-  private func putInOrder(_ writer: BundleWriter) throws {
+  /// Puts the base's and the patch's tiles in the order of the new edition.
+  private func putInOrder(_ put: (TileID, UnsafeRawBufferPointer) throws -> Void) throws {
     guard let order = PutOrder(base) else { return }
-    func put(_ tile: TileID, _ bytes: UnsafeRawBufferPointer) throws {
-      try writer.put(tile, bytes)
-      count.add()
-    }
     let tiles = try patch.tiles()
     try patch.forEachStep { step in
       if let first = step.base {
-        try order.forEachTile(at: first...(first + step.count - 1)) { try put($0, $1) }
+        try order.forEachTile(at: first...(first + step.count - 1), put)
       } else {
         for _ in 0..<step.count {
-          guard try tiles.next(put) else {
-            throw PatchInfo.damaged(patch.path, "tiles are missing")
-          }
+          guard try tiles.next(put) else { throw PatchInfo.damaged(patch.path, "tiles are missing") }
         }
       }
     }
   }
 
-  private func putAll(_ writer: BundleWriter) throws {
+  private func putAll(_ put: (TileID, UnsafeRawBufferPointer) throws -> Void) throws {
     let replaced = try patch.replacedTiles()
     try base.forEachTile { tile, bytes in
-      count.add()
-      if !replaced.contains(tile) { try writer.put(tile, bytes) }
+      if !replaced.contains(tile) { try put(tile, bytes) }
     }
     let tiles = try patch.tiles()
-    while try tiles.next({ try writer.put($0, $1) }) {}
+    while try tiles.next(put) {}
   }
 
   /// True when the file is the new edition's byte for byte, false when only its contents are equal.

@@ -178,7 +178,7 @@ public struct PrefetchPredictor: PrefetchPlanner {
       (0..<count).contains(place) && Double(place) / Double(count) < range.upperBound
         && Double(place + 1) / Double(count) > range.lowerBound
     }
-    let column = options.goesAroundTheWorld ? tile.column & (count - 1) : tile.column
+    let column = options.goesAroundTheWorld ? tile.onEarth.column : tile.column
     return isIn(column, options.x) && isIn(tile.row, options.y)
   }
 }

@@ -208,3 +208,8 @@ public enum CameraPhase: Hashable, Sendable {
     }
   }
 }
+
+extension TileID {
+  /// The tile of WebMercatorQuad that a column beyond the antimeridian repeats.
+  package var onEarth: TileID { TileID(unchecked: zoom, column & ((1 << zoom) - 1), row) }
+}

@@ -142,23 +142,17 @@ struct ServerSetup: Sendable {
 enum TLSFiles {
   /// - Throws: ``ServeError`` with `.invalidOption` that names the file.
   static func context(_ files: TileServerOptions.TLS) throws -> NIOSSLContext {
-    for path in [files.certificatePath, files.keyPath] {
-      do {
-        _ = try FileSystem.bytes(of: path, countMax: 16 << 20)
-      } catch {
-        throw ServeError(.invalidOption, "\(path): cannot be read: \(error); check the name and permissions")
-      }
-    }
+    let (chainBytes, keyBytes) = (try bytes(files.certificatePath), try bytes(files.keyPath))
     let chain: [NIOSSLCertificate]
     do {
-      chain = try NIOSSLCertificate.fromPEMFile(files.certificatePath)
+      chain = try NIOSSLCertificate.fromPEMBytes(chainBytes)
     } catch {
       throw ServeError(
         .invalidOption, "\(files.certificatePath): is no PEM file with certificates (\(error)); name the chain")
     }
     let key: NIOSSLPrivateKey
     do {
-      key = try NIOSSLPrivateKey(file: files.keyPath, format: .pem)
+      key = try NIOSSLPrivateKey(bytes: keyBytes, format: .pem)
     } catch {
       throw ServeError(
         .invalidOption, "\(files.keyPath): is no PEM file with a private key (\(error)); name the certificate's")
@@ -172,6 +166,14 @@ enum TLSFiles {
     } catch {
       throw ServeError(
         .invalidOption, "\(files.certificatePath) and \(files.keyPath) do not belong together (\(error))")
+    }
+  }
+
+  private static func bytes(_ path: String) throws -> [UInt8] {
+    do {
+      return try FileSystem.bytes(of: path, countMax: 16 << 20)
+    } catch {
+      throw ServeError(.invalidOption, "\(path): cannot be read: \(error); check the name and permissions")
     }
   }
 }

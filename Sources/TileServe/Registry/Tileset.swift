@@ -28,8 +28,6 @@ public final class Tileset: TileSource {
   private let work: WorkPool
   /// The grid that a track is drawn on.
   private let grid: TrackReader.Grid
-  /// What tells it from all others: a track may be there on several grids.
-  let key: String
   /// A track on other grids.
   private let variants = Mutex<[TrackReader.Grid: Tileset]>([:])
   /// Created at the first request.
@@ -66,7 +64,6 @@ public final class Tileset: TileSource {
     on grid: TrackReader.Grid = TrackReader.Grid()
   ) {
     (self.place, self.grid) = (place, grid)
-    key = grid == TrackReader.Grid() ? place.id : "\(place.id) on \(grid.hashValue)"
     let dateBefore = old?.latestDate ?? .min
     hasOwnDate = place.hasOwnDate && place.modified > dateBefore
     latestDate = max(place.modified, dateBefore)
@@ -192,6 +189,9 @@ public final class Tileset: TileSource {
     _ = consume idle
     open.remove(self)
   }
+
+  /// Whether it was removed, or replaced.
+  var isRetired: Bool { state.withLock { $0.isRetired } }
 
   /// Keeps no reader open from now on.
   func retire() {

@@ -226,8 +226,7 @@ extension TileService {
 
   /// A tileset whose description is known; nil if it was not opened yet.
   private func known(_ tileset: Tileset) -> ServedTileset? {
-    guard let known = served.withLock({ $0[tileset.key] }), known.tileset === tileset,
-      known.revision == tileset.revision
+    guard let known = served.withLock({ $0[ObjectIdentifier(tileset)] }), known.revision == tileset.revision
     else { return nil }
     return known
   }
@@ -237,10 +236,10 @@ extension TileService {
     if let known = known(tileset) { return known }
     let new = try ServedTileset(tileset, info(tileset), options)
     served.withLock { served in
-      served[tileset.key] = new
+      served[ObjectIdentifier(tileset)] = new
       // Removed tilesets would never be released.
       if served.count > 16, served.count > 2 * registry.tilesets.count {
-        served = served.filter { registry[$0.key] === $0.value.tileset }
+        served = served.filter { !$0.value.tileset.isRetired }
       }
     }
     return new

@@ -54,8 +54,8 @@ final class TileService: Sendable {
   /// True when the server shuts down, for `/ready`.
   let isLeaving = Atomic(false)
   private let alarm: DescriptorAlarm
-  /// The tilesets that were requested, by id. Entries of replaced tilesets are detected at look-up.
-  let served = Mutex<[String: ServedTileset]>([:])
+  /// The tilesets that were requested. Those that were removed or replaced go when there are many.
+  let served = Mutex<[ObjectIdentifier: ServedTileset]>([:])
   let logger: Logger
 
   /// A damaged tile, in one state of its bundle.
