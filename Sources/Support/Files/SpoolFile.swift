@@ -80,9 +80,20 @@ package final class SpoolFile {
     }
   }
 
-  /// Writes bytes at an offset that nothing was appended at.
+  /// Replaces bytes before the end.
+  package func overwrite(_ bytes: UnsafeRawBufferPointer, at offset: Int) throws {
+    let inFile = max(0, min(bytes.count, written - offset))
+    if inFile > 0 {
+      try FileSystem.write(UnsafeRawBufferPointer(rebasing: bytes[..<inFile]), to: descriptor, at: offset)
+    }
+    guard inFile < bytes.count else { return }
+    let place = offset + inFile - written
+    UnsafeMutableRawBufferPointer(rebasing: buffer[place..<(place + bytes.count - inFile)])
+      .copyMemory(from: UnsafeRawBufferPointer(rebasing: bytes[inFile...]))
+  }
+
   package func overwrite(_ bytes: [UInt8], at offset: Int) throws {
-    try bytes.withUnsafeBytes { try FileSystem.write($0, to: descriptor, at: offset) }
+    try bytes.withUnsafeBytes { try overwrite($0, at: offset) }
   }
 
   /// Writes what is in the buffer.

@@ -39,7 +39,8 @@ public struct BundleConvert: Sendable {
     }
     let places = try bundle.places()
     if !places.isEmpty { try sink.write(places: places) }
-    return try sink.finish(.rows(Self.rows(of: bundle, format: format, found: tally.formats ?? [])))
+    return try sink.finish(
+      .rows(Self.rows(of: bundle, format: format, found: tally.formats ?? [])), copyOf: [bundle])
   }
 
   /// Walks the tiles in the order that costs least: that of their ids where an archive is read, which is the order of

@@ -58,7 +58,7 @@ public struct BundleExtract: Sendable {
     if !places.isEmpty { try writer.write(places: places) }
     var metadata = metadata(of: bundle)
     metadata.formats = tally.formats
-    return try writer.finish(metadata)
+    return try writer.finish(.composed(metadata), copyOf: [bundle])
   }
 
   private func metadata(of bundle: any BundleReader) -> BundleMetadata {

@@ -74,7 +74,7 @@ public struct BundleMerge: Sendable {
     var metadata = MergedMetadata(bundles, name: name).metadata
     // Tiles that are drawn over each other may get any of the formats.
     if case .combine = conflict {} else { metadata.formats = tally.formats }
-    return try writer.finish(metadata)
+    return try writer.finish(.composed(metadata), copyOf: bundles)
   }
 
   private func put(

@@ -39,6 +39,8 @@ public struct BundleError: Error, CustomStringConvertible, Sendable {
   public let message: String
   /// What to do about it.
   public let remedy: String?
+  /// The tile of ``putTwice(_:path:)``.
+  private(set) var tilePutTwice: TileID?
 
   /// An error about a file or folder; message and remedy begin in lower case.
   public init(_ code: Code, path: String, _ message: String, remedy: String? = nil) {
@@ -57,9 +59,11 @@ public struct BundleError: Error, CustomStringConvertible, Sendable {
 
   /// A tile was put into a bundle a second time.
   static func putTwice(_ tile: TileID, path: String) -> BundleError {
-    BundleError(
+    var error = BundleError(
       .invalidContent, path: path, "tile \(tile) was put twice",
       remedy: "find such tiles in the source with: tilecut verify")
+    error.tilePutTwice = tile
+    return error
   }
 
   /// `path: message; remedy`

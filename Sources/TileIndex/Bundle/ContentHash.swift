@@ -74,10 +74,10 @@ extension UnsafeRawBufferPointer {
   }
 }
 
-/// Maps content hashes to stored images, in bounded memory: 8 bytes a slot, at most ``slotsMax`` slots.
+/// Maps content hashes to the places of stored images, in bounded memory: 8 bytes a slot, at most ``slotsMax`` slots.
 ///
-/// Open addressing with linear probing. A slot holds 32 bits of the hash, the image's id and whether the image was ever
-/// found again. The caller compares bytes, so a false match costs a comparison, and a forgotten image costs only disk
+/// A place is a number by which the caller finds the image, or a few among which it is. Open addressing with linear
+/// probing: a slot holds 32 bits of the hash, the place and whether the image was ever found again. The caller compares bytes, so a false match costs a comparison, and a forgotten image costs only disk
 /// space.
 ///
 /// When the table is full, a new image replaces one that was never found again, so that frequent tiles (open sea) stay
@@ -88,8 +88,8 @@ struct DuplicateTable {
 
   private struct Slot {
     var fingerprint: UInt32 = 0
-    /// Image id in the low 31 bits, 0 for an empty slot; the top bit marks an image that was found again.
-    var image: UInt32 = 0
+    /// In the low 31 bits, 0 for an empty slot; the top bit marks an image that was found again.
+    var place: UInt32 = 0
   }
 
   private static let sharedBit: UInt32 = 1 << 31
@@ -103,16 +103,16 @@ struct DuplicateTable {
     slots = Array(repeating: Slot(), count: min(slotsMax, 1 << 10))
   }
 
-  /// The first known image with this hash that `isSame` accepts; it then stays in the table.
+  /// The place of the first known image with this hash that `isSame` accepts; it then stays in the table.
   mutating func find(_ hash: UInt64, isSame: (Int) throws -> Bool) rethrows -> Int? {
     let fingerprint = Self.fingerprint(hash)
     var index = home(fingerprint)
-    while slots[index].image != 0 {
+    while slots[index].place != 0 {
       if slots[index].fingerprint == fingerprint {
-        let image = Int(slots[index].image & ~Self.sharedBit)
-        if try isSame(image) {
-          slots[index].image |= Self.sharedBit
-          return image
+        let place = Int(slots[index].place & ~Self.sharedBit)
+        if try isSame(place) {
+          slots[index].place |= Self.sharedBit
+          return place
         }
       }
       index = (index + 1) & (slots.count - 1)
@@ -120,34 +120,34 @@ struct DuplicateTable {
     return nil
   }
 
-  /// Adds an image that ``find(_:isSame:)`` did not find. Ids beyond 2^31 are not kept.
-  mutating func insert(_ hash: UInt64, image: Int) {
-    guard image > 0, image < Int(Self.sharedBit) else { return }
-    let slot = Slot(fingerprint: Self.fingerprint(hash), image: UInt32(image))
+  /// Adds an image that ``find(_:isSame:)`` did not find. Places beyond 2^31 are not kept.
+  mutating func insert(_ hash: UInt64, place: Int) {
+    guard place > 0, place < Int(Self.sharedBit) else { return }
+    let slot = Slot(fingerprint: Self.fingerprint(hash), place: UInt32(place))
     if count * 4 >= slots.count * 3 {
       if slots.count < slotsMax {
         grow()
       } else {
         // Overwriting an occupied slot keeps every probe chain intact.
         let index = home(slot.fingerprint)
-        if slots[index].image != 0, slots[index].image & Self.sharedBit == 0 { slots[index] = slot }
+        if slots[index].place != 0, slots[index].place & Self.sharedBit == 0 { slots[index] = slot }
         return
       }
     }
-    place(slot)
+    add(slot)
     count += 1
   }
 
-  private mutating func place(_ slot: Slot) {
+  private mutating func add(_ slot: Slot) {
     var index = home(slot.fingerprint)
-    while slots[index].image != 0 { index = (index + 1) & (slots.count - 1) }
+    while slots[index].place != 0 { index = (index + 1) & (slots.count - 1) }
     slots[index] = slot
   }
 
   private mutating func grow() {
     let old = slots
     slots = Array(repeating: Slot(), count: old.count * 2)
-    for slot in old where slot.image != 0 { place(slot) }
+    for slot in old where slot.place != 0 { add(slot) }
   }
 
   private static func fingerprint(_ hash: UInt64) -> UInt32 { UInt32(truncatingIfNeeded: hash >> 32) }

@@ -20,7 +20,7 @@ package protocol TileSink: AnyObject, Sendable {
   ///
   /// - Throws: ``BundleError``: `.invalidContent` when the tile lies outside the grid or has another format; the sink
   ///   remains usable. `.writeFailed` when the disk is full or failing: the temporary files are then gone. A tile that
-  ///   is put twice is refused here or, in a PMTiles archive or a GeoPackage, by ``finish(_:)``.
+  ///   is put twice is refused by ``finish(_:)`` or, in a folder, here.
   func put(_ tile: TileID, _ data: UnsafeRawBufferPointer) throws
 
   /// True for a sink that looks for equal tiles by their ``ContentHash``, which another thread may compute.
@@ -136,6 +136,21 @@ extension TileSink {
     }
   }
 
+  /// As ``finish(_:)`` for tiles of other bundles.
+  ///
+  /// - Throws: ``BundleError``: also `.malformed`, naming one of them, when it has a tile twice.
+  func finish(_ metadata: SinkMetadata, copyOf bundles: [any BundleReader]) throws -> BundleSummary {
+    do {
+      return try finish(metadata)
+    } catch let error as BundleError {
+      guard let tile = error.tilePutTwice else { throw error }
+      for bundle in bundles where try bundle.rowCount(of: tile) > 1 {
+        throw BundleError.repeated(tile, path: bundle.path)
+      }
+      throw error
+    }
+  }
+
   /// Refuses a tile outside the grid or of another format.
   func check(_ tile: TileID, _ data: UnsafeRawBufferPointer) throws {
     guard matrixSet.contains(tile) else {
@@ -173,4 +188,14 @@ public struct BundleSummary: Hashable, Sendable, Codable {
   public let minZoom: Int
   /// The finest zoom with tiles.
   public let maxZoom: Int
+}
+
+extension BundleReader {
+  /// How often a bundle has a tile; more than once in a table without a unique index.
+  fileprivate func rowCount(of tile: TileID) throws -> Int {
+    var count = 0
+    let range = TileRange(zoom: tile.zoom, columns: tile.column...tile.column, rows: tile.row...tile.row)
+    try forEachTile(in: range) { _, _ in count += 1 }
+    return count
+  }
 }

@@ -21,47 +21,17 @@ extension BundleWriter {
 
 /// The tables of a GeoPackage that is being written. Every tile has a row with its own bytes, as readers expect.
 ///
-/// 1. SQLite makes the tables.
-/// 2. Tiles are appended to theirs page by page (``AppendedTable``). Their addresses stay in memory, 16 bytes each.
-/// 3. At the end the addresses are sorted and become the table's index, and SQLite writes all the other rows.
-///
 /// Unchecked, because the writer uses it only under its mutex.
 final class GeoPackageTables: TileTables, @unchecked Sendable {
   /// Rows with blobs leave half of larger pages empty.
   private static let pageBytes = 4096
 
-  /// A tile's entry in the index.
-  private struct Address: Comparable {
-    let column, row, rowID: UInt32
-    let zoom: UInt8
-
-    private var place: UInt64 { UInt64(column) << 32 | UInt64(row) }
-    static func < (a: Self, b: Self) -> Bool { a.zoom == b.zoom ? a.place < b.place : a.zoom < b.zoom }
-    func isSamePlace(as other: Self) -> Bool { zoom == other.zoom && place == other.place }
-
-    func append(to record: inout [UInt8]) {
-      SQLiteRecord.append([UInt32(zoom), column, row, rowID], to: &record)
-    }
-
-    /// The bytes of the largest record among some.
-    static func recordBytesMax(_ all: [Address]) -> Int {
-      func largest(_ number: (Address) -> UInt32) -> UInt32 { all.lazy.map(number).max() ?? 0 }
-      var record: [UInt8] = []
-      SQLiteRecord.append(
-        [largest { UInt32($0.zoom) }, largest(\.column), largest(\.row), UInt32(all.count)], to: &record)
-      return record.count
-    }
-  }
-
-  private let path: String
   /// As the caller named it, for messages.
   private let target: String
   private let matrixSet: TileMatrixSet
   private let formats: Set<TileFormat>
-  private let pages: AppendedPages
+  private let database: AppendedDatabase
   private let tiles: AppendedTable
-  private let index: AppendedIndex
-  private var addresses: [Address] = []
   private(set) var coverage = TileCoverage()
   private(set) var imageBytes = 0
   var imageCount: Int { coverage.count }
@@ -73,62 +43,35 @@ final class GeoPackageTables: TileTables, @unchecked Sendable {
   ///   - path: the empty file to write.
   ///   - formats: that tiles may have.
   init(path: String, target: String, matrixSet: TileMatrixSet, formats: Set<TileFormat>) throws {
-    (self.path, self.target, self.matrixSet, self.formats) = (path, target, matrixSet, formats)
-    let connection = try SQLiteConnection(bundleToWrite: path)
-    try connection.beginBundle(pageBytes: Self.pageBytes)
-    for statement in GeoPackageSchema.statements { try connection.execute(statement) }
-    try connection.execute("COMMIT")
-    func root(_ type: String) throws -> Int {
-      let select = try connection.prepare(
-        "SELECT rootpage FROM sqlite_master WHERE type = '\(type)' AND tbl_name = '\(GeoPackageSchema.tiles)'")
-      return try select.first { $0.int(0) } ?? 0
+    (self.target, self.matrixSet, self.formats) = (target, matrixSet, formats)
+    let table = GeoPackageSchema.tiles
+    database = try AppendedDatabase(
+      path, pageBytes: Self.pageBytes, tables: [table: true], addressTable: table
+    ) { connection in
+      for statement in GeoPackageSchema.statements { try connection.execute(statement) }
     }
-    let roots = (table: try root("table"), index: try root("index"))
-    try connection.close()
-    pages = try AppendedPages(path, pageBytes: Self.pageBytes)
-    tiles = AppendedTable(pages, root: roots.table)
-    index = AppendedIndex(pages: pages, root: roots.index)
+    tiles = database.table(table)
   }
 
   static let usesHashes = false
+  static func canStorePlaces() throws -> Bool { true }
 
-  func insert(_ tile: TileID, _ data: UnsafeRawBufferPointer, hash: UInt64?) throws -> Bool {
-    let (column, row) = (UInt32(tile.column), UInt32(tile.row))
-    try tiles.append([UInt32(tile.zoom), column, row], data)
-    addresses.append(Address(column: column, row: row, rowID: tiles.rowCount, zoom: UInt8(tile.zoom)))
+  func insert(_ tile: TileID, _ data: UnsafeRawBufferPointer, hash: UInt64?) throws {
+    try tiles.append([UInt32(tile.zoom), UInt32(tile.column), UInt32(tile.row)], data)
+    try database.noteAddress(zoom: tile.zoom, column: tile.column, row: tile.row)
     coverage.insert(tile)
     imageBytes += data.count
     if sizes[tile.zoom] == nil, let header = ImageHeader(data) {
       sizes[tile.zoom] = GeoPackageGrid.TileSize(width: header.width, height: header.height)
     }
-    return true
-  }
-
-  func canStorePlaces() throws -> Bool { true }
-
-  /// Writes the tiles' index, and returns a connection for everything else.
-  private func finishTiles() throws -> SQLiteConnection {
-    try tiles.finish()
-    addresses.sort()
-    if let index = addresses.indices.dropFirst().first(where: { addresses[$0].isSamePlace(as: addresses[$0 - 1]) }) {
-      let again = addresses[index]
-      let tile = TileID(unchecked: Int(again.zoom), Int(again.column), Int(again.row))
-      throw BundleError.putTwice(tile, path: target)
-    }
-    try index.write(count: addresses.count, entryBytesMax: Address.recordBytesMax(addresses)) { [addresses] in
-      addresses[$0].append(to: &$1)
-    }
-    try pages.finish()
-    addresses = []
-    let connection = try SQLiteConnection(bundleToWrite: path)
-    try connection.beginBundle(pageBytes: Self.pageBytes)
-    // SQLite itself would have counted AUTOINCREMENT's rows.
-    try connection.insert(into: "sqlite_sequence", GeoPackageSchema.tiles, Int(tiles.rowCount))
-    return connection
   }
 
   func finish(_ rows: [(name: String, value: String)]) throws {
-    let connection = try finishTiles()
+    let connection = try database.finish { again in
+      BundleError.putTwice(TileID(unchecked: Int(again.zoom), Int(again.column), Int(again.row)), path: target)
+    }
+    // SQLite itself would have counted AUTOINCREMENT's rows.
+    try connection.insert(into: "sqlite_sequence", GeoPackageSchema.tiles, Int(tiles.rowCount))
     let rows = rows.map { StoredMetadata.Entry(name: $0.name, value: $0.value) }
     let metadata = StoredMetadata(rows)
     let grid = GeoPackageGrid(matrixSet, zooms: coverage.zooms ?? 0...0, sizes: sizes)

@@ -53,7 +53,7 @@ public final class BundleWriter: Sendable {
     pageBytes: Int?
   ) throws {
     try self.init(path: path, matrixSet: matrixSet, format: format, replacing: replacing, mixing: mixing) {
-      try BundleTables(path: $0, matrixSet: matrixSet, pageBytes: pageBytes)
+      BundleTables(path: $0, target: path, matrixSet: matrixSet, pageBytes: pageBytes)
     }
   }
 
@@ -86,17 +86,16 @@ public final class BundleWriter: Sendable {
 
   /// Adds a tile.
   ///
-  /// - Throws: ``BundleError``: `.invalidContent` when the tile lies outside the grid, was put before (in a GeoPackage
-  ///   ``finish(_:)`` says so), or has another format; the writer remains usable. `.writeFailed` when the disk is full
-  ///   or failing; the temporary file is then gone and every later call fails alike.
+  /// - Throws: ``BundleError``: `.invalidContent` when the tile lies outside the grid or has another format; the writer
+  ///   remains usable. `.writeFailed` when the disk is full or failing; the temporary file is then gone and every later
+  ///   call fails alike. A tile that is put twice is refused by ``finish(_:)``.
   public func put(_ tile: TileID, _ data: UnsafeRawBufferPointer) throws {
     try put(tile, data, knownHash: nil)
   }
 
   private func put(_ tile: TileID, _ data: UnsafeRawBufferPointer, knownHash hash: UInt64?) throws {
     try check(tile, data)
-    let isNew = try withTables { try $0.insert(tile, data, hash: hash) }
-    guard isNew else { throw BundleError.putTwice(tile, path: path) }
+    try withTables { try $0.insert(tile, data, hash: hash) }
   }
 
   /// Adds a tile.
@@ -116,7 +115,7 @@ public final class BundleWriter: Sendable {
     }
     let sorted = places.sorted(by: Place.precedes)
     try withTables { tables in
-      guard try tables.canStorePlaces() else {
+      guard try type(of: tables).canStorePlaces() else {
         throw BundleError(
           .invalidContent, path: path, "this SQLite cannot index places: it was built without FTS5",
           remedy: "use a libsqlite3 with SQLITE_ENABLE_FTS5, as the systems' own have, or leave the places out")
@@ -128,8 +127,8 @@ public final class BundleWriter: Sendable {
   /// Completes the bundle and renames it to its target. Afterwards the writer is closed.
   ///
   /// Bounds are clipped to what tiles of every zoom cover; minzoom and maxzoom are those of the tiles.
-  /// - Throws: ``BundleError``: `.invalidContent` for a bundle without tiles or with metadata that cannot be stored,
-  ///   `.exists` when the target has appeared meanwhile, `.writeFailed`. After an error the temporary file is gone and
+  /// - Throws: ``BundleError``: `.invalidContent` for a bundle without tiles, with a tile that was put twice, or with
+  ///   metadata that cannot be stored, `.exists` when the target has appeared meanwhile, `.writeFailed`. After an error the temporary file is gone and
   ///   the target is unchanged.
   public func finish(_ metadata: BundleMetadata) throws -> BundleSummary {
     try finish(rows: { coverage in

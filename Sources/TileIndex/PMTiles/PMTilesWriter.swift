@@ -163,7 +163,7 @@ final class PMTilesSpool: @unchecked Sendable {
     if known == nil { try file.append(data) }
     entries.append(
       PMTilesDirectory.Entry(firstID: tile.hilbertID, offset: offset, byteCount: count, runLength: 1))
-    if known == nil { duplicates.insert(hash, image: entries.count) }
+    if known == nil { duplicates.insert(hash, place: entries.count) }
     coverage.insert(tile)
   }
 

@@ -102,10 +102,11 @@ struct PatchApplication {
       try writer.put(tile, bytes)
       count.add()
     }
+    let damaged = { (error: BundleError) in PatchInfo.damaged(self.patch.path, error.message) }
     do {
       if isInOrder { try putInOrder(put) } else { try putAll(put) }
     } catch let error as BundleError where error.code == .invalidContent {
-      throw PatchInfo.damaged(patch.path, error.message)
+      throw damaged(error)
     }
     let places = try patch.places(base: basePlaces) ?? basePlaces
     if !info.result.places.isEmpty { try writer.write(places: places) }
@@ -115,7 +116,11 @@ struct PatchApplication {
       }
       return (name: row.name, value: value)
     }
-    _ = try writer.finish(rows: { _ in rows }, inspect: inspect)
+    do {
+      _ = try writer.finish(rows: { _ in rows }, inspect: inspect)
+    } catch let error as BundleError where error.tilePutTwice != nil {
+      throw damaged(error)
+    }
   }
 
   /// Puts the base's and the patch's tiles in the order of the new edition.

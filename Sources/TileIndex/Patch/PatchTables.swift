@@ -53,7 +53,7 @@ final class PatchTables {
       insertImage.bind(1, imageCount)
       insertImage.bind(2, uncopied: bytes)
       try insertImage.run()
-      duplicates.insert(hash, image: imageCount)
+      duplicates.insert(hash, place: imageCount)
     }
     try insert(tile, image: known ?? imageCount)
     try step(base: nil)

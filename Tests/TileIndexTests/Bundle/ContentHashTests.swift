@@ -12,7 +12,7 @@ import Testing
     let hashes = (1...12_000).map { _ in UInt64.random(in: .min ... .max, using: &random) }
     for (index, hash) in hashes.enumerated() {
       #expect(table.find(hash) { $0 == index + 1 } == nil)
-      table.insert(hash, image: index + 1)
+      table.insert(hash, place: index + 1)
     }
     #expect(table.count == 12_000)
     for (index, hash) in hashes.enumerated() { #expect(table.find(hash) { $0 == index + 1 } == index + 1) }
@@ -21,7 +21,7 @@ import Testing
   /// Images with equal hashes but different bytes are all kept.
   @Test func collidingHashesAreDistinguishedByComparison() {
     var table = DuplicateTable()
-    for image in 1...20 { table.insert(42, image: image) }
+    for image in 1...20 { table.insert(42, place: image) }
     for image in 1...20 { #expect(table.find(42) { $0 == image } == image) }
     #expect(table.find(42) { _ in false } == nil)
   }
@@ -30,9 +30,9 @@ import Testing
     var random = SeededGenerator(seed: 72)
     var table = DuplicateTable(slotsMax: 64)
     let sea: UInt64 = 0x1234_5678_9abc_def0
-    table.insert(sea, image: 1)
+    table.insert(sea, place: 1)
     #expect(table.find(sea) { $0 == 1 } == 1)
-    for image in 2...5_000 { table.insert(.random(in: .min ... .max, using: &random), image: image) }
+    for image in 2...5_000 { table.insert(.random(in: .min ... .max, using: &random), place: image) }
     #expect(table.count <= 64)
     #expect(table.find(sea) { $0 == 1 } == 1)
     // New images are still accepted.
@@ -40,7 +40,7 @@ import Testing
     var found = 0
     for image in 5_001...5_100 {
       let hash = last &+ UInt64(image) << 33
-      table.insert(hash, image: image)
+      table.insert(hash, place: image)
       if table.find(hash, isSame: { $0 == image }) != nil { found += 1 }
     }
     #expect(found > 0)

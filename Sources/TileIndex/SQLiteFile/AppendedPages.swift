@@ -1,11 +1,7 @@
 import Support
 
-/// The pages of a new SQLite database that are appended to its file past SQLite, for tables that are written once in
-/// the order of their rows (SQLite's "Database File Format", sections 1.2 to 1.6).
-///
-/// SQLite makes the file and its schema, and is closed. ``AppendedTable`` and ``AppendedIndex`` then fill empty tables.
-/// After ``finish()`` SQLite opens the file again. For each page SQLite would copy the bytes three times and make a
-/// call of its own; here they are copied once, into a buffer of a megabyte.
+/// The pages that are appended to the file of an ``AppendedDatabase``, through a buffer of a megabyte (SQLite's "Database
+/// File Format", sections 1.2 to 1.6).
 final class AppendedPages {
   /// Systems lock files by locking bytes from here on; their page is empty (section 1.11).
   private static let lockedByte = 1 << 30
@@ -16,6 +12,7 @@ final class AppendedPages {
   private let file: SpoolFile
   private let lockPage: Int
   private let zeros: [UInt8]
+  private let scratch: UnsafeMutableRawBufferPointer
 
   /// - Parameter path: a database in one file that nobody has open.
   /// - Throws: ``FileSystem/SystemError``.
@@ -25,7 +22,10 @@ final class AppendedPages {
     file = try SpoolFile(path, from: count * pageBytes)
     lockPage = Self.lockedByte / pageBytes + 1
     zeros = [UInt8](repeating: 0, count: pageBytes)
+    scratch = .allocate(byteCount: pageBytes, alignment: 16)
   }
+
+  deinit { scratch.deallocate() }
 
   /// The number of the next page.
   private func nextNumber(after number: Int) -> Int { number + 1 == lockPage ? number + 2 : number + 1 }
@@ -47,9 +47,21 @@ final class AppendedPages {
     return count
   }
 
-  /// Replaces an empty root page.
-  func replace(_ root: Int, by page: BTreePage) throws {
-    try file.overwrite([UInt8](page.bytes), at: (root - 1) * pageBytes)
+  /// Appends an empty page, which ``replace(_:by:)`` fills, and returns its number.
+  func reserve() throws -> Int {
+    try advance()
+    try file.append(zeros)
+    return count
+  }
+
+  /// Replaces an empty page.
+  func replace(_ number: Int, by page: BTreePage) throws {
+    try file.overwrite(UnsafeRawBufferPointer(page.bytes), at: (number - 1) * pageBytes)
+  }
+
+  /// Reads a page that is in the file.
+  func read(_ number: Int, into page: UnsafeMutableRawBufferPointer) throws {
+    try file.read(into: page, at: (number - 1) * pageBytes)
   }
 
   /// Appends the part of a payload that is not on its leaf page, and returns the number of its first page (section
@@ -72,10 +84,24 @@ final class AppendedPages {
     return first
   }
 
+  /// Whether a chain of pages of ``appendOverflow(_:)`` has given bytes.
+  func isOverflow(from first: Int, _ payload: UnsafeRawBufferPointer) throws -> Bool {
+    let share = pageBytes - 4
+    var (number, done) = (first, 0)
+    while done < payload.count {
+      let part = UnsafeRawBufferPointer(rebasing: payload[done..<min(done + share, payload.count)])
+      try read(number, into: UnsafeMutableRawBufferPointer(rebasing: scratch[..<(4 + part.count)]))
+      guard UnsafeRawBufferPointer(rebasing: scratch[4..<(4 + part.count)]).isSame(as: part) else { return false }
+      done += part.count
+      number = Int(scratch.loadUnaligned(as: UInt32.self).bigEndian)
+    }
+    return true
+  }
+
   /// Writes what is in the buffer, and the number of pages into the file's header (section 1.3.8).
   func finish() throws {
     try file.flush()
-    try withUnsafeBytes(of: UInt32(count).bigEndian) { try file.overwrite([UInt8]($0), at: 28) }
+    try withUnsafeBytes(of: UInt32(count).bigEndian) { try file.overwrite($0, at: 28) }
   }
 }
 
@@ -124,76 +150,11 @@ final class BTreePage {
   private func put(_ value: UInt16, at offset: Int) {
     bytes.storeBytes(of: value.bigEndian, toByteOffset: offset, as: UInt16.self)
   }
-}
 
-/// The encoding of rows (section 2.1).
-package enum SQLiteRecord {
-  /// The bytes of a row's payload that lie on its leaf page in a table; the rest has pages of its own (section 1.6).
-  ///
-  /// - Parameter usableBytes: of a page.
-  package static func localBytes(ofPayload payload: Int, usableBytes: Int) -> Int {
-    let largest = usableBytes - 35
-    guard payload > largest else { return payload }
-    let smallest = (usableBytes - 12) * 32 / 255 - 23
-    let rest = smallest + (payload - smallest) % (usableBytes - 4)
-    return rest <= largest ? rest : smallest
-  }
-
-  /// The bytes of a number that is not negative.
-  static func varintBytes(_ value: Int) -> Int {
-    var (bytes, rest) = (1, value >> 7)
-    while rest > 0 { (bytes, rest) = (bytes + 1, rest >> 7) }
-    return bytes
-  }
-
-  /// Appends a number below 2^56 that is not negative, seven bits a byte, the first ones first.
-  static func append(varint value: Int, to bytes: inout [UInt8]) {
-    for index in (0..<varintBytes(value)).reversed() {
-      bytes.append(UInt8(value >> (7 * index) & 0x7f) | (index > 0 ? 0x80 : 0))
-    }
-  }
-
-  /// Appends the head of a record and its integers, which are not negative; behind them comes its blob if it has one.
-  ///
-  /// - Parameters:
-  ///   - startsWithNull: whether the first column is NULL, as an INTEGER PRIMARY KEY is stored.
-  ///   - blobBytes: of the last column; nil without it.
-  static func append(
-    _ integers: [UInt32], startsWithNull: Bool = false, blobBytes: Int? = nil, to bytes: inout [UInt8]
-  ) {
-    let blobType = blobBytes.map { 2 * $0 + 12 }
-    // The head has fewer than 128 bytes.
-    bytes.append(UInt8(1 + (startsWithNull ? 1 : 0) + integers.count + (blobType.map(varintBytes) ?? 0)))
-    if startsWithNull { bytes.append(0) }
-    for value in integers { bytes.append(type(value)) }
-    if let blobType { append(varint: blobType, to: &bytes) }
-    for value in integers {
-      for index in (0..<size(value)).reversed() {
-        bytes.append(UInt8(truncatingIfNeeded: UInt64(value) >> (8 * index)))
-      }
-    }
-  }
-
-  private static func type(_ value: UInt32) -> UInt8 {
-    switch value {
-    case 0: 8
-    case 1: 9
-    case ..<0x80: 1
-    case ..<0x8000: 2
-    case ..<0x80_0000: 3
-    case ..<0x8000_0000: 4
-    default: 5
-    }
-  }
-
-  private static func size(_ value: UInt32) -> Int {
-    switch value {
-    case 0...1: 0
-    case ..<0x80: 1
-    case ..<0x8000: 2
-    case ..<0x80_0000: 3
-    case ..<0x8000_0000: 4
-    default: 6
-    }
+  /// Where the cells of a table's leaf page begin, whoever filled it.
+  static func cells(ofLeaf bytes: UnsafeRawBufferPointer) -> some Sequence<Int> {
+    func number(at offset: Int) -> Int { Int(bytes.loadUnaligned(fromByteOffset: offset, as: UInt16.self).bigEndian) }
+    let head = Kind.leafTable.headBytes
+    return (0..<number(at: 3)).lazy.map { number(at: head + 2 * $0) }
   }
 }

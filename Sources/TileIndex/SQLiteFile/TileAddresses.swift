@@ -1,0 +1,162 @@
+import Support
+
+/// The address of a tile as a table stores it, and the rowid of its row.
+struct TileAddress: Comparable {
+  let column, row, rowID: UInt32
+  let zoom: UInt8
+
+  private var place: UInt64 { UInt64(column) << 32 | UInt64(row) }
+  static func < (a: Self, b: Self) -> Bool { a.zoom == b.zoom ? a.place < b.place : a.zoom < b.zoom }
+  func isSamePlace(as other: Self) -> Bool { zoom == other.zoom && place == other.place }
+
+  /// Appends the record of its entry in an index by zoom, column and row.
+  func append(to record: inout [UInt8]) { SQLiteRecord.append([UInt32(zoom), column, row, rowID], to: &record) }
+}
+
+/// Addresses of tiles that come in any order and are read once by rising zoom, column and row.
+///
+/// At most ``heldMax`` of them, 16 bytes each, are in memory. More are sorted so many at a time and written to a file
+/// without a name, which is gone when the process is, and merged when they are read.
+final class TileAddresses {
+  static let heldMax = 1 << 20
+  private static let stride = MemoryLayout<TileAddress>.stride
+
+  private let spillPath: String
+  private let heldMax: Int
+  private var held: [TileAddress] = []
+  private var spill: SpoolFile?
+  /// Sections of the file, in addresses.
+  private var runs: [Range<Int>] = []
+  private(set) var count = 0
+  private var largest = (zoom: UInt8(0), column: UInt32(0), row: UInt32(0))
+
+  /// - Parameter spillPath: a name for the file, which it has for a moment.
+  init(spillPath: String, heldMax: Int = TileAddresses.heldMax) {
+    (self.spillPath, self.heldMax) = (spillPath, heldMax)
+  }
+
+  /// - Throws: ``FileSystem/SystemError``.
+  func append(_ address: TileAddress) throws {
+    if held.count == heldMax { try spillHeld() }
+    held.append(address)
+    count += 1
+    largest = (max(largest.zoom, address.zoom), max(largest.column, address.column), max(largest.row, address.row))
+  }
+
+  /// The most bytes that a record of ``TileAddress/append(to:)`` has.
+  var recordBytesMax: Int {
+    var record: [UInt8] = []
+    let address = TileAddress(column: largest.column, row: largest.row, rowID: UInt32(count), zoom: largest.zoom)
+    address.append(to: &record)
+    return record.count
+  }
+
+  /// Passes all to a closure, in order, and keeps none.
+  ///
+  /// - Throws: what the closure throws; ``FileSystem/SystemError``.
+  func drain(_ body: (TileAddress) throws -> Void) throws {
+    guard let spill else {
+      held.sort()
+      for address in held { try body(address) }
+      held = []
+      return
+    }
+    try spillHeld()
+    held = []
+    var merge = try AddressMerge(spill, runs, stride: Self.stride)
+    while let next = try merge.next() { try body(next) }
+    self.spill = nil
+  }
+
+  private func spillHeld() throws {
+    let file = try spill ?? Self.unnamedFile(spillPath)
+    spill = file
+    held.sort()
+    let start = runs.last?.upperBound ?? 0
+    try held.withUnsafeBytes { try file.append($0) }
+    runs.append(start..<(start + held.count))
+    held.removeAll(keepingCapacity: true)
+  }
+
+  private static func unnamedFile(_ path: String) throws -> SpoolFile {
+    try FileSystem.createExclusively(path)
+    defer { FileSystem.remove(path) }
+    return try SpoolFile(path)
+  }
+}
+
+/// The sorted runs of a file, joined in order.
+private struct AddressMerge {
+  /// 64 KiB of each run are in memory.
+  private static let blockMax = 4096
+
+  private struct Run {
+    var left: Range<Int>
+    var block: [TileAddress] = []
+    var position = 0
+  }
+
+  private let file: SpoolFile
+  private let stride: Int
+  private var runs: [Run]
+  /// A binary heap of indices of runs, that with the lowest next address first.
+  private var heap: [Int] = []
+
+  init(_ file: SpoolFile, _ runs: [Range<Int>], stride: Int) throws {
+    (self.file, self.stride) = (file, stride)
+    self.runs = runs.map { Run(left: $0) }
+    for run in runs.indices where try fill(run) {
+      heap.append(run)
+      // A new one rises to its place.
+      var index = heap.count - 1
+      while index > 0, precedes(heap[index], heap[(index - 1) / 2]) {
+        heap.swapAt(index, (index - 1) / 2)
+        index = (index - 1) / 2
+      }
+    }
+  }
+
+  mutating func next() throws -> TileAddress? {
+    guard let run = heap.first else { return nil }
+    let address = runs[run].block[runs[run].position]
+    runs[run].position += 1
+    if runs[run].position == runs[run].block.count, try !fill(run) {
+      heap[0] = heap[heap.count - 1]
+      heap.removeLast()
+    }
+    sink()
+    return address
+  }
+
+  /// Reads the next block of a run; false at its end.
+  private mutating func fill(_ run: Int) throws -> Bool {
+    let left = runs[run].left
+    let part = left.prefix(Self.blockMax)
+    guard !part.isEmpty else { return false }
+    runs[run].block = try [TileAddress](unsafeUninitializedCapacity: part.count) { block, count in
+      try file.read(into: UnsafeMutableRawBufferPointer(block), at: part.lowerBound * stride)
+      count = part.count
+    }
+    runs[run].position = 0
+    runs[run].left = part.upperBound..<left.upperBound
+    return true
+  }
+
+  private func precedes(_ a: Int, _ b: Int) -> Bool {
+    runs[a].block[runs[a].position] < runs[b].block[runs[b].position]
+  }
+
+  /// The first of the heap sinks to its place.
+  private mutating func sink() {
+    var index = 0
+    while true {
+      var lowest = index
+      for child in [2 * index + 1, 2 * index + 2] where child < heap.count && precedes(heap[child], heap[lowest]) {
+        lowest = child
+      }
+      guard lowest != index else { return }
+      heap.swapAt(index, lowest)
+      index = lowest
+    }
+  }
+}
