@@ -111,6 +111,10 @@ int csystem_exchange(const char *first, const char *second) {
 
 int csystem_sync_file_system(int descriptor) { return syncfs(descriptor); }
 
+void csystem_begin_writeback(int descriptor, int64_t offset, int64_t count) {
+  sync_file_range(descriptor, offset, count, SYNC_FILE_RANGE_WRITE);
+}
+
 #else
 
 #include <errno.h>
@@ -125,6 +129,7 @@ int csystem_sync_file_system(int descriptor) {
   sync();
   return 0;
 }
+void csystem_begin_writeback(int descriptor, int64_t offset, int64_t count) {}
 int csystem_open_page_pipe(int ends[2], int bytes) { return -1; }
 long csystem_put_pages(int pipe, const void *parts, int count) { return -1; }
 long csystem_move_pages(int pipe, int socket, size_t count) { return -1; }

@@ -55,6 +55,9 @@ int csystem_exchange(const char *first, const char *second);
 /* The file of the shared library that a function is in, 0; or -1 for functions of the program itself and where the linker does not say. */
 int csystem_library_of(const void *function, char *path, size_t bytes);
 
+/* Lets the system begin to write these bytes of a file to the disk, and does not wait for it; nothing where it cannot be told. */
+void csystem_begin_writeback(int descriptor, int64_t offset, int64_t count);
+
 /* Has everything that was written to the file system of an open file on the disk: 0, or -1 (errno). */
 int csystem_sync_file_system(int descriptor);
 

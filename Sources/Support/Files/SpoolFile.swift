@@ -1,3 +1,5 @@
+import CSystemShim
+
 #if canImport(Darwin)
   import Darwin
 #elseif canImport(Musl)
@@ -9,11 +11,17 @@
 /// A file that is written from one end to the other through a buffer, and read again at any offset meanwhile. A POSIX
 /// lock tells other processes that somebody writes it.
 package final class SpoolFile {
+  /// The disk begins with so many bytes at a time. Without that the system lets gigabytes wait until they are synced.
+  private static let writebackBytes = 8 << 20
+
   private let descriptor: Int32
   private let buffer: UnsafeMutableRawBufferPointer
   private var buffered = 0
   /// The offset of the buffer's first byte.
   private var written: Int
+  private let isKept: Bool
+  /// What is before it is on its way to the disk.
+  private var begun: Int
   /// The end of the file, with what is in the buffer.
   package var end: Int { written + buffered }
 
@@ -21,9 +29,11 @@ package final class SpoolFile {
   ///
   /// - Parameters:
   ///   - offset: where the first appended byte goes; what is before it is written by ``overwrite(_:at:)``.
+  ///   - isKept: whether the file will be synced, so that the disk may begin while it is written. False for a file that
+  ///     is only read again.
   ///   - bufferBytes: larger appends go past the buffer.
   /// - Throws: ``FileSystem/SystemError``.
-  package init(_ path: String, from offset: Int = 0, bufferBytes: Int = 1 << 20) throws {
+  package init(_ path: String, from offset: Int = 0, isKept: Bool = true, bufferBytes: Int = 1 << 20) throws {
     descriptor = open(path, O_RDWR | O_CLOEXEC)
     guard descriptor >= 0 else { throw FileSystem.SystemError(number: errno) }
     var lock = flock()
@@ -32,6 +42,7 @@ package final class SpoolFile {
     _ = fcntl(descriptor, F_SETLK, &lock)
     buffer = .allocate(byteCount: bufferBytes, alignment: 16)
     written = offset
+    (begun, self.isKept) = (offset, isKept)
   }
 
   deinit {
@@ -101,6 +112,9 @@ package final class SpoolFile {
     try FileSystem.write(UnsafeRawBufferPointer(rebasing: buffer[..<buffered]), to: descriptor, at: written)
     written += buffered
     buffered = 0
+    guard isKept, written - begun >= Self.writebackBytes else { return }
+    csystem_begin_writeback(descriptor, Int64(begun), Int64(written - begun))
+    begun = written
   }
 }
 

@@ -81,7 +81,7 @@ final class TileAddresses {
   private static func unnamedFile(_ path: String) throws -> SpoolFile {
     try FileSystem.createExclusively(path)
     defer { FileSystem.remove(path) }
-    return try SpoolFile(path)
+    return try SpoolFile(path, isKept: false)
   }
 }
 
