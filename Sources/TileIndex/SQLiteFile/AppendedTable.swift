@@ -108,8 +108,9 @@ final class AppendedTable {
       let row = UInt32(SQLiteRecord.varint(bytes, at: &offset))
       let start = offset + recordHead.count
       let localBlob = local - recordHead.count
-      guard UnsafeRawBufferPointer(rebasing: bytes[start..<(start + localBlob)]).isSame(
-        as: UnsafeRawBufferPointer(rebasing: blob[..<localBlob]))
+      guard
+        UnsafeRawBufferPointer(rebasing: bytes[start..<(start + localBlob)]).isSame(
+          as: UnsafeRawBufferPointer(rebasing: blob[..<localBlob]))
       else { continue }
       if local == payload { return row }
       let first = bytes.loadUnaligned(fromByteOffset: offset + local, as: UInt32.self).bigEndian

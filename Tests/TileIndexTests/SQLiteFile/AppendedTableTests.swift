@@ -79,13 +79,15 @@ import Testing
     let appended = try connection("a")
     #expect(try appended.prepare("PRAGMA integrity_check").all { $0.text(0) } == ["ok"])
     func all(_ database: SQLiteConnection, _ order: String) throws -> [String] {
-      try database.prepare("SELECT id || ' ' || z || ' ' || a || ' ' || b || ' ' || hex(data) FROM t \(order)").all { $0.text(0) }
+      try database.prepare("SELECT id || ' ' || z || ' ' || a || ' ' || b || ' ' || hex(data) FROM t \(order)")
+        .all { $0.text(0) }
     }
     for order in ["NOT INDEXED", "INDEXED BY sqlite_autoindex_t_1 ORDER BY z, a, b"] {
       #expect(try all(appended, order) == all(plain, order), "\(order)")
     }
     // The database can be changed like any other.
-    try appended.execute("DELETE FROM t WHERE id % 3 = 0; INSERT INTO t (z, a, b, data) VALUES (-1, -1, -1, zeroblob(5000))")
+    try appended.execute("DELETE FROM t WHERE id % 3 = 0")
+    try appended.execute("INSERT INTO t (z, a, b, data) VALUES (-1, -1, -1, zeroblob(5000))")
     try appended.execute("VACUUM")
     #expect(try appended.prepare("PRAGMA integrity_check").all { $0.text(0) } == ["ok"])
   }
