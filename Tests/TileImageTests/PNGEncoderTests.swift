@@ -109,7 +109,7 @@ import TileIndex
           data, count: rows.byteCount, into: output, capacity: deflater.byteCountMax(rows.byteCount))
       }
       return (
-        try size(rows.filteredInBands(pixelBytes: 3), PNGEffort.balanced.filteredLevel { 0 }),
+        try size(rows.filteredInBands(pixelBytes: 3), 2),
         try size(rows.unfiltered(), PNGEffort.balanced.unfilteredLevel)
       )
     }

@@ -4,11 +4,13 @@
 /// 1. Number the colours. Up to 256 make a palette (or grey); with more, the form is grey, grey and alpha, RGB or RGBA.
 /// 2. Pack the rows in that form.
 /// 3. Filter the rows or not, depending on the image.
-/// 4. Compress, and write the chunks. No ancillary chunks: map tiles are sRGB by convention.
+/// 4. Compress, by Huffman codes alone or with libdeflate, and write the chunks. No ancillary chunks: map tiles are sRGB by convention.
 final class PNGEncoder {
   private let options: PNGOptions
   private let table = ColourTable()
   private var deflaters = [Deflater?](repeating: nil, count: 13)
+  private let huffmanDeflater = HuffmanDeflater()
+  private let repeatEstimate = RepeatEstimate()
   private let indices = ScratchBuffer()
   private let rows = PNGScanlines()
   private let file = ScratchBuffer()
@@ -43,7 +45,7 @@ final class PNGEncoder {
       }
     }
     let data = rows.packIndices(numbers, width: pixels.width, height: pixels.height, bits: bits)
-    return try write(pixels, form: form, palette: palette, data: data, level: options.effort.paletteLevel)
+    return try write(pixels, form: form, palette: palette, data: data, .level(options.effort.paletteLevel))
   }
 
   private func encode(_ pixels: PixelBuffer, as form: PNGForm) throws(ImageError) -> [UInt8] {
@@ -58,18 +60,24 @@ final class PNGEncoder {
     if Self.repeatShare(of: pixels) >= Self.doubtfulRepeatShare {
       let plain = rows.unfiltered()
       if try trialShare(plain) < trialShare(filtered) {
-        return try write(pixels, form: form, palette: nil, data: plain, level: options.effort.unfilteredLevel)
+        return try write(pixels, form: form, palette: nil, data: plain, .level(options.effort.unfilteredLevel))
       }
     }
-    let level = try options.effort.filteredLevel { () throws(ImageError) in try trialShare(filtered) }
-    return try write(pixels, form: form, palette: nil, data: filtered, level: level)
+    let compression = try options.effort.filteredCompression(
+      repeats: { repeatEstimate.share(filtered, height: rows.height, rowBytes: rows.rowBytes) },
+      share: { () throws(ImageError) in try trialShare(filtered) })
+    return try write(pixels, form: form, palette: nil, data: filtered, compression)
   }
 
   private func write(
-    _ pixels: PixelBuffer, form: PNGForm, palette: PNGPalette?, data: UnsafeRawPointer, level: Int
+    _ pixels: PixelBuffer, form: PNGForm, palette: PNGPalette?, data: UnsafeRawPointer, _ compression: PNGCompression
   ) throws(ImageError) -> [UInt8] {
-    let deflater = try deflater(level: options.compressionLevel ?? level)
-    let dataMax = deflater.byteCountMax(rows.byteCount)
+    let deflater: Deflater? =
+      switch options.compressionLevel.map(PNGCompression.level) ?? compression {
+      case .huffman: nil
+      case .level(let level): try self.deflater(level: level)
+      }
+    let dataMax = deflater?.byteCountMax(rows.byteCount) ?? HuffmanDeflater.byteCountMax(rows.byteCount)
     // A chunk's length has 31 bits, and only one IDAT is written.
     guard dataMax <= 0x7fff_ffff else {
       throw ImageError(.encodingFailed, "PNG: \(pixels.width) x \(pixels.height) pixels are too many for one chunk")
@@ -79,7 +87,10 @@ final class PNGEncoder {
       file.reserve(capacity + dataMax), width: pixels.width, height: pixels.height, form: form)
     if let palette { writer.writePalette(palette) }
     let idat = writer.begin("IDAT")
-    writer.advance(by: deflater.compress(data, count: rows.byteCount, into: writer.next, capacity: dataMax))
+    let count = rows.byteCount
+    writer.advance(
+      by: deflater?.compress(data, count: count, into: writer.next, capacity: dataMax)
+        ?? huffmanDeflater.compress(data, count: count, into: writer.next))
     writer.end(idat)
     writer.finish()
     return [UInt8](UnsafeRawBufferPointer(start: writer.bytes, count: writer.count))

@@ -28,17 +28,27 @@ public enum PNGEffort: String, Hashable, Sendable, Codable, CaseIterable {
 extension PNGEffort {
   // docs/reference/performance.md has the bytes and times of all levels and filters.
 
-  /// libdeflate's level for tiles whose rows are filtered.
+  /// For tiles whose rows are filtered. A search for repeats is the longest part of encoding, and pays where there are
+  /// some.
   ///
-  /// Level 8 takes three times as long as level 7 on tiles in the middle, for 0.6-1.5% fewer bytes. It saves 2-3% on
-  /// those that shrink most, and costs little more on those that hardly shrink.
+  /// Of small's levels, 8 takes three times as long as 7 on tiles in the middle, for 0.6-1.5% fewer bytes. It saves 2-3%
+  /// on those that shrink most, and costs little more on those that hardly shrink.
   ///
-  /// - Parameter share: bytes after level 1 per byte before; asked for by `small` alone.
-  func filteredLevel(share: () throws(ImageError) -> Double) throws(ImageError) -> Int {
+  /// - Parameters:
+  ///   - repeats: ``RepeatEstimate/share(_:height:rowBytes:)``; asked for by `fast` and `balanced`.
+  ///   - share: bytes after level 1 per byte before; asked for by `small`.
+  func filteredCompression(
+    repeats: () -> Double, share: () throws(ImageError) -> Double
+  ) throws(ImageError) -> PNGCompression {
     switch self {
-    case .fast: 1
-    case .balanced: 2
-    case .small: (0.25..<0.55).contains(try share()) ? 7 : 8
+    case .fast: repeats() < 0.12 ? .huffman : .level(1)
+    case .balanced:
+      switch repeats() {
+      case ..<0.015: .huffman
+      case ..<0.04: .level(1)
+      default: .level(2)
+      }
+    case .small: .level((0.25..<0.55).contains(try share()) ? 7 : 8)
     }
   }
 
@@ -59,4 +69,12 @@ extension PNGEffort {
     case .small: 9
     }
   }
+}
+
+/// How rows are compressed.
+enum PNGCompression: Equatable {
+  /// By ``HuffmanDeflater``.
+  case huffman
+  /// By libdeflate, 1 to 12.
+  case level(Int)
 }
