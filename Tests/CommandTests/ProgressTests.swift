@@ -89,7 +89,7 @@ import Testing
 
   @Test func aBuildSaysHowMuchTimeIsLeft() throws {
     let regions = (1...3).map {
-      #"{"id": "r\#($0)", "title": "t", "category": "c", "sources": ["placed.png"], "zooms": [0, 2]}"#
+      #"{"id": "r\#($0)", "title": "t", "category": "c", "sources": ["placed.png"], "zoom": [0, 2]}"#
     }
     let manifest = try folder.write("regions.json", #"{"regions": [\#(regions.joined(separator: ", "))]}"#)
     func build(_ style: String) throws -> CommandRun {

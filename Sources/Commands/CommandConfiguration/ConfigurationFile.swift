@@ -74,10 +74,10 @@ private struct ConfigurationFileReader {
   mutating func read(
     _ found: [JSONValue.Member], as options: [ConfigurationOption], at key: [String], place: String
   ) throws {
-    try refuseRepetitions(found.map(\.name), place, as: schema.canonicalName)
+    try refuseRepetitions(found.map(\.name), place) { options.spelled($0)?.name ?? $0 }
     for member in found {
       let place = place + member.name
-      guard let option = options.first(where: { $0.name == schema.canonicalName(member.name) }) else {
+      guard let option = options.spelled(member.name) else {
         throw wrong(place, unknown(member.name, among: options))
       }
       try read(member.value, as: option, at: key + [option.name], place: place)

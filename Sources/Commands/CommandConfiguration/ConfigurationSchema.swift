@@ -5,15 +5,9 @@ package struct ConfigurationSchema: Sendable {
   /// Where the options are described, for errors.
   let manual: String
   let options: [ConfigurationOption]
-  /// Other spellings of an option's name that the file may use.
-  let canonicalName: @Sendable (String) -> String
 
-  package init(
-    environmentPrefix: String, manual: String, options: [ConfigurationOption],
-    canonicalName: @escaping @Sendable (String) -> String = { $0 }
-  ) {
-    (self.environmentPrefix, self.manual) = (environmentPrefix, manual)
-    (self.options, self.canonicalName) = (options, canonicalName)
+  package init(environmentPrefix: String, manual: String, options: [ConfigurationOption]) {
+    (self.environmentPrefix, self.manual, self.options) = (environmentPrefix, manual, options)
   }
 
   /// - Parameter path: a name, or `limits.connections` for an option of an object.
@@ -60,6 +54,16 @@ package struct ConfigurationOption: Sendable {
   package static func text(_ name: String, check: @escaping Check = { _ in }) -> Self { Self(name, .text(check)) }
 
   package static func texts(_ names: String...) -> [Self] { names.map { .text($0) } }
+}
+
+extension [ConfigurationOption] {
+  /// The option that a member of the file is, spelled as `bundleId`, or as its flag: `bundle-id`, and `root-certificate`,
+  /// which is given for each, for `rootCertificates`.
+  func spelled(_ name: String) -> ConfigurationOption? {
+    let words = name.split(separator: "-", omittingEmptySubsequences: false)
+    let joined = words.dropFirst().reduce(String(words[0])) { $0 + $1.prefix(1).uppercased() + $1.dropFirst() }
+    return first { $0.name == joined } ?? first { $0.name == joined + "s" }
+  }
 }
 
 /// A configuration that cannot be used: what, where, and the remedy.

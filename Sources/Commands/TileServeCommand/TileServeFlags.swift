@@ -115,14 +115,14 @@ struct TileServeFlags: ParsableArguments {
   /// The flags that were given, by the names of the configuration.
   var values: FlagValues {
     FlagValues([
-      "overlay": overlay, "host": host, "port": port.map(String.init), "unix-socket": unixSocket,
+      "overlay": overlay, "host": host, "port": port.map(String.init), "unixSocket": unixSocket,
       "cache": cache.map { String($0.bytes) },
-      "prefetch": prefetch?.rawValue, "fast-path": fastPath?.rawValue, "base-path": basePath, "public-url": publicUrl,
+      "prefetch": prefetch?.rawValue, "fastPath": fastPath?.rawValue, "basePath": basePath, "publicUrl": publicUrl,
       "missing": missing?.rawValue,
-      "cache-control": cacheControl, "cors": cors, "allowed-hosts": allowedHosts, "trusted-proxies": trustedProxies,
-      "access-log": accessLog, "log-level": logLevel, "tls-cert": tlsCert, "tls-key": tlsKey,
+      "cacheControl": cacheControl, "cors": cors, "allowedHosts": allowedHosts, "trustedProxies": trustedProxies,
+      "accessLog": accessLog, "logLevel": logLevel, "tlsCert": tlsCert, "tlsKey": tlsKey,
       "threads": threads.map(String.init), "connections": connections.map(String.init),
-      "drain-delay": drainDelay.map(String.init), "web": web,
+      "drainDelay": drainDelay.map(String.init), "web": web,
     ])
   }
 }
