@@ -183,7 +183,8 @@ let commands = [
   // Configuration files of the servers and the ledger. Separate, because tilecut has none.
   library(
     "CommandConfiguration",
-    ["Support", "CommandSupport", "TileIndex"] + products(of: "swift-configuration", "Configuration"),
+    ["Support", "CommandSupport", "TileIndex"] + products(of: "swift-argument-parser", "ArgumentParser")
+      + products(of: "swift-configuration", "Configuration"),
     path: "Sources/Commands/CommandConfiguration"),
   command("TileCutCommand", ["TileIndex", "RegionCatalog", "Gazetteer", "TileImage", "TileCut"]),
   command(

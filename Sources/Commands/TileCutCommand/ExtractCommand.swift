@@ -37,6 +37,8 @@ struct ExtractCommand: ParsableCommand {
   var scheme: TileScheme?
   @Flag(help: "Replace the output if it exists.")
   var force = false
+  @Flag(help: "Print JSON.")
+  var json = false
   @OptionGroup var progress: ProgressOption
 
   func validate() throws {
@@ -60,13 +62,7 @@ struct ExtractCommand: ParsableCommand {
     let summary = try progress.showing(of: isWhole ? reader.knownTileCount : nil) { shown in
       try stoppable { try extract.write(reader, to: output, replacing: force, progress: shown) }
     }
-    print(Self.line(summary, output))
-  }
-
-  static func line(_ summary: BundleSummary, _ path: String) -> String {
-    let zooms =
-      summary.minZoom == summary.maxZoom ? "zoom \(summary.minZoom)" : "zoom \(summary.minZoom)-\(summary.maxZoom)"
-    return "\(path): \(counted(summary.tiles, "tile")), \(zooms), \(formatted(bytes: summary.bytes))"
+    try WrittenBundle(summary, output).show(json: json)
   }
 }
 

@@ -23,9 +23,9 @@ struct PlanCommand: ParsableCommand {
   @Option(name: [.short, .long], help: "The plan to write, a JSON file.")
   var output: String
   @Option(
-    help: ArgumentHelp("The most tiles of a shard of a cut. (default: \(ShardPlan.tilesMaxDefault))", valueName: "n"))
+    help: ArgumentHelp("The most tiles that a shard of a cut may have. (default: \(ShardPlan.tilesMaxDefault))", valueName: "n"))
   var shardTiles: Int?
-  @Option(help: ArgumentHelp("Divide the build of this catalogue.", valueName: "folder"))
+  @Option(help: ArgumentHelp("Divide the build of the catalogue in this folder, not a cut.", valueName: "folder"))
   var catalogue: String?
   @Flag(help: "Replace the output if it exists.")
   var force = false
@@ -101,7 +101,7 @@ struct MissingCommand: ParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "missing", abstract: "Prints the shards of a plan that are not done, such as 3,7-9.")
 
-  @Argument(help: "The plan.")
+  @Argument(help: "What tilecut plan wrote.")
   var plan: String
 
   func run() throws {
@@ -131,11 +131,11 @@ enum ShardArgument: ExpressibleByArgument {
 
 /// What schedulers with short arrays need beside a shard's number.
 struct ShardListOptions: ParsableArguments {
-  @Option(help: ArgumentHelp("Added to the number of the shard.", valueName: "n"))
+  @Option(help: ArgumentHelp("Added to the number of the shard, where a scheduler counts from elsewhere.", valueName: "n"))
   var shardOffset: Int?
   @Option(
     help: ArgumentHelp(
-      "A file with shards such as 3,7-9; the number is a position in it, from 0.", valueName: "file"))
+      "A file that lists shards, such as 3,7-9; the number then counts the positions of that list, from 0.", valueName: "file"))
   var shardList: String?
 
   var isEmpty: Bool { shardOffset == nil && shardList == nil }
@@ -200,6 +200,7 @@ struct ShardRun {
   let number: ShardNumber
   let resources: CutResources
   let progress: ProgressStyle
+  let json: Bool
 
   func run() throws { try attempt(cut) }
 
@@ -212,18 +213,22 @@ struct ShardRun {
         .invalidOption, path: plan, "has no shard \(number)", remedy: "its shards are 0 to \(shards.shards.count - 1)")
     }
     // A shard that is done needs no sources.
-    if let done = ShardFolder(ofPlan: path, shards).receipt(number) { return printDone(number, of: shards, done) }
+    if let done = ShardFolder(ofPlan: path, shards).receipt(number) { return try show(done, number, of: shards) }
     let cutter = try PlanCommand.cutter(of: shards, resources)
     for warning in cutter.warnings { printError("tilecut: warning: \(warning)") }
     let printer = ProgressPrinter(style: progress)
     defer { printer.finish() }
     let receipt = try cutter.cut(shard: number, of: shards, path: path, cancellation: cancellation) { printer.show($0) }
     printer.finish()
-    printDone(number, of: shards, receipt)
+    try show(receipt, number, of: shards)
   }
 
-  private func printDone(_ number: Int, of shards: ShardPlan, _ receipt: ShardReceipt) {
-    print(
+  private func show(_ receipt: ShardReceipt, _ number: Int, of shards: ShardPlan) throws {
+    let members = [
+      ("shard", number), ("shards", shards.shards.count), ("tiles", receipt.tiles), ("bytes", receipt.tileBytes),
+    ]
+    if json { return printText(JSONValue.object(members.map { .init($0, .number($1)) }).indentedText) }
+    printLine(
       "shard \(number) of \(shards.shards.count): \(counted(receipt.tiles, "tile")), "
         + formatted(bytes: receipt.tileBytes))
   }
@@ -236,6 +241,7 @@ struct PlanMerge {
   let replacing: Bool
   let scheme: TileScheme
   let progress: ProgressStyle
+  let json: Bool
 
   func run() throws {
     let signals = SignalWatch()
@@ -258,7 +264,7 @@ struct PlanMerge {
         printer.show($0)
       }
       printer.finish()
-      print(summary.line(output))
+      try WrittenBundle(summary, output).show(json: json)
     } catch {
       if let signal = signals.received { throw ExitCode(.signal(signal)) }
       throw error

@@ -75,7 +75,7 @@ struct TileCutCommand: ParsableCommand {
       case .isInput, .invalidName: .usage
       case .notFound, .readFailed: .unreadableInput
       // Content that may not be stored comes from a manifest.
-      case .malformed, .invalidContent, .mismatch: .badInput
+      case .malformed, .invalidContent, .mismatch, .conflict: .badInput
       case .busy, .tooManyOpenFiles: .busy
       case .exists: .cannotCreate
       case .writeFailed: .outputFailed

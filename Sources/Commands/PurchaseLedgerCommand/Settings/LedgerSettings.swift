@@ -34,9 +34,10 @@ struct LedgerSettings {
     try CommandSettings(schema, flags: flags, config: config)
   }
 
+  /// - Parameter flags: those of the subcommand beyond the common ones.
   /// - Throws: `ConfigurationError` or `LedgerError`.
-  init(_ options: CommonOptions) throws {
-    let values = try Self.values(options.values, config: options.config)
+  init(_ options: CommonOptions, _ flags: FlagValues = FlagValues()) throws {
+    let values = try Self.values(options.values.adding(flags), config: options.config)
     self.values = values
     ledgerPath = values.text("ledger") ?? "ledger.sqlite"
     environment = try values.text("environment").map(Self.environment)
