@@ -180,16 +180,6 @@ struct BuildCommand: ParsableCommand {
   }
 }
 
-/// The tool's version. It is an input of every region: when it changes, every bundle is built again.
-enum ToolVersion {
-  static let text = "0.1.0"
-
-  /// With the first digits of the executable's SHA-256: other builds of the same version may cut other bytes.
-  static func ofBuild() throws -> String {
-    "\(text)+\(try FileHash.sha256(ofFile: FileSystem.executablePath).prefix(12))"
-  }
-}
-
 /// Shows a build's progress: a line for each finished region, and on a terminal one with those in progress.
 private final class BuildProgressPrinter: Sendable {
   private struct State {

@@ -3,14 +3,6 @@ import CommandSupport
 import TileCut
 import TileIndex
 
-#if canImport(Darwin)
-  import Darwin
-#elseif canImport(Musl)
-  import Musl
-#else
-  import Glibc
-#endif
-
 /// `tilecut extract`
 struct ExtractCommand: ParsableCommand {
   static let configuration = CommandConfiguration(
@@ -64,15 +56,4 @@ struct ExtractCommand: ParsableCommand {
     }
     try WrittenBundle(summary, output).show(json: json)
   }
-}
-
-/// Runs work that writes one file. A signal ends the process with 128 and its number, and removes the unfinished file.
-func stoppable<Result>(_ body: () throws -> Result) rethrows -> Result {
-  let signals = SignalWatch()
-  defer { signals.stop() }
-  signals.whenStopped { [unowned signals] in
-    // The body is still running, so the process ends at once: nothing is flushed and no thread is joined.
-    OutputFile.abandonAll { _exit(128 + (signals.received ?? SIGTERM)) }
-  }
-  return try body()
 }

@@ -47,7 +47,7 @@ struct MergeCommand: ParsableCommand {
     if let plan {
       let merge = PlanMerge(
         plan: plan, output: output, replacing: force, scheme: scheme ?? .xyz, progress: progress.progress,
-        json: json)
+        json: json, cutter: CutCommand.cutter)
       return try merge.run()
     }
     try OutputFile.protect(bundles, from: output)

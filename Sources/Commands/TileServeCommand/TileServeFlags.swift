@@ -51,7 +51,10 @@ struct TileServeFlags: ParsableArguments {
   @Option(help: ArgumentHelp("The prefix of every path, such as /maps, which a proxy passes on.", valueName: "path"))
   var basePath: String?
 
-  @Option(help: ArgumentHelp("The URL at which clients reach the server, for the links in documents, whatever proxies say.", valueName: "url"))
+  @Option(
+    help: ArgumentHelp(
+      "The URL at which clients reach the server, for the links in documents, whatever proxies say.",
+      valueName: "url"))
   var publicUrl: String?
 
   @Option(
@@ -64,7 +67,9 @@ struct TileServeFlags: ParsableArguments {
   var missing: MissingTilePolicy?
 
   @Option(
-    help: ArgumentHelp("The field Cache-Control of tiles: how long browsers keep them. (default: public, max-age=300)", valueName: "value"))
+    help: ArgumentHelp(
+      "The field Cache-Control of tiles: how long browsers keep them. (default: public, max-age=300)",
+      valueName: "value"))
   var cacheControl: String?
 
   @Option(
@@ -74,7 +79,9 @@ struct TileServeFlags: ParsableArguments {
   var cors: String?
 
   @Option(
-    help: ArgumentHelp("Host names that requests may be addressed to, separated by commas. (default: all)", valueName: "hosts"))
+    help: ArgumentHelp(
+      "Host names that requests may be addressed to, separated by commas. (default: all)",
+      valueName: "hosts"))
   var allowedHosts: String?
 
   @Option(
@@ -103,7 +110,11 @@ struct TileServeFlags: ParsableArguments {
 
   @Option(
     help: ArgumentHelp(
-      "How long /ready says 503 after SIGTERM, so that a load balancer turns away, before the port closes. (default: 2)", valueName: "seconds"))
+      """
+      How long /ready says 503 after SIGTERM, so that a load balancer turns away, before the port closes. (default: \
+      2)
+      """,
+      valueName: "seconds"))
   var drainDelay: Int?
 
   @Option(

@@ -21,7 +21,8 @@ struct CutCommand: ParsableCommand {
   var sources: [String] = []
   @Option(
     help: ArgumentHelp(
-      "A text file that names more rasters, one a line, relative to itself; they are drawn over those named here.", valueName: "file"))
+      "A text file that names more rasters, one a line, relative to itself; they are drawn over those named here.",
+      valueName: "file"))
   var srcList: String?
   @Option(
     name: [.customShort("o"), .customLong("output")],
@@ -99,7 +100,11 @@ struct CutCommand: ParsableCommand {
   var colors: Int?
   @Option(help: "How hard PNG tiles are compressed: fast, balanced, or small, which takes longest. (default: balanced)")
   var effort: PNGEffort?
-  @Option(help: "How pixels are interpolated: \(Resampling.allCases.map(\.rawValue).joined(separator: ", ")). (default: bilinear)")
+  @Option(
+    help: """
+      How pixels are interpolated: \(Resampling.allCases.map(\.rawValue).joined(separator: ", ")). \
+      (default: bilinear)
+      """)
   var resampling: Resampling?
   @Flag(help: "Average coarser zooms in linear light, which keeps small lights bright, not in sRGB values.")
   var linear = false
@@ -119,9 +124,17 @@ struct CutCommand: ParsableCommand {
   var gazetteer: [String] = []
   @Option(
     parsing: .unconditional,
-    help: ArgumentHelp("The value of pixels without data, which become transparent; one for all bands, or one each.", valueName: "V[,V...]"))
+    help: ArgumentHelp(
+      "The value of pixels without data, which become transparent; one for all bands, or one each.",
+      valueName: "V[,V...]"))
   var nodata: NumbersArgument?
-  @Option(help: ArgumentHelp("The coordinate reference system of the sources, in place of what they say: EPSG:n, WKT, PROJ string or .prj file.", valueName: "crs"))
+  @Option(
+    help: ArgumentHelp(
+      """
+      The coordinate reference system of the sources, in place of what they say: EPSG:n, WKT, PROJ string or .prj \
+      file.
+      """,
+      valueName: "crs"))
   var crs: String?
   @Option(
     parsing: .unconditional,
@@ -147,7 +160,10 @@ struct CutCommand: ParsableCommand {
   var force = false
   @Flag(help: "Keep the work of a cut that is stopped or killed, and continue it.")
   var resume = false
-  @Option(help: ArgumentHelp("Cut a shard of what tilecut plan wrote; sources and options are the plan's.", valueName: "plan"))
+  @Option(
+    help: ArgumentHelp(
+      "Cut a shard of what tilecut plan wrote; sources and options are the plan's.",
+      valueName: "plan"))
   var plan: String?
   @Option(
     help: ArgumentHelp(
@@ -211,7 +227,9 @@ struct CutCommand: ParsableCommand {
     let resources = CutResources(threads: threads, memoryBytes: memory.bytes)
     if let plan, let shard {
       let number = ShardNumber(shard: shard, options: shardOptions)
-      return try ShardRun(plan: plan, number: number, resources: resources, progress: progress, json: json).run()
+      return try ShardRun(
+        plan: plan, number: number, resources: resources, progress: progress, json: json, cutter: Self.cutter
+      ).run()
     }
     let signals = SignalWatch()
     defer { signals.stop() }
