@@ -9,12 +9,8 @@ let strict = ["ExistentialAny", "InternalImportsByDefault", "MemberImportVisibil
   SwiftSetting.enableUpcomingFeature($0)
 }
 
-/// Products of another package. Each belongs to a trait, so that packages of traits that are off are not fetched.
 func products(of package: String, _ names: String...) -> [Target.Dependency] {
-  let forStoreClient = ["async-http-client", "swift-crypto", "swift-nio", "swift-nio-ssl"].contains(package)
-  return names.map {
-    .product(name: $0, package: package, condition: .when(traits: [forStoreClient ? "StoreClient" : "Servers"]))
-  }
+  names.map { .product(name: $0, package: package) }
 }
 
 // MARK: Libraries of the system
@@ -349,6 +345,16 @@ let package = Package(
   targets: systemLibraries + shims + libraries + commands + benchmarks + examples + testTargets,
   swiftLanguageModes: [.v6]
 )
+
+// Products of other packages belong to traits, so that those whose traits are off are not fetched.
+let packagesOfStoreClient: Set = ["async-http-client", "swift-crypto", "swift-nio", "swift-nio-ssl"]
+for target in package.targets {
+  target.dependencies = target.dependencies.map { dependency in
+    guard case .productItem(let name, let package?, let aliases, _) = dependency else { return dependency }
+    let traits: Set = [packagesOfStoreClient.contains(package) ? "StoreClient" : "Servers"]
+    return .productItem(name: name, package: package, moduleAliases: aliases, condition: .when(traits: traits))
+  }
+}
 
 // MARK: What the environment changes
 

@@ -124,17 +124,9 @@ struct CutCommand: ParsableCommand {
   var gazetteer: [String] = []
   @Option(
     parsing: .unconditional,
-    help: ArgumentHelp(
-      "The value of pixels without data, which become transparent; one for all bands, or one each.",
-      valueName: "V[,V...]"))
+    help: ArgumentHelp("Value without data, for all bands or one each.", valueName: "V[,V...]"))
   var nodata: NumbersArgument?
-  @Option(
-    help: ArgumentHelp(
-      """
-      The coordinate reference system of the sources, in place of what they say: EPSG:n, WKT, PROJ string or .prj \
-      file.
-      """,
-      valueName: "crs"))
+  @Option(help: ArgumentHelp("The sources' CRS: EPSG:n, WKT, PROJ string or .prj file.", valueName: "crs"))
   var crs: String?
   @Option(
     parsing: .unconditional,
