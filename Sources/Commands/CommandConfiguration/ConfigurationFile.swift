@@ -148,9 +148,8 @@ private struct ConfigurationFileReader {
 
   private func unknown(_ name: String, among options: [ConfigurationOption]) -> String {
     let names = options.map(\.name)
-    let nearest = NearestName.find(name, in: names).map { "; the nearest name is \($0)" } ?? ""
-    return "is not known\(nearest); "
-      + (names.count <= 5 ? "there are \(names.sorted().joined(separator: ", "))" : schema.manual)
+    if let near = Spelling.nearest(to: name, among: names) { return "is not known; did you mean \"\(near)\"?" }
+    return "is not known; " + (names.count <= 5 ? "there are \(names.sorted().joined(separator: ", "))" : schema.manual)
   }
 
   private func refuseRepetitions(_ names: [String], _ place: String, as canonical: (String) -> String = { $0 }) throws {

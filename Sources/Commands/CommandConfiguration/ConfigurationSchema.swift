@@ -86,26 +86,3 @@ package struct ConfigurationError: Error, CustomStringConvertible {
   /// An invalid combination of options.
   package init(_ message: String) { (isInFile, description) = (false, message) }
 }
-
-/// The known name that is most similar to an unknown one.
-enum NearestName {
-  static func find(_ wrong: String, in names: [String]) -> String? {
-    names.min { (distance($0, wrong), $0) < (distance($1, wrong), $1) }
-  }
-
-  /// Levenshtein's distance without regard to case: how many characters have to be replaced, inserted or removed.
-  private static func distance(_ one: String, _ other: String) -> Int {
-    let (one, other) = (Array(one.lowercased().utf8), Array(other.lowercased().utf8))
-    var row = Array(0...other.count)
-    for (i, a) in one.enumerated() {
-      var diagonal = row[0]
-      row[0] = i + 1
-      for (j, b) in other.enumerated() {
-        let replaced = diagonal + (a == b ? 0 : 1)
-        diagonal = row[j + 1]
-        row[j + 1] = min(replaced, row[j + 1] + 1, row[j] + 1)
-      }
-    }
-    return row[other.count]
-  }
-}
