@@ -63,6 +63,14 @@ import TileIndex
     #expect(Set(Self.rows.flatMap(\.keys)).union(Self.others) == Set(RegionSettings.keys))
   }
 
+  /// In camel case, as all names in files. An edition is more than the version that MBTiles state.
+  @Test func aSettingIsCalledAsItsOption() {
+    for row in Self.rows where row.keys.count == 1 && row.keys != ["edition"] {
+      let option = row.keys[0].reduce("--") { $0 + ($1.isUppercase ? "-\($1.lowercased())" : String($1)) }
+      #expect(row.options[0] == option)
+    }
+  }
+
   @Test(arguments: rows)
   func manifestAndOptionsMakeTheSameTiles(_ row: Row) throws {
     let folder = try TemporaryFolder()
