@@ -47,7 +47,8 @@ import TileIndex
   }
 
   private static func camelCase(_ option: Substring) -> String {
-    option.split(separator: "-").reduce("") { $0 + ($0.isEmpty ? String($1) : $1.prefix(1).uppercased() + $1.dropFirst()) }
+    let words = option.split(separator: "-")
+    return words.dropFirst().reduce(String(words[0])) { $0 + $1.prefix(1).uppercased() + $1.dropFirst() }
   }
 
   @Test func schemaHasTheCommandsWordsAndRanges() throws {
