@@ -248,7 +248,8 @@ import TileIndex
       }
       for query in [
         "point=1", "point=1e300,1e300", "point=0,91", "point=181,0", "bounds=1e300,0,0,0", "bounds=1,2,3",
-        "bounds=1,2,x,4", "bounds=", "point=", "bounds=0,100,1,200", "bounds=0,5,1,4", "bounds=-41,39,-30,51&point=-35,45",
+        "bounds=1,2,x,4", "bounds=", "point=", "bounds=0,100,1,200", "bounds=0,5,1,4",
+        "bounds=-41,39,-30,51&point=-35,45",
       ] {
         #expect(try await store.send("GET", "/v1/regions/alps/packs?\(query)").status == 400, "\(query)")
       }
