@@ -1,4 +1,4 @@
-package import ArgumentParser
+import ArgumentParser
 
 /// Options that say whose purchases are accepted: what Apple and Google sign names the app. Nil where the environment or
 /// the file decides.

@@ -188,7 +188,8 @@ private final class BuildProgressPrinter: Sendable {
     let total: Int
     var done = 0
     /// Of those done, the ones that took time, and their tiles.
-    var (made, tiles) = (0, 0)
+    var made = 0
+    var tiles = 0
 
     /// Tiles a second, and the time that is left if the other regions take as long as those so far. Whether they are
     /// unchanged shows later.
