@@ -57,11 +57,11 @@ let systemLibraries = [
 // Only where Swift cannot go: setjmp (libpng, libjpeg), variadic functions (libtiff, libgeotiff, libcurl), a header in
 // C++ (libastcenc), and what the C library hides behind _GNU_SOURCE (CSystemShim).
 
-/// A C target does not link what a module map names.
-func shim(_ name: String, over libraries: [Target.Dependency], linking library: String) -> Target {
+/// A C target does not link what a module map names; Apple's platforms link what Linux loads when it is first needed.
+func shim(_ name: String, over modules: [Target.Dependency], linking libraries: String...) -> Target {
   .target(
-    name: name, dependencies: libraries + ["CLateLibrary"],
-    linkerSettings: [.linkedLibrary(library, .when(platforms: [.macOS, .iOS]))])
+    name: name, dependencies: modules + ["CLateLibrary"],
+    linkerSettings: libraries.map { .linkedLibrary($0, .when(platforms: [.macOS, .iOS])) })
 }
 
 let shims: [Target] = [
@@ -70,7 +70,7 @@ let shims: [Target] = [
   shim("CTIFFShim", over: ["CTIFF", "CGeoTIFF"], linking: "geotiff"),
   shim("CPROJShim", over: ["CPROJ"], linking: "proj"),
   shim("CCurlShim", over: ["CCurl"], linking: "curl"),
-  shim("CCairoShim", over: ["CCairo"], linking: "cairo"),
+  shim("CCairoShim", over: ["CCairo"], linking: "cairo", "pangocairo-1.0", "pango-1.0", "gobject-2.0", "rsvg-2"),
   // libastcenc has no pkg-config file; Homebrew has its program alone.
   .target(name: "CASTCShim", dependencies: ["CLateLibrary"]),
   .target(name: "CPNGShim", dependencies: ["CPNG"]),
