@@ -2,42 +2,321 @@
 import Foundation
 import PackageDescription
 
-let strict: [SwiftSetting] = [
-  .enableUpcomingFeature("ExistentialAny"),
-  .enableUpcomingFeature("InternalImportsByDefault"),
-  .enableUpcomingFeature("MemberImportVisibility"),
+// In this order: libraries of the system, C, our libraries, commands, other programs, tests, the package that they make,
+// and what variables of the environment change in it.
+
+let strict = ["ExistentialAny", "InternalImportsByDefault", "MemberImportVisibility"].map {
+  SwiftSetting.enableUpcomingFeature($0)
+}
+
+func products(of package: String, _ names: String...) -> [Target.Dependency] {
+  names.map { .product(name: $0, package: package) }
+}
+
+// MARK: Libraries of the system
+
+func system(_ name: String, _ pkgConfig: String? = nil, apt: String, brew: String? = nil) -> Target {
+  .systemLibrary(name: name, pkgConfig: pkgConfig, providers: [.apt([apt])] + (brew.map { [.brew([$0])] } ?? []))
+}
+
+/// Linux loads some when they are first needed (CLateLibrary): nothing links them.
+#if os(Linux)
+  func late(_ pkgConfig: String) -> String? { nil }
+#else
+  func late(_ pkgConfig: String) -> String? { pkgConfig }
+#endif
+
+/// What Apple's platforms have otherwise.
+func onLinux(_ name: String) -> Target.Dependency { .target(name: name, condition: .when(platforms: [.linux])) }
+
+let systemLibraries = [
+  system("CSQLite", "sqlite3", apt: "libsqlite3-dev", brew: "sqlite3"),
+  system("CPNG", "libpng", apt: "libpng-dev", brew: "libpng"),
+  system("CZlib", "zlib", apt: "zlib1g-dev", brew: "zlib"),
+  system("CTIFF", "libtiff-4", apt: "libtiff-dev", brew: "libtiff"),
+  // Debian's libgeotiff ships no pkg-config file; its headers lie in /usr/include/geotiff.
+  system("CGeoTIFF", apt: "libgeotiff-dev", brew: "libgeotiff"),
+  system("CPROJ", late("proj"), apt: "libproj-dev", brew: "proj"),
+  system("CJPEG", "libjpeg", apt: "libjpeg62-turbo-dev", brew: "jpeg-turbo"),
+  system("CWebP", "libwebp", apt: "libwebp-dev", brew: "webp"),
+  system("COpenJPEG", "libopenjp2", apt: "libopenjp2-7-dev", brew: "openjpeg"),
+  system("CDeflate", "libdeflate", apt: "libdeflate-dev", brew: "libdeflate"),
+  // Apple's platforms have Foundation's XML parser.
+  system("CExpat", "expat", apt: "libexpat1-dev"),
+  // The GnuTLS flavour, which PROJ loads too.
+  system("CCurl", late("libcurl"), apt: "libcurl4-gnutls-dev", brew: "curl"),
+  system("CCairo", late("cairo"), apt: "libcairo2-dev", brew: "cairo"),
+  // SHA-256; Apple's platforms have CryptoKit.
+  system("CNettle", "nettle", apt: "nettle-dev"),
+  // Normalisation of logins and passwords; Apple's platforms have Foundation's. Debian has no pkg-config file of it.
+  system("CUnistring", apt: "libunistring-dev"),
 ]
 
-// Linux loads PROJ, libgeotiff and curl when they are first needed (CLateLibrary): nothing links them.
-#if os(Linux)
-  let lateLibrary: (String) -> String? = { _ in nil }
-#else
-  let lateLibrary: (String) -> String? = { $0 }
-#endif
-let linkedByApple = BuildSettingCondition.when(platforms: [.macOS, .iOS])
+// MARK: C
+
+// Only where Swift cannot go: setjmp (libpng, libjpeg), variadic functions (libtiff, libgeotiff, libcurl), a header in
+// C++ (libastcenc), and what the C library hides behind _GNU_SOURCE (CSystemShim).
+
+/// A C target does not link what a module map names; Apple's platforms link what Linux loads when it is first needed.
+func shim(_ name: String, over modules: [Target.Dependency], linking libraries: String...) -> Target {
+  .target(
+    name: name, dependencies: modules + ["CLateLibrary"],
+    linkerSettings: libraries.map { .linkedLibrary($0, .when(platforms: [.macOS, .iOS])) })
+}
+
+let shims: [Target] = [
+  // Loads a library when it is first needed.
+  .target(name: "CLateLibrary"),
+  shim("CTIFFShim", over: ["CTIFF", "CGeoTIFF"], linking: "geotiff"),
+  shim("CPROJShim", over: ["CPROJ"], linking: "proj"),
+  shim("CCurlShim", over: ["CCurl"], linking: "curl"),
+  shim("CCairoShim", over: ["CCairo"], linking: "cairo", "pangocairo-1.0", "pango-1.0", "gobject-2.0", "rsvg-2"),
+  // libastcenc has no pkg-config file; Homebrew has its program alone.
+  .target(name: "CASTCShim", dependencies: ["CLateLibrary"]),
+  .target(name: "CPNGShim", dependencies: ["CPNG"]),
+  .target(name: "CJPEGShim", dependencies: ["CJPEG"]),
+  .target(name: "CSystemShim"),
+]
+
+// MARK: Libraries
+
+/// - Parameter assets: of the module's folder Pages/Assets; a folder of resources beside a program would break when the
+///   program is moved.
+func library(
+  _ name: String, _ dependencies: [Target.Dependency], assets: [String] = [], path: String? = nil
+) -> Target {
+  .target(
+    name: name, dependencies: dependencies, path: path,
+    resources: assets.isEmpty ? nil : assets.map { .embedInCode("Pages/Assets/\($0)") }, swiftSettings: strict)
+}
+
+let libraries = [
+  // Domain-free code: JSON, text, dates, atomic files, SQLite, HTTP fields. No Foundation, which would slow the start of
+  // commands.
+  library("Support", ["CSQLite", "CSystemShim", "CZlib", onLinux("CNettle")]),
+  library("TileIndex", ["Support", "CSQLite", "CSystemShim", onLinux("CExpat")]),
+  // Manifests, boundaries, catalogues and the split of regions into packs.
+  library("RegionCatalog", ["Support", "TileIndex"]),
+  // Place search, and other programs' lists of places.
+  library("Gazetteer", ["Support", "TileIndex"]),
+  library("TileImage", ["Support", "TileIndex", "CPNGShim", "CJPEGShim", "CWebP", "CDeflate"]),
+  // Lines, areas and points drawn over tiles.
+  library("MapDrawing", ["Support", "TileIndex", "RegionCatalog", "TileImage", "CCairo", "CCairoShim"]),
+  library(
+    "TileCut",
+    [
+      "Support", "TileIndex", "RegionCatalog", "Gazetteer", "TileImage", "MapDrawing", "CPNGShim", "CJPEGShim",
+      "CTIFFShim", "CCurlShim", "CASTCShim", "CPROJ", "CPROJShim", "COpenJPEG", "CSQLite", "CPNG", "CTIFF", "CJPEG",
+      "CWebP", "CDeflate", "CZlib",
+    ]),
+
+  // How short memory is; for apps too, so without HTTP and codecs.
+  library("MemoryPressure", ["CSystemShim"]),
+  // Separate from TileServe, so that an app can embed the cache without a server and without codecs.
+  library("TilePrefetch", ["TileIndex", "MemoryPressure"]),
+  // A map in an app: a bundle that any task may read, and the tiles of a map view within a budget of memory.
+  library("OfflineMap", ["Support", "TileIndex", "Gazetteer", "TilePrefetch", "MemoryPressure"]),
+  library("PrefetchReplay", ["Support", "TileIndex", "TileImage", "TilePrefetch"]),
+  library(
+    "TileServe",
+    [
+      "Support", "TileIndex", "RegionCatalog", "Gazetteer", "TileImage", "MapDrawing", "TilePrefetch", "MemoryPressure",
+      "CSystemShim",
+    ] + products(of: "async-http-client", "AsyncHTTPClient") + products(of: "swift-log", "Logging")
+      + products(of: "swift-nio", "NIOCore", "NIOPosix", "NIOHTTP1") + products(of: "swift-nio-ssl", "NIOSSL"),
+    assets: [
+      "icon.svg", "index.js", "style.css", "viewer.css", "viewer-shared.js", "viewer-grid.js", "viewer-leaflet.js",
+      "viewer-maplibre.js", "viewer-search.js", "viewer-track.js",
+    ]),
+
+  library(
+    "PurchaseLedger",
+    ["Support", "CSQLite", "CSystemShim", onLinux("CUnistring")]
+      // CryptoExtras: RSA for receipts and for Google's signatures, scrypt for passwords.
+      + products(of: "swift-crypto", "Crypto", "CryptoExtras") + products(of: "swift-certificates", "X509")
+      + products(of: "swift-asn1", "SwiftASN1") + products(of: "async-http-client", "AsyncHTTPClient")
+      // NIOPosix and NIOSSL for their errors alone: what went wrong below HTTP is said in words.
+      + products(of: "swift-nio", "NIOCore", "NIOHTTP1", "NIOPosix") + products(of: "swift-nio-ssl", "NIOSSL")),
+  // The messages of the store's service: codable values, read by servers and devices.
+  library("MapStoreWire", ["Support", "TileIndex", "RegionCatalog"]),
+  library(
+    "MapStoreServer",
+    ["Support", "TileIndex", "RegionCatalog", "Gazetteer", "PurchaseLedger", "MapStoreWire"]
+      + products(of: "hummingbird", "Hummingbird", "HummingbirdCore") + products(of: "swift-http-types", "HTTPTypes")
+      + products(of: "swift-nio-extras", "NIOHTTPTypes", "NIOHTTPTypesHTTP1")
+      + products(of: "swift-nio", "NIOCore", "NIOPosix", "NIOHTTP1")
+      + products(of: "swift-service-lifecycle", "ServiceLifecycle")
+      // CryptoExtras: RSA for the tokens of Google's pushes.
+      + products(of: "swift-crypto", "Crypto", "CryptoExtras") + products(of: "swift-log", "Logging"),
+    assets: ["store.css", "store.js"]),
+  // The device's side. An app has no server in it.
+  library(
+    "MapStoreClient",
+    ["Support", "TileIndex", "RegionCatalog", "MapStoreWire"] + products(of: "async-http-client", "AsyncHTTPClient")
+      + products(of: "swift-crypto", "Crypto") + products(of: "swift-nio", "NIOCore", "NIOPosix", "NIOHTTP1")
+      // For its errors alone: failures of TLS are reported in words.
+      + products(of: "swift-nio-ssl", "NIOSSL")),
+]
+
+// MARK: Commands and other programs
+
+func program(_ name: String, in path: String, _ dependencies: [Target.Dependency]) -> Target {
+  .executableTarget(name: name, dependencies: dependencies, path: path, swiftSettings: strict)
+}
+
+/// With the parser of arguments, and what commands share.
+func command(_ name: String, _ dependencies: [Target.Dependency]) -> Target {
+  program(
+    name, in: "Sources/Commands/\(name)",
+    dependencies + ["Support", "CommandSupport"] + products(of: "swift-argument-parser", "ArgumentParser"))
+}
+
+let commands = [
+  // What commands share: signals, standard streams, arguments.
+  library(
+    "CommandSupport", ["Support", "TileIndex"] + products(of: "swift-argument-parser", "ArgumentParser"),
+    path: "Sources/Commands/CommandSupport"),
+  // Configuration files of the servers and the ledger. Separate, because tilecut has none.
+  library(
+    "CommandConfiguration",
+    ["Support", "CommandSupport", "TileIndex"] + products(of: "swift-argument-parser", "ArgumentParser")
+      + products(of: "swift-configuration", "Configuration"),
+    path: "Sources/Commands/CommandConfiguration"),
+  command("TileCutCommand", ["TileIndex", "RegionCatalog", "Gazetteer", "TileImage", "TileCut"]),
+  command(
+    "TileServeCommand",
+    ["TileIndex", "TileServe", "TilePrefetch", "PrefetchReplay", "CommandConfiguration", "CSystemShim"]
+      + products(of: "swift-log", "Logging")),
+  command("PurchaseLedgerCommand", ["PurchaseLedger", "CommandConfiguration"]),
+  command(
+    "MapStoreCommand",
+    [
+      "TileIndex", "RegionCatalog", "PurchaseLedger", "MapStoreServer", "MapStoreClient", "MapStoreWire",
+      "CommandConfiguration",
+    ] + products(of: "swift-log", "Logging")),
+]
+
+let benchmarks = [
+  program("LedgerBench", in: "Benchmarks/LedgerBench", ["Support", "PurchaseLedger"]),
+  program(
+    "StoreBench", in: "Benchmarks/StoreBench",
+    ["Support", "PurchaseLedger", "MapStoreWire"] + products(of: "swift-crypto", "Crypto")),
+  program(
+    "CacheBench", in: "Benchmarks/CacheBench", ["OfflineMap", "PrefetchReplay", "TilePrefetch", "TileIndex"]),
+  program("TileBench", in: "Benchmarks/TileBench", ["TileIndex", "TileImage", "TileCut"]),
+]
+
+// They are packages of their own; built here, they share what is compiled for the tests.
+let examples = [
+  program("TerminalViewer", in: "examples/terminal-viewer/Sources", ["TileIndex", "TileImage"]),
+  program(
+    "OneProcess", in: "examples/one-process/Sources",
+    ["TileServe", "MapStoreServer", "PurchaseLedger"] + products(of: "swift-log", "Logging")
+      + products(of: "swift-service-lifecycle", "UnixSignals")),
+  program(
+    "ShopClient", in: "examples/shop-client/Sources",
+    ["MapStoreClient", "MapStoreWire", "PurchaseLedger", "RegionCatalog", "TileIndex"]),
+]
+
+// MARK: Tests
+
+func tests(
+  _ name: String, _ dependencies: [Target.Dependency], exclude: [String] = [], settings: [SwiftSetting] = []
+) -> Target {
+  .testTarget(
+    name: name, dependencies: dependencies + ["TestSupport"], exclude: exclude, swiftSettings: strict + settings)
+}
+
+let testTargets = [
+  // Lets the thread sanitizer see what Swift's locks do; empty without it.
+  .target(name: "CThreadSanitizerShim", path: "Tests/CThreadSanitizerShim"),
+  library(
+    "TestSupport", ["Support", "TileIndex", "RegionCatalog", "TileImage", "CZlib", "CThreadSanitizerShim"],
+    path: "Tests/TestSupport"),
+  // A device's process, for tests that kill it.
+  program("CatalogProbe", in: "Tests/CatalogProbe", ["Support", "MapStoreClient"]),
+
+  tests("SupportTests", ["Support", "CSQLite"]),
+  tests("TileIndexTests", ["Support", "TileIndex", "CSQLite"]),
+  tests("RegionCatalogTests", ["Support", "RegionCatalog", "TileIndex"]),
+  tests("GazetteerTests", ["Support", "Gazetteer", "TileIndex"]),
+  tests("TileImageTests", ["TileImage", "TileIndex"]),
+  tests(
+    "MapDrawingTests", ["Support", "MapDrawing", "RegionCatalog", "TileImage", "TileIndex"], exclude: ["Goldens"]),
+  tests("TileCutTests", ["Support", "RegionCatalog", "TileCut", "TileImage", "TileIndex"]),
+  tests("MemoryPressureTests", ["MemoryPressure"]),
+  tests("TilePrefetchTests", ["TilePrefetch", "TileImage", "TileIndex", "MemoryPressure"]),
+  tests(
+    "OfflineMapTests",
+    [
+      "CSQLite", "Support", "OfflineMap", "Gazetteer", "MemoryPressure", "PrefetchReplay", "TileImage", "TileIndex",
+      "TilePrefetch",
+    ]),
+  tests("PrefetchReplayTests", ["Support", "PrefetchReplay", "TilePrefetch", "TileImage", "TileIndex"]),
+  tests(
+    "TileServeTests",
+    ["Support", "TileServe", "TileImage", "TileIndex", "TilePrefetch", "MemoryPressure", "CSQLite"]
+      + products(of: "swift-nio", "NIOCore", "NIOPosix", "NIOHTTP1")),
+  tests(
+    "PurchaseLedgerTests",
+    ["Support", "PurchaseLedger", "PurchaseLedgerCommand"] + products(of: "swift-crypto", "Crypto", "CryptoExtras")
+      + products(of: "swift-certificates", "X509") + products(of: "swift-asn1", "SwiftASN1")
+      + products(of: "swift-nio", "NIOCore", "NIOPosix", "NIOHTTP1")),
+  tests(
+    "MapStoreClientTests",
+    [
+      "MapStoreClient", "MapStoreCommand", "MapStoreWire", "Support", "TileIndex", "RegionCatalog", "CatalogProbe",
+    ] + products(of: "async-http-client", "AsyncHTTPClient") + products(of: "swift-crypto", "Crypto")
+      + products(of: "swift-nio", "NIOCore", "NIOPosix", "NIOHTTP1"),
+    // A file for Apple's platforms is a source of these tests, on top of what Foundation has on Linux.
+    settings: [.define("BACKGROUND_TRANSPORT_TESTS", .when(platforms: [.linux]))]),
+  tests(
+    "MapStoreServerTests",
+    [
+      "MapStoreServer", "MapStoreClient", "MapStoreWire", "MapStoreCommand", "PurchaseLedger", "Support", "TileCut",
+      "TileImage", "TileIndex", "RegionCatalog",
+    ] + products(of: "async-http-client", "AsyncHTTPClient") + products(of: "swift-crypto", "Crypto", "CryptoExtras")
+      + products(of: "swift-nio", "NIOCore", "NIOPosix")),
+  tests(
+    "CommandTests",
+    [
+      "Support", "TileCutCommand", "TileServeCommand", "PurchaseLedgerCommand", "MapStoreCommand", "CacheBench",
+      "TileCut", "TileImage", "TileIndex", "RegionCatalog", "Gazetteer", "PurchaseLedger", "MapStoreClient",
+      "MapStoreWire", "CSQLite",
+    ], exclude: ["Goldens"]),
+  // Browsers and map programs against the built `tileserve`.
+  tests(
+    "ClientTests",
+    [
+      "TileCutCommand", "TileServeCommand", "MapStoreCommand", "TileServe", "TileCut", "TileImage", "TileIndex",
+      "RegionCatalog", "PurchaseLedger",
+    ]),
+  tests(
+    "DocumentationTests",
+    [
+      "OfflineMap", "Gazetteer", "MemoryPressure", "RegionCatalog", "TileImage", "TileIndex", "TilePrefetch",
+      "TileServe", "PurchaseLedger", "MapStoreClient", "MapStoreWire", "MapStoreServer", "TileCutCommand",
+      "TileServeCommand", "PurchaseLedgerCommand", "MapStoreCommand", "TerminalViewer", "OneProcess", "ShopClient",
+    ] + products(of: "swift-crypto", "Crypto") + products(of: "swift-log", "Logging")),
+]
+
+// MARK: The package
+
+let commandProducts: [Product] = [
+  .executable(name: "tilecut", targets: ["TileCutCommand"]),
+  .executable(name: "tileserve", targets: ["TileServeCommand"]),
+  .executable(name: "purchase-ledger", targets: ["PurchaseLedgerCommand"]),
+  .executable(name: "mapstore", targets: ["MapStoreCommand"]),
+]
+let libraryProducts = [
+  "TileIndex", "RegionCatalog", "Gazetteer", "OfflineMap", "TileImage", "TileCut", "TilePrefetch", "TileServe",
+  "MemoryPressure", "PurchaseLedger", "MapStoreWire", "MapStoreServer", "MapStoreClient",
+].map { Product.library(name: $0, targets: [$0]) }
 
 let package = Package(
   name: "map-toolkit",
   platforms: [.macOS(.v15), .iOS(.v18)],
-  products: [
-    .executable(name: "tilecut", targets: ["TileCutCommand"]),
-    .executable(name: "tileserve", targets: ["TileServeCommand"]),
-    .executable(name: "purchase-ledger", targets: ["PurchaseLedgerCommand"]),
-    .executable(name: "mapstore", targets: ["MapStoreCommand"]),
-    .library(name: "TileIndex", targets: ["TileIndex"]),
-    .library(name: "RegionCatalog", targets: ["RegionCatalog"]),
-    .library(name: "Gazetteer", targets: ["Gazetteer"]),
-    .library(name: "OfflineMap", targets: ["OfflineMap"]),
-    .library(name: "TileImage", targets: ["TileImage"]),
-    .library(name: "TileCut", targets: ["TileCut"]),
-    .library(name: "TilePrefetch", targets: ["TilePrefetch"]),
-    .library(name: "TileServe", targets: ["TileServe"]),
-    .library(name: "MemoryPressure", targets: ["MemoryPressure"]),
-    .library(name: "PurchaseLedger", targets: ["PurchaseLedger"]),
-    .library(name: "MapStoreWire", targets: ["MapStoreWire"]),
-    .library(name: "MapStoreServer", targets: ["MapStoreServer"]),
-    .library(name: "MapStoreClient", targets: ["MapStoreClient"]),
-  ],
+  products: commandProducts + libraryProducts,
   // An app that embeds libraries without them asks for `traits: []`, and SwiftPM fetches no package but this one.
   traits: [
     .default(enabledTraits: ["Servers"]),
@@ -63,399 +342,7 @@ let package = Package(
     // Only for `make docs`.
     .package(url: "https://github.com/swiftlang/swift-docc-plugin", from: "1.5.0"),
   ],
-  targets: [
-    // The system's libraries, through their -dev packages.
-    .systemLibrary(
-      name: "CSQLite", pkgConfig: "sqlite3",
-      providers: [.apt(["libsqlite3-dev"]), .brew(["sqlite3"])]),
-    .systemLibrary(
-      name: "CPNG", pkgConfig: "libpng", providers: [.apt(["libpng-dev"]), .brew(["libpng"])]),
-    .systemLibrary(
-      name: "CZlib", pkgConfig: "zlib", providers: [.apt(["zlib1g-dev"]), .brew(["zlib"])]),
-    .systemLibrary(
-      name: "CTIFF", pkgConfig: "libtiff-4", providers: [.apt(["libtiff-dev"]), .brew(["libtiff"])]),
-    // Debian's libgeotiff ships no pkg-config file; its headers lie in /usr/include/geotiff.
-    .systemLibrary(name: "CGeoTIFF", providers: [.apt(["libgeotiff-dev"]), .brew(["libgeotiff"])]),
-    .systemLibrary(
-      name: "CPROJ", pkgConfig: lateLibrary("proj"), providers: [.apt(["libproj-dev"]), .brew(["proj"])]),
-    .systemLibrary(
-      name: "CJPEG", pkgConfig: "libjpeg",
-      providers: [.apt(["libjpeg62-turbo-dev"]), .brew(["jpeg-turbo"])]),
-    .systemLibrary(
-      name: "CWebP", pkgConfig: "libwebp", providers: [.apt(["libwebp-dev"]), .brew(["webp"])]),
-    .systemLibrary(
-      name: "COpenJPEG", pkgConfig: "libopenjp2", providers: [.apt(["libopenjp2-7-dev"]), .brew(["openjpeg"])]),
-    .systemLibrary(
-      name: "CDeflate", pkgConfig: "libdeflate",
-      providers: [.apt(["libdeflate-dev"]), .brew(["libdeflate"])]),
-    // Apple's platforms have Foundation's XML parser.
-    .systemLibrary(name: "CExpat", pkgConfig: "expat", providers: [.apt(["libexpat1-dev"])]),
-    // The GnuTLS flavour, which PROJ loads too.
-    .systemLibrary(
-      name: "CCurl", pkgConfig: lateLibrary("libcurl"), providers: [.apt(["libcurl4-gnutls-dev"]), .brew(["curl"])]),
-    .systemLibrary(
-      name: "CCairo", pkgConfig: lateLibrary("cairo"), providers: [.apt(["libcairo2-dev"]), .brew(["cairo"])]),
-    // SHA-256; Apple's platforms have CryptoKit.
-    .systemLibrary(name: "CNettle", pkgConfig: "nettle", providers: [.apt(["nettle-dev"])]),
-    // Normalisation of logins and passwords; Apple's platforms have Foundation's. Debian has no pkg-config file of it.
-    .systemLibrary(name: "CUnistring", providers: [.apt(["libunistring-dev"])]),
-
-    // C only where Swift cannot go: setjmp (libpng, libjpeg), variadic functions (libtiff, libgeotiff, libcurl), a
-    // header in C++ (libastcenc), and what the C library hides behind _GNU_SOURCE (CSystemShim).
-    .target(name: "CPNGShim", dependencies: ["CPNG"]),
-    .target(name: "CJPEGShim", dependencies: ["CJPEG"]),
-    // A C target does not link what a module map names; libgeotiff has no pkg-config file to say it either.
-    .target(
-      name: "CTIFFShim", dependencies: ["CTIFF", "CGeoTIFF", "CLateLibrary"],
-      linkerSettings: [.linkedLibrary("geotiff", linkedByApple)]),
-    .target(
-      name: "CPROJShim", dependencies: ["CPROJ", "CLateLibrary"],
-      linkerSettings: [.linkedLibrary("proj", linkedByApple)]),
-    .target(
-      name: "CCurlShim", dependencies: ["CCurl", "CLateLibrary"],
-      linkerSettings: [.linkedLibrary("curl", linkedByApple)]),
-    .target(
-      name: "CCairoShim", dependencies: ["CCairo", "CLateLibrary"],
-      linkerSettings: [.linkedLibrary("cairo", linkedByApple)]),
-    // libastcenc's header is C++, and it has no pkg-config file; Homebrew has its program alone.
-    .target(name: "CASTCShim", dependencies: ["CLateLibrary"]),
-    // Loads a library when it is first needed.
-    .target(name: "CLateLibrary"),
-
-    .target(name: "CSystemShim"),
-
-    // Domain-free code: JSON, text, dates, atomic files, SQLite, HTTP fields. No Foundation, which would slow the start
-    // of commands.
-    .target(
-      name: "Support",
-      dependencies: [
-        "CSQLite", "CSystemShim", "CZlib", .target(name: "CNettle", condition: .when(platforms: [.linux])),
-      ],
-      swiftSettings: strict),
-    .target(
-      name: "TileIndex",
-      dependencies: [
-        "Support", "CSQLite", "CSystemShim",
-        .target(name: "CExpat", condition: .when(platforms: [.linux])),
-      ],
-      swiftSettings: strict),
-    // Manifests, boundaries, catalogues and the split of regions into packs.
-    .target(name: "RegionCatalog", dependencies: ["Support", "TileIndex"], swiftSettings: strict),
-    // Place search, and other programs' lists of places.
-    .target(name: "Gazetteer", dependencies: ["Support", "TileIndex"], swiftSettings: strict),
-    .target(
-      name: "TileImage",
-      dependencies: ["Support", "TileIndex", "CPNGShim", "CJPEGShim", "CWebP", "CDeflate"],
-      swiftSettings: strict),
-    // Lines, areas and points drawn over tiles.
-    .target(
-      name: "MapDrawing",
-      dependencies: ["Support", "TileIndex", "RegionCatalog", "TileImage", "CCairo", "CCairoShim"],
-      swiftSettings: strict),
-    // Separate from TileServe, so that an app can embed the cache without a server and without codecs.
-    .target(name: "TilePrefetch", dependencies: ["TileIndex", "MemoryPressure"], swiftSettings: strict),
-    // A map in an app: a bundle that any task may read, and the tiles of a map view within a budget of memory.
-    .target(
-      name: "OfflineMap", dependencies: ["Support", "TileIndex", "Gazetteer", "TilePrefetch", "MemoryPressure"],
-      swiftSettings: strict),
-    .target(
-      name: "PrefetchReplay", dependencies: ["Support", "TileIndex", "TileImage", "TilePrefetch"], swiftSettings: strict
-    ),
-    .target(
-      name: "TileCut",
-      dependencies: [
-        "Support",
-        "TileIndex", "RegionCatalog", "Gazetteer", "TileImage", "MapDrawing", "CPNGShim", "CJPEGShim", "CTIFFShim",
-        "CCurlShim",
-        "CASTCShim",
-        "CPROJ", "CPROJShim", "COpenJPEG", "CSQLite", "CPNG", "CTIFF", "CJPEG", "CWebP", "CDeflate", "CZlib",
-      ],
-      swiftSettings: strict),
-    // What commands share: signals, standard streams, arguments.
-    .target(
-      name: "CommandSupport",
-      dependencies: [
-        "Support", "TileIndex", .product(name: "ArgumentParser", package: "swift-argument-parser"),
-      ],
-      path: "Sources/Commands/CommandSupport", swiftSettings: strict),
-    // Configuration files of the servers and the ledger. Separate, because tilecut has none.
-    .target(
-      name: "CommandConfiguration",
-      dependencies: [
-        "Support", "CommandSupport", "TileIndex", .product(name: "Configuration", package: "swift-configuration"),
-      ],
-      path: "Sources/Commands/CommandConfiguration", swiftSettings: strict),
-    .executableTarget(
-      name: "TileCutCommand",
-      dependencies: [
-        "Support", "TileIndex", "RegionCatalog", "Gazetteer", "TileImage", "TileCut", "CommandSupport",
-        .product(name: "ArgumentParser", package: "swift-argument-parser"),
-      ],
-      path: "Sources/Commands/TileCutCommand", swiftSettings: strict),
-
-    // How short memory is; for apps too, so without HTTP and codecs.
-    .target(name: "MemoryPressure", dependencies: ["CSystemShim"], swiftSettings: strict),
-    .target(
-      name: "TileServe",
-      dependencies: [
-        "Support", "TileIndex", "RegionCatalog", "Gazetteer", "TileImage", "MapDrawing", "TilePrefetch",
-        "MemoryPressure", "CSystemShim",
-        .product(name: "AsyncHTTPClient", package: "async-http-client"),
-        .product(name: "NIOCore", package: "swift-nio"),
-        .product(name: "NIOPosix", package: "swift-nio"),
-        .product(name: "NIOHTTP1", package: "swift-nio"),
-        .product(name: "NIOSSL", package: "swift-nio-ssl"),
-        .product(name: "Logging", package: "swift-log"),
-      ],
-      // A folder of resources beside the program would break when the program is moved.
-      resources: [
-        "icon.svg", "index.js", "style.css", "viewer.css", "viewer-shared.js", "viewer-grid.js", "viewer-leaflet.js",
-        "viewer-maplibre.js", "viewer-search.js", "viewer-track.js",
-      ].map { .embedInCode("Pages/Assets/\($0)") },
-      swiftSettings: strict),
-    .executableTarget(
-      name: "TileServeCommand",
-      dependencies: [
-        "Support", "TileIndex", "TileServe", "TilePrefetch", "PrefetchReplay", "CommandSupport", "CommandConfiguration",
-        "CSystemShim",
-        .product(name: "ArgumentParser", package: "swift-argument-parser"),
-        .product(name: "Logging", package: "swift-log"),
-      ],
-      path: "Sources/Commands/TileServeCommand", swiftSettings: strict),
-
-    .target(
-      name: "PurchaseLedger",
-      dependencies: [
-        "Support", "CSQLite", "CSystemShim",
-        .target(name: "CUnistring", condition: .when(platforms: [.linux])),
-        .product(name: "Crypto", package: "swift-crypto"),
-        // RSA for receipts and for Google's signatures, scrypt for passwords.
-        .product(name: "CryptoExtras", package: "swift-crypto"),
-        .product(name: "X509", package: "swift-certificates"),
-        .product(name: "SwiftASN1", package: "swift-asn1"),
-        .product(name: "AsyncHTTPClient", package: "async-http-client"),
-        .product(name: "NIOCore", package: "swift-nio"),
-        .product(name: "NIOHTTP1", package: "swift-nio"),
-        // Their errors alone: what went wrong below HTTP is said in words.
-        .product(name: "NIOPosix", package: "swift-nio"),
-        .product(name: "NIOSSL", package: "swift-nio-ssl"),
-      ],
-      swiftSettings: strict),
-    .executableTarget(
-      name: "PurchaseLedgerCommand",
-      dependencies: [
-        "Support", "PurchaseLedger", "CommandSupport", "CommandConfiguration",
-        .product(name: "ArgumentParser", package: "swift-argument-parser"),
-      ],
-      path: "Sources/Commands/PurchaseLedgerCommand", swiftSettings: strict),
-
-    // The messages of the store's service: codable values, read by servers and devices.
-    .target(name: "MapStoreWire", dependencies: ["Support", "TileIndex", "RegionCatalog"], swiftSettings: strict),
-    .target(
-      name: "MapStoreServer",
-      dependencies: [
-        "Support", "TileIndex", "RegionCatalog", "Gazetteer", "PurchaseLedger", "MapStoreWire",
-        .product(name: "Hummingbird", package: "hummingbird"),
-        .product(name: "HummingbirdCore", package: "hummingbird"),
-        .product(name: "HTTPTypes", package: "swift-http-types"),
-        .product(name: "NIOHTTPTypes", package: "swift-nio-extras"),
-        .product(name: "NIOHTTPTypesHTTP1", package: "swift-nio-extras"),
-        .product(name: "NIOHTTP1", package: "swift-nio"),
-        .product(name: "ServiceLifecycle", package: "swift-service-lifecycle"),
-        .product(name: "Crypto", package: "swift-crypto"),
-        // RSA for the tokens of Google's pushes.
-        .product(name: "CryptoExtras", package: "swift-crypto"),
-        .product(name: "NIOCore", package: "swift-nio"),
-        .product(name: "NIOPosix", package: "swift-nio"),
-        .product(name: "Logging", package: "swift-log"),
-      ],
-      resources: ["store.css", "store.js"].map { .embedInCode("Pages/Assets/\($0)") },
-      swiftSettings: strict),
-    // The device's side. An app has no server in it.
-    .target(
-      name: "MapStoreClient",
-      dependencies: [
-        "Support", "TileIndex", "RegionCatalog", "MapStoreWire",
-        .product(name: "AsyncHTTPClient", package: "async-http-client"),
-        .product(name: "Crypto", package: "swift-crypto"),
-        .product(name: "NIOCore", package: "swift-nio"),
-        .product(name: "NIOPosix", package: "swift-nio"),
-        .product(name: "NIOHTTP1", package: "swift-nio"),
-        // Its errors alone: failures of TLS are reported in words.
-        .product(name: "NIOSSL", package: "swift-nio-ssl"),
-      ],
-      swiftSettings: strict),
-    .executableTarget(
-      name: "MapStoreCommand",
-      dependencies: [
-        "Support",
-        "TileIndex", "RegionCatalog", "PurchaseLedger", "MapStoreServer", "MapStoreClient", "MapStoreWire",
-        "CommandSupport", "CommandConfiguration",
-        .product(name: "ArgumentParser", package: "swift-argument-parser"),
-        .product(name: "Logging", package: "swift-log"),
-      ],
-      path: "Sources/Commands/MapStoreCommand", swiftSettings: strict),
-
-    .executableTarget(
-      name: "LedgerBench", dependencies: ["Support", "PurchaseLedger"], path: "Benchmarks/LedgerBench",
-      swiftSettings: strict),
-    .executableTarget(
-      name: "StoreBench",
-      dependencies: ["Support", "PurchaseLedger", "MapStoreWire", .product(name: "Crypto", package: "swift-crypto")],
-      path: "Benchmarks/StoreBench", swiftSettings: strict),
-    .executableTarget(
-      name: "CacheBench", dependencies: ["OfflineMap", "PrefetchReplay", "TilePrefetch", "TileIndex"],
-      path: "Benchmarks/CacheBench",
-      swiftSettings: strict),
-    .executableTarget(
-      name: "TileBench", dependencies: ["TileIndex", "TileImage", "TileCut"], path: "Benchmarks/TileBench",
-      swiftSettings: strict),
-
-    // The examples, which are packages of their own; built here, they share what is compiled for the tests.
-    .executableTarget(
-      name: "TerminalViewer", dependencies: ["TileIndex", "TileImage"], path: "examples/terminal-viewer/Sources",
-      swiftSettings: strict),
-    .executableTarget(
-      name: "OneProcess",
-      dependencies: [
-        "TileServe", "MapStoreServer", "PurchaseLedger", .product(name: "Logging", package: "swift-log"),
-        .product(name: "UnixSignals", package: "swift-service-lifecycle"),
-      ],
-      path: "examples/one-process/Sources", swiftSettings: strict),
-    .executableTarget(
-      name: "ShopClient",
-      dependencies: ["MapStoreClient", "MapStoreWire", "PurchaseLedger", "RegionCatalog", "TileIndex"],
-      path: "examples/shop-client/Sources", swiftSettings: strict),
-
-    // Lets the thread sanitizer see what Swift's locks do; empty without it.
-    .target(name: "CThreadSanitizerShim", path: "Tests/CThreadSanitizerShim"),
-    .target(
-      name: "TestSupport",
-      dependencies: ["Support", "TileIndex", "RegionCatalog", "TileImage", "CZlib", "CThreadSanitizerShim"],
-      path: "Tests/TestSupport", swiftSettings: strict),
-    .testTarget(name: "SupportTests", dependencies: ["Support", "TestSupport", "CSQLite"], swiftSettings: strict),
-    .testTarget(
-      name: "DocumentationTests",
-      dependencies: [
-        "OfflineMap", "Gazetteer", "MemoryPressure", "RegionCatalog", "TileImage", "TileIndex", "TilePrefetch",
-        "TileServe", "PurchaseLedger", "MapStoreClient", "MapStoreWire", "MapStoreServer", "TileCutCommand",
-        "TileServeCommand", "PurchaseLedgerCommand", "MapStoreCommand", "TerminalViewer", "OneProcess", "ShopClient",
-        "TestSupport",
-        .product(name: "Crypto", package: "swift-crypto"),
-        .product(name: "Logging", package: "swift-log"),
-      ],
-      swiftSettings: strict),
-    .testTarget(
-      name: "TileIndexTests",
-      dependencies: [
-        "Support", "TileIndex", "TestSupport", "CSQLite",
-      ],
-      swiftSettings: strict),
-    .testTarget(
-      name: "RegionCatalogTests", dependencies: ["Support", "RegionCatalog", "TileIndex", "TestSupport"],
-      swiftSettings: strict),
-    .testTarget(
-      name: "GazetteerTests", dependencies: ["Support", "Gazetteer", "TileIndex", "TestSupport"],
-      swiftSettings: strict),
-    .testTarget(
-      name: "TileImageTests", dependencies: ["TileImage", "TileIndex", "TestSupport"],
-      swiftSettings: strict),
-    .testTarget(
-      name: "TilePrefetchTests",
-      dependencies: ["TilePrefetch", "TileImage", "TileIndex", "MemoryPressure", "TestSupport"],
-      swiftSettings: strict),
-    .testTarget(
-      name: "OfflineMapTests",
-      dependencies: [
-        "CSQLite", "Support", "OfflineMap", "Gazetteer", "MemoryPressure", "PrefetchReplay", "TileImage", "TileIndex",
-        "TilePrefetch", "TestSupport",
-      ],
-      swiftSettings: strict),
-    .testTarget(
-      name: "PrefetchReplayTests",
-      dependencies: ["Support", "PrefetchReplay", "TilePrefetch", "TileImage", "TileIndex", "TestSupport"],
-      swiftSettings: strict),
-    .testTarget(
-      name: "TileCutTests",
-      dependencies: ["Support", "RegionCatalog", "TileCut", "TileImage", "TileIndex", "TestSupport"],
-      swiftSettings: strict),
-    .testTarget(
-      name: "MapDrawingTests",
-      dependencies: ["Support", "MapDrawing", "RegionCatalog", "TileImage", "TileIndex", "TestSupport"],
-      exclude: ["Goldens"],
-      swiftSettings: strict),
-    .testTarget(
-      name: "MemoryPressureTests", dependencies: ["MemoryPressure", "TestSupport"], swiftSettings: strict),
-    .testTarget(
-      name: "TileServeTests",
-      dependencies: [
-        "Support", "TileServe", "TileImage", "TileIndex", "TilePrefetch", "MemoryPressure", "TestSupport", "CSQLite",
-        .product(name: "NIOCore", package: "swift-nio"),
-        .product(name: "NIOPosix", package: "swift-nio"),
-        .product(name: "NIOHTTP1", package: "swift-nio"),
-      ],
-      swiftSettings: strict),
-    .testTarget(
-      name: "PurchaseLedgerTests",
-      dependencies: [
-        "Support", "PurchaseLedger", "PurchaseLedgerCommand", "TestSupport",
-        .product(name: "Crypto", package: "swift-crypto"),
-        .product(name: "CryptoExtras", package: "swift-crypto"),
-        .product(name: "X509", package: "swift-certificates"),
-        .product(name: "SwiftASN1", package: "swift-asn1"),
-        .product(name: "NIOCore", package: "swift-nio"),
-        .product(name: "NIOPosix", package: "swift-nio"),
-        .product(name: "NIOHTTP1", package: "swift-nio"),
-      ],
-      swiftSettings: strict),
-    // A device's process, for tests that kill it.
-    .executableTarget(
-      name: "CatalogProbe", dependencies: ["Support", "MapStoreClient"], path: "Tests/CatalogProbe",
-      swiftSettings: strict),
-    .testTarget(
-      name: "MapStoreClientTests",
-      dependencies: [
-        "MapStoreClient", "MapStoreCommand", "MapStoreWire", "Support", "TileIndex", "RegionCatalog", "TestSupport",
-        "CatalogProbe",
-        .product(name: "AsyncHTTPClient", package: "async-http-client"),
-        .product(name: "Crypto", package: "swift-crypto"),
-        .product(name: "NIOCore", package: "swift-nio"),
-        .product(name: "NIOPosix", package: "swift-nio"),
-        .product(name: "NIOHTTP1", package: "swift-nio"),
-      ],
-      // A file for Apple's platforms is a source of these tests, on top of what Foundation has on Linux.
-      swiftSettings: strict + [.define("BACKGROUND_TRANSPORT_TESTS", .when(platforms: [.linux]))]),
-    .testTarget(
-      name: "MapStoreServerTests",
-      dependencies: [
-        "MapStoreServer", "MapStoreClient", "MapStoreWire", "MapStoreCommand", "PurchaseLedger", "Support",
-        "TileCut", "TileImage", "TileIndex", "RegionCatalog", "TestSupport",
-        .product(name: "AsyncHTTPClient", package: "async-http-client"),
-        .product(name: "Crypto", package: "swift-crypto"),
-        .product(name: "CryptoExtras", package: "swift-crypto"),
-        .product(name: "NIOCore", package: "swift-nio"),
-        .product(name: "NIOPosix", package: "swift-nio"),
-      ],
-      swiftSettings: strict),
-    .testTarget(
-      name: "CommandTests",
-      dependencies: [
-        "Support",
-        "TileCutCommand", "TileServeCommand", "PurchaseLedgerCommand", "MapStoreCommand", "CacheBench", "TileCut",
-        "TileImage", "TileIndex", "RegionCatalog", "Gazetteer", "PurchaseLedger", "MapStoreClient", "MapStoreWire",
-        "TestSupport", "CSQLite",
-      ],
-      exclude: ["Goldens"],
-      swiftSettings: strict),
-    // Browsers and map programs against the built `tileserve`.
-    .testTarget(
-      name: "ClientTests",
-      dependencies: [
-        "TileCutCommand", "TileServeCommand", "MapStoreCommand", "TileServe", "TileCut", "TileImage", "TileIndex",
-        "RegionCatalog", "PurchaseLedger", "TestSupport",
-      ],
-      swiftSettings: strict),
-  ],
+  targets: systemLibraries + shims + libraries + commands + benchmarks + examples + testTargets,
   swiftLanguageModes: [.v6]
 )
 
@@ -468,6 +355,8 @@ for target in package.targets {
     return .productItem(name: name, package: package, moduleAliases: aliases, condition: .when(traits: traits))
   }
 }
+
+// MARK: What the environment changes
 
 // `make` sets this: nine tenths of a debug cut are loops over pixels, and the default linker takes three times as long
 // as Swift's own. Overflow and bounds are checked all the same. A package that others depend on must not have such
@@ -527,17 +416,12 @@ if Context.environment["TILECUT_ONLY"] == "1" {
 // `make fuzz` names libFuzzer's runtime here. Its targets need flags that a package must not have where others depend
 // on it.
 if let runtime = Context.environment["LIBFUZZER_RUNTIME"] {
-  package.targets += [
-    .systemLibrary(name: "CLibFuzzer", path: "Fuzz/CLibFuzzer"),
-    .executableTarget(
-      name: "LedgerFuzz", dependencies: ["Support", "PurchaseLedger", "CLibFuzzer"], path: "Fuzz/LedgerFuzz",
-      swiftSettings: strict,
-      linkerSettings: [.unsafeFlags([runtime]), .linkedLibrary("stdc++")]),
-    .executableTarget(
-      name: "RasterFuzz", dependencies: ["TileCut", "TileImage", "CLibFuzzer"], path: "Fuzz/RasterFuzz",
-      swiftSettings: strict,
-      linkerSettings: [.unsafeFlags([runtime]), .linkedLibrary("stdc++")]),
-  ]
+  package.targets.append(.systemLibrary(name: "CLibFuzzer", path: "Fuzz/CLibFuzzer"))
+  for (name, libraries) in [("LedgerFuzz", ["Support", "PurchaseLedger"]), ("RasterFuzz", ["TileCut", "TileImage"])] {
+    let fuzzer = program(name, in: "Fuzz/\(name)", (libraries + ["CLibFuzzer"]).map { .byName(name: $0) })
+    fuzzer.linkerSettings = [.unsafeFlags([runtime]), .linkedLibrary("stdc++")]
+    package.targets.append(fuzzer)
+  }
   let fuzzed = ["PurchaseLedger", "Support", "TileCut", "TileImage", "TileIndex"]
   for target in package.targets where fuzzed.contains(target.name) {
     target.swiftSettings = strict + [.unsafeFlags(["-sanitize=fuzzer"])]

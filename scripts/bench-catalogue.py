@@ -49,7 +49,7 @@ def manifest(path, changed=False):
     with open(path, "w") as file:
         json.dump({
             "defaults": {"edition": "2026.1", "attribution": "sample maps"},
-            "categories": {name: {"zooms": list(zooms)} for name, (_, _, zooms) in categories.items()},
+            "categories": {name: {"zoom": list(zooms)} for name, (_, _, zooms) in categories.items()},
             "regions": regions}, file)
 
 

@@ -65,7 +65,7 @@ with tempfile.TemporaryDirectory() as folder:
         json.dump(features(), file)
     seconds = {name: [] for name in maps}
     for name, layers in maps.items():
-        region = {"id": "a", "title": "A", "category": "c", "zooms": [8, 16], "layers": layers}
+        region = {"id": "a", "title": "A", "category": "c", "zoom": [8, 16], "layers": layers}
         with open(f"{folder}/{name}.json", "w") as file:
             json.dump({"regions": [region]}, file)
     for _ in range(runs):

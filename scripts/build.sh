@@ -10,6 +10,8 @@
 # with a tenth less CPU.
 set -euo pipefail
 cd "$(dirname "$0")/.."
+# As make builds: Package.swift chooses linker and options by it.
+export OPTIMISED_KERNELS=${OPTIMISED_KERNELS:-1}
 # Without a section for each function the linker keeps all of an object file of which it needs one: a tenth of tileserve.
 options="-c release --static-swift-stdlib -Xswiftc -Xfrontend -Xswiftc -function-sections"
 # Without what editors and debuggers use (they build their own), which takes a third of the compiler's time. With other

@@ -103,7 +103,7 @@ with_slurm() {
 with_shelf() {
   local sample state
   sample=$project/sample-regions/rocky-mountain-np/rocky-mountain-np-rgb.tif
-  region() { echo "{\"id\": \"$1\", \"title\": \"$1\", \"category\": \"park\", \"zooms\": [$2]}"; }
+  region() { echo "{\"id\": \"$1\", \"title\": \"$1\", \"category\": \"park\", \"zoom\": [$2]}"; }
   mkdir "$work/shelf"
   cat >"$work/shelf/regions.json" <<C
 {"defaults": {"edition": "1", "format": "jpeg", "sources": ["$sample"], "preview": {"width": 64}, "packBytes": 256000},

@@ -61,7 +61,7 @@ enum BenchStore {
         {"id":"\(id)","productId":"\(bundleID).\(id)","title":"Region number \
         \(number)","category":"\(number % 3 == 0 ? "park" : "state")",\
         "bounds":[\(west),\(south),\(west + 15),\(south + 10)],\
-        "grid":"WebMercatorQuad","minzoom":0,"maxzoom":12,"format":"png",\
+        "tileMatrixSet":"WebMercatorQuad","minzoom":0,"maxzoom":12,"format":"png",\
         "file":"\(id)-2026.1.mbtiles","bytes":\(bytes.count),"sha256":"\(hash)","tileCount":9,"tilesHash":"00",\
         "edition":"2026.1","priceTier":"tier-1","packs":[],"patches":[]}
         """

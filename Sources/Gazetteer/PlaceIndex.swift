@@ -7,9 +7,39 @@ extension PlaceQuery {
   /// - Throws: ``BundleError``.
   package func search(_ bundle: any BundleReader) throws -> [PlaceMatch]? {
     if let index = try PlaceIndex(bundle) { return try index.search(self) }
-    // Only MBTiles has an index; elsewhere all places are read and compared.
     let places = try bundle.places()
-    return places.isEmpty ? nil : search(places)
+    return places.isEmpty ? nil : PlaceList(places).search(self)
+  }
+}
+
+extension BundleReader {
+  /// Whether there is anything to search, in a bundle of any container.
+  ///
+  /// - Throws: ``BundleError``.
+  package var hasPlaces: Bool {
+    get throws { try PlaceIndex(self) != nil || !places().isEmpty }
+  }
+}
+
+/// Places without an index, as all containers but MBTiles have them: each search compares all names.
+package struct PlaceList: Sendable {
+  /// With the words of their names, folded once.
+  private let places: [(place: Place, words: [String])]
+
+  package init(_ places: [Place]) {
+    self.places = places.map { ($0, PlaceQuery.words(of: PlaceQuery.plain($0.name))) }
+  }
+
+  /// The places whose names contain all words of the query, the last as a beginning; the best first.
+  ///
+  /// - Complexity: O(places).
+  package func search(_ query: PlaceQuery) -> [PlaceMatch] {
+    let wanted = query.words.map(PlaceQuery.plain)
+    guard let beginning = wanted.last else { return [] }
+    let found = places.filter { place in
+      wanted.dropLast().allSatisfy(place.words.contains) && place.words.contains { $0.hasPrefix(beginning) }
+    }
+    return query.best(of: found.map(\.place))
   }
 }
 

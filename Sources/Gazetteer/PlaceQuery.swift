@@ -87,19 +87,6 @@ extension PlaceQuery {
   /// The best of the places found for this query, in order, at most ``limit``.
   package func best(of places: [Place]) -> [PlaceMatch] { PlaceRanking(self).ranked(places) }
 
-  /// The best of a list that has no index: names that contain all words, the last as a beginning.
-  ///
-  /// - Complexity: O(places).
-  package func search(_ places: [Place]) -> [PlaceMatch] {
-    let wanted = words.map(Self.plain)
-    guard let beginning = wanted.last else { return [] }
-    return best(
-      of: places.filter { place in
-        let words = Self.words(of: Self.plain(place.name))
-        return wanted.dropLast().allSatisfy(words.contains) && words.contains { $0.hasPrefix(beginning) }
-      })
-  }
-
   /// A text normalised for comparison: lower case, without diacritics.
   package static func plain(_ text: String) -> String { PlaceRanking.plain(text) }
 }

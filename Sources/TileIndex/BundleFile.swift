@@ -132,6 +132,7 @@ extension TileFormat {
   }
 }
 
+/// What the container decides.
 extension BundleReader {
   /// The bundle's places in their order, whatever its container; empty when it has none.
   ///
@@ -145,5 +146,24 @@ extension BundleReader {
     case let reader as ShardedReader: reader.places
     default: []
     }
+  }
+
+  /// The number of tiles, where that is known without reading them all: nil in folders and GeoPackages, and in archives
+  /// whose makers did not count.
+  package var knownTileCount: Int? {
+    switch self {
+    case let bundle as MBTilesReader: try? bundle.tileCount()
+    case let archive as PMTilesReader: Int(exactly: archive.archive.header.counts.tiles).flatMap { $0 > 0 ? $0 : nil }
+    default: nil
+    }
+  }
+
+  /// The formats that tiles may have beside that of the first: as the metadata state, and in GeoPackages PNG beside
+  /// JPEG, which makers mix without a word (OGC 12-128r18, requirements 36 and 37).
+  package func formats(beside format: TileFormat) -> Set<TileFormat> {
+    let mixed = metadata.mixedFormats
+    let mixture: Set<TileFormat> = [.png, .jpg]
+    return (mixed.isEmpty && self is GeoPackageReader && mixture.contains(format) ? mixture : mixed)
+      .subtracting([format])
   }
 }

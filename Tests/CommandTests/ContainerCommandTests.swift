@@ -1,4 +1,5 @@
 import Foundation
+import Support
 import TestSupport
 import Testing
 import TileIndex
@@ -43,6 +44,23 @@ import TileIndex
       #expect(sheet.status == 0, "\(sheet)")
     }
     #expect(made == ["a.mbtiles", "b", "b.gpkg", "b.mbtiles", "b.pmtiles", "sheet.png"])
+  }
+
+  /// Standard output is one JSON object, whose members have the same names in all commands.
+  @Test func whatIsWrittenIsToldAsJSON() throws {
+    let flat = folder.file("a.mbtiles")
+    for words in [
+      ["cut", raster, "-o", flat, "--zoom", "0-3"], ["extract", flat, "-o", folder.file("b.pmtiles")],
+      ["merge", flat, "-o", folder.file("c.pmtiles")], ["convert", flat, folder.file("d.pmtiles")],
+    ] {
+      let run = try Command(built: "tilecut").run(words + ["--json"])
+      let json = try JSONValue(parsing: Array(run.stdout.utf8))
+      #expect(run.status == 0 && json["tiles"] == .number(5) && json["distinctTiles"] == .number(5), "\(run)")
+      #expect(json["minzoom"] == .number(0) && json["maxzoom"] == .number(3), "\(run)")
+      let path = try #require(json["path"]?.string)
+      #expect(words.contains(path) && json["bytes"] == .number(FileSystem.size(path)), "\(run)")
+      #expect((json["seconds"] != nil) == (words[0] == "cut"), "\(run)")
+    }
   }
 
   @Test(arguments: ["pmtiles", "gpkg"]) func filesDoNotDependOnThreads(_ container: String) throws {

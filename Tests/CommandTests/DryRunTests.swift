@@ -95,10 +95,4 @@ import Testing
     #expect(guess.bytes == named.bytes && guess.tiles == named.tiles)
     #expect(folder.names == before)
   }
-
-  @Test func jsonIsForDryRunsOnly() throws {
-    expectRefusal(
-      try tilecut("cut", try folder.writePlacedPicture(), "-o", folder.file("a.mbtiles"), "--json"), status: 64,
-      naming: "--json is for --dry-run")
-  }
 }

@@ -123,7 +123,7 @@ import Testing
     let manifest = try folder.write(
       "regions.json",
       """
-      {"version": 1, "categories": {"islands": {"zooms": [0, 5]}},
+      {"version": 1, "categories": {"islands": {"zoom": [0, 5]}},
        "regions": [{"id": "fiji", "category": "islands", "title": "Fiji", "sources": ["world.png"],
                     "bounds": [172, -22, -176, -12], "edition": "1", "attribution": "none"}]}
       """)

@@ -16,8 +16,8 @@ import TileIndex
   }
 
   static let rows = [
-    Row(keys: ["zooms"], settings: #""zooms": [1, 2]"#, options: ["--zoom", "1-2"]),
-    Row(keys: ["grid"], settings: #""grid": "WorldCRS84Quad""#, options: ["--matrix", "WorldCRS84Quad"]),
+    Row(keys: ["zoom"], settings: #""zoom": [1, 2]"#, options: ["--zoom", "1-2"]),
+    Row(keys: ["matrix"], settings: #""matrix": "WorldCRS84Quad""#, options: ["--matrix", "WorldCRS84Quad"]),
     Row(keys: ["tileSize"], settings: #""tileSize": 512"#, options: ["--tile-size", "512"]),
     Row(keys: ["scaleFactor"], settings: #""scaleFactor": 2"#, options: ["--scale-factor", "2"]),
     Row(keys: ["format"], settings: #""format": "jpeg""#, options: ["--format", "jpeg"]),
@@ -30,14 +30,14 @@ import TileIndex
       keys: ["format", "quality"], settings: #""format": "webp", "quality": 40"#,
       options: ["--format", "webp", "--quality", "40"]),
     Row(
-      keys: ["format", "quality"], settings: #""format": "auto", "quality": 40, "zooms": 6"#,
+      keys: ["format", "quality"], settings: #""format": "auto", "quality": 40, "zoom": 6"#,
       options: ["--format", "auto", "--quality", "40", "--zoom", "6"]),
     Row(
-      keys: ["format"], settings: #""format": "jpeg+webp", "zooms": 6"#,
+      keys: ["format"], settings: #""format": "jpeg+webp", "zoom": 6"#,
       options: ["--format", "jpeg+webp", "--zoom", "6"]),
     Row(
       keys: ["format", "quality", "colors"],
-      settings: #""format": "webp+png", "quality": 40, "colors": 16, "zooms": 6"#,
+      settings: #""format": "webp+png", "quality": 40, "colors": 16, "zoom": 6"#,
       options: ["--format", "webp+png", "--quality", "40", "--colors", "16", "--zoom", "6"]),
     Row(keys: ["effort"], settings: #""effort": "fast""#, options: ["--effort", "fast"]),
     Row(keys: ["colors"], settings: #""colors": 16"#, options: ["--colors", "16"]),
@@ -63,6 +63,14 @@ import TileIndex
     #expect(Set(Self.rows.flatMap(\.keys)).union(Self.others) == Set(RegionSettings.keys))
   }
 
+  /// In camel case, as all names in files. An edition is more than the version that MBTiles state.
+  @Test func aSettingIsCalledAsItsOption() {
+    for row in Self.rows where row.keys.count == 1 && row.keys != ["edition"] {
+      let option = row.keys[0].reduce("--") { $0 + ($1.isUppercase ? "-\($1.lowercased())" : String($1)) }
+      #expect(row.options[0] == option)
+    }
+  }
+
   @Test(arguments: rows)
   func manifestAndOptionsMakeTheSameTiles(_ row: Row) throws {
     let folder = try TemporaryFolder()
@@ -75,8 +83,8 @@ import TileIndex
     }
     let byOptions = try cut("a.mbtiles", [picture] + row.options)
     var settings = row.settings
-    if row.options.contains("--zoom"), !row.keys.contains("zooms"), !settings.contains("zooms") {
-      settings += #", "zooms": 6"#
+    if row.options.contains("--zoom"), !row.keys.contains("zoom"), !settings.contains("zoom") {
+      settings += #", "zoom": 6"#
     }
     let manifest = try folder.write(
       "regions.json",

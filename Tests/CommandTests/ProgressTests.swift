@@ -84,12 +84,12 @@ import Testing
 
   struct BuildLine: Decodable {
     let done, total: Int
-    let seconds, secondsLeft: Double
+    let seconds, tilesPerSecond, secondsLeft: Double
   }
 
-  @Test func aBuildSaysHowMuchTimeIsLeft() throws {
+  @Test func aBuildSaysItsRateAndHowMuchTimeIsLeft() throws {
     let regions = (1...3).map {
-      #"{"id": "r\#($0)", "title": "t", "category": "c", "sources": ["placed.png"], "zooms": [0, 2]}"#
+      #"{"id": "r\#($0)", "title": "t", "category": "c", "sources": ["placed.png"], "zoom": [0, 2]}"#
     }
     let manifest = try folder.write("regions.json", #"{"regions": [\#(regions.joined(separator: ", "))]}"#)
     func build(_ style: String) throws -> CommandRun {
@@ -103,8 +103,8 @@ import Testing
     try #require(lines.map(\.done) == [1, 2, 3] && lines.allSatisfy { $0.total == 3 }, "\(run)")
     // After the first of three regions, twice its time is left.
     #expect(lines[0].seconds > 0 && abs(lines[0].secondsLeft - 2 * lines[0].seconds) < 0.001, "\(run)")
-    #expect(lines[2].secondsLeft == 0, "\(run)")
-    #expect(try build("bar").stderr.contains(" left; "), "the bar says it")
+    #expect(lines[2].secondsLeft == 0 && lines.allSatisfy { $0.tilesPerSecond > 0 }, "\(run)")
+    #expect(try build("bar").stderr.contains(#/\d+ tiles/s, .* left; /#), "the bar says it")
   }
 
   @Test func progressNonePrintsNothing() throws {

@@ -98,7 +98,7 @@ import Testing
     try folder.write(
       "map.json",
       #"""
-      {"regions": [{"id": "a", "title": "A", "category": "c", "zooms": [7, 12], "format": "jpeg", "layers": [
+      {"regions": [{"id": "a", "title": "A", "category": "c", "zoom": [7, 12], "format": "jpeg", "layers": [
         {"type": "raster", "sources": ["\#(Self.raster)"]},
         {"type": "vector", "data": "places.geojson", "style": [{"type": "symbol", "layout": {
           "text-field": "{name}", "text-size": 20, "icon-image": "peak", "text-anchor": "left",

@@ -128,7 +128,7 @@ import Testing
     func manifest(_ region: String) throws -> String {
       try folder.write(
         "regions.json",
-        #"{"defaults": {"zooms": [0, 4]}, "regions": [{"id": "a", "title": "A", "category": "c", \#(region)}]}"#)
+        #"{"defaults": {"zoom": [0, 4]}, "regions": [{"id": "a", "title": "A", "category": "c", \#(region)}]}"#)
     }
     func bounds(_ region: String) throws -> [Double] {
       let run = try tilecut("cut", try manifest(region), "-o", output, "--force")

@@ -128,8 +128,8 @@ import TilePrefetch
     }
     let region = """
       {"id":"alps","productId":"\(Self.product)","title":"The Alps","category":"park","bounds":[5,43,17,48],\
-      "grid":"WebMercatorQuad","minzoom":0,"maxzoom":2,"format":"png",\(try member("alps-1.mbtiles")),"tileCount":21,\
-      "tilesHash":"00","edition":"1","preview":{\(try member("alps-1.png"))},"priceTier":"tier-1",\
+      "tileMatrixSet":"WebMercatorQuad","minzoom":0,"maxzoom":2,"format":"png",\(try member("alps-1.mbtiles")),\
+      "tileCount":21,"tilesHash":"00","edition":"1","preview":{\(try member("alps-1.png"))},"priceTier":"tier-1",\
       "packs":[],"patches":[]}
       """
     try folder.write("catalogue.json", "{\"version\":1,\"regions\":[\n\(region)\n]}\n")

@@ -54,7 +54,7 @@ import TileIndex
           #"{"type":"MultiPolygon","coordinates":[[[[0,0]]]]}"#,
         ]),
       Member(
-        region, "region.grid",
+        region, "region.tileMatrixSet",
         [
           #""None""#, #"{"id":"x","tileEdges":[]}"#, #"{"id":"x","tileEdges":[1e-300]}"#,
           #"{"id":"x","tileEdges":[1],"tileSizes":[0]}"#, #"{"id":"x","tileEdges":[-1e300,0]}"#,
@@ -66,7 +66,7 @@ import TileIndex
       Member(region, "region.packs.0.file", names + [#""notes.txt""#]),
       Member(region, "region.packs.0.bytes", sizes),
       Member(region, "region.packs.0.sha256", hashes), Member(region, "region.packs.0.bounds", boxes),
-      Member(region, "region.packs.0.zooms", ["[2,1]", "[-1,1]", "[0,9223372036854775807]"]),
+      Member(region, "region.packs.0.minzoom", zooms), Member(region, "region.packs.0.maxzoom", zooms),
       Member(region, "region.packs.0.roots", [#"["30/0/0","31/0/0"]"#, #"["9/9999/0"]"#, #"["-1/0/0"]"#, #"["x"]"#]),
       Member(region, "region.packs.0.tileCount", ["-5"]), Member(region, "region.patches.0.file", names),
       Member(region, "region.patches.0.bytes", sizes), Member(region, "region.patches.0.sha256", hashes),

@@ -241,14 +241,15 @@ import TileIndex
       let listing = try #require(try await page(store, "q=alps").regions.first)
       let preview = try await store.send("GET", try #require(listing.preview))
       #expect(try preview["Content-Type"] == "image/png" && preview.body == store.catalog.bytes("alps-1.png"))
-      for (query, count) in [("", 1), ("?point=-35,45", 1), ("?bbox=-41,39,-30,51", 1)] {
+      for (query, count) in [("", 1), ("?point=-35,45", 1), ("?bounds=-41,39,-30,51", 1)] {
         let packs = try WireJSON.decode(
           TilePackList.self, from: try await store.send("GET", "/v1/regions/alps/packs\(query)").body)
         #expect(packs.packs.count == count && packs.bytes == 5000)
       }
       for query in [
-        "point=1", "point=1e300,1e300", "point=0,91", "point=181,0", "bbox=1e300,0,0,0", "bbox=1,2,3", "bbox=1,2,x,4",
-        "bbox=", "point=", "bbox=0,100,1,200", "bbox=0,5,1,4", "bbox=-41,39,-30,51&point=-35,45",
+        "point=1", "point=1e300,1e300", "point=0,91", "point=181,0", "bounds=1e300,0,0,0", "bounds=1,2,3",
+        "bounds=1,2,x,4", "bounds=", "point=", "bounds=0,100,1,200", "bounds=0,5,1,4",
+        "bounds=-41,39,-30,51&point=-35,45",
       ] {
         #expect(try await store.send("GET", "/v1/regions/alps/packs?\(query)").status == 400, "\(query)")
       }

@@ -47,10 +47,11 @@ final class TestCatalog: Sendable {
       return """
         {"id":"\(id)","productId":"\(Self.product(id))","title":"The \
         \(id.capitalized)","category":"\(index % 2 == 0 ? "park" : "state")",\
-        "bounds":\(bounds),"grid":"WebMercatorQuad","minzoom":0,"maxzoom":5,"format":"png",\(bundle),\
+        "bounds":\(bounds),"tileMatrixSet":"WebMercatorQuad","minzoom":0,"maxzoom":5,"format":"png",\(bundle),\
         "tileCount":9,"tilesHash":"00",\
         "edition":"\(edition)","preview":{\(preview)},"priceTier":"tier-\(index)",\
-        "packs":[{\(pack),"bounds":\(bounds),"zooms":[0,5],"roots":["0/0/0"],"tileCount":9,"isOverview":true}],\
+        "packs":[{\(pack),"bounds":\(bounds),"minzoom":0,"maxzoom":5,"roots":["0/0/0"],\
+        "tileCount":9,"isOverview":true}],\
         "patches":[\(patches ?? "")]}
         """
     }

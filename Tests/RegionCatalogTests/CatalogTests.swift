@@ -47,9 +47,9 @@ import TileIndex
   @Test(arguments: [
     (#""bounds":[-180,-85,180,85]"#, #""bounds":[-180,-85,180]"#, "bounds are not"),
     (#""file":"a.mbtiles""#, #""file":"../a.mbtiles""#, "is no name"),
-    (#""grid":"WebMercatorQuad""#, #""grid":"Other""#, "regions[0].grid"),
+    (#""tileMatrixSet":"WebMercatorQuad""#, #""tileMatrixSet":"Other""#, "regions[0].tileMatrixSet"),
     (#""roots":[""#, #""roots":["9/9999/0",""#, "outside the grid"), (#""roots":[""#, #""roots":["x",""#, "is no tile"),
-    (#""zooms":[0"#, #""zooms":[9"#, "regions[0].packs[0].zooms"),
+    (#","roots""#, #"000,"roots""#, "packs[0].maxzoom is not above minzoom"),
     (#""minzoom":0"#, #""minzoom":0.5"#, "minzoom is not"),
     (#""type":"Polygon""#, #""type":"MultiPolygon""#, "boundary.coordinates"),
   ])

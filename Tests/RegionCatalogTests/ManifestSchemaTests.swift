@@ -22,7 +22,7 @@ import TileIndex
     #expect(properties("$defs", "settings") == Set(RegionSettings.keys))
     #expect(properties("$defs", "region").union(RegionSettings.keys) == Set(RegionManifest.regionKeys))
     #expect(properties("$defs", "preview") == Set(RegionSettings.previewKeys))
-    #expect(properties("$defs", "grid") == Set(RegionSettings.gridKeys))
+    #expect(properties("$defs", "matrix") == Set(RegionSettings.gridKeys))
     #expect(properties("$defs", "rasterLayer") == Set(MapLayers.rasterKeys))
     #expect(properties("$defs", "reliefLayer") == Set(MapLayers.reliefKeys))
     #expect(properties("$defs", "vectorLayer") == Set(MapLayers.vectorKeys))
@@ -37,7 +37,7 @@ import TileIndex
     #expect(words("format") == RegionSettings.Format.allCases.map(\.rawValue))
     #expect(words("resampling") == RegionSettings.resamplings)
     #expect(words("effort") == RegionSettings.efforts)
-    let grids = schema["$defs"]?["settings"]?["properties"]?["grid"]?["oneOf"]?.array?.first?["enum"]?.array
+    let grids = schema["$defs"]?["settings"]?["properties"]?["matrix"]?["oneOf"]?.array?.first?["enum"]?.array
     #expect(grids?.compactMap(\.string) == TileMatrixSet.builtIn.map(\.identifier))
     let bytes = schema["$defs"]?["settings"]?["properties"]?["packBytes"]
     #expect(bytes?["minimum"] == .number(RegionSettings.packBytesLimits.lowerBound))
@@ -60,9 +60,9 @@ import TileIndex
     let layered = #""id": "a", "title": "A", "category": "c", "layers":"#
     let lines = #"{"type": "vector", "data": "x.gpx", "style": [{"type": "line", "paint": {"line-width": 2}}]}"#
     let documents = [
-      (true, #"{"regions": [{\#(region)}]}"#), (true, #"{"version": 1, "regions": [{\#(region), "zooms": [1, 2]}]}"#),
-      (true, #"{"categories": {"c": {"zooms": 3}}, "regions": [{\#(region), "bounds": [170, 1, -170, 2]}]}"#),
-      (true, #"{"regions": [{\#(region), "grid": {"id": "G", "tileEdges": [8, 2], "tileSizes": [288]}}]}"#),
+      (true, #"{"regions": [{\#(region)}]}"#), (true, #"{"version": 1, "regions": [{\#(region), "zoom": [1, 2]}]}"#),
+      (true, #"{"categories": {"c": {"zoom": 3}}, "regions": [{\#(region), "bounds": [170, 1, -170, 2]}]}"#),
+      (true, #"{"regions": [{\#(region), "matrix": {"id": "G", "tileEdges": [8, 2], "tileSizes": [288]}}]}"#),
       (true, #"{"regions": [{\#(region), "scale": "auto", "bands": [4, 3, 2], "alpha": "none"}]}"#),
       (true, #"{"regions": [{\#(region), "scale": [4400, 0], "bands": [2], "alpha": 5, "resampling": "mode"}]}"#),
       (true, #"{"regions": [{\#(layered) [{"type": "relief", "dem": ["x"], "tint": [[0, "red"]]}]}]}"#),
@@ -79,8 +79,8 @@ import TileIndex
       (false, #"{"regions": [{\#(region), "bands": [1.5]}]}"#),
       (false, #"{"regions": [{\#(region), "alpha": 0}]}"#),
       (false, #"{"regions": [{\#(region), "alpha": "no"}]}"#),
-      (false, #"{"regions": []}"#), (false, #"{"regions": [{\#(region), "zoom": 3}]}"#),
-      (false, #"{"regions": [{\#(region), "zooms": [0, 31]}]}"#),
+      (false, #"{"regions": []}"#), (false, #"{"regions": [{\#(region), "zooms": 3}]}"#),
+      (false, #"{"regions": [{\#(region), "zoom": [0, 31]}]}"#),
       (false, #"{"regions": [{\#(region), "format": "gif"}]}"#),
       (false, #"{"defaults": {"id": "a"}, "regions": [{\#(region)}]}"#), (false, #"{"regions": [{"id": "a"}]}"#),
       (false, #"{"regions": [{\#(region), "edition": "a/b"}]}"#),

@@ -46,12 +46,12 @@ import TileIndex
   @Test func specificSettingsOverrideGeneralOnes() throws {
     let read = try manifest(
       """
-      {"defaults": {"edition": "2026.1", "zooms": [0, 3], "format": "jpeg", "quality": 70, "attribution": "all",
+      {"defaults": {"edition": "2026.1", "zoom": [0, 3], "format": "jpeg", "quality": 70, "attribution": "all",
           "preview": {"width": 300}},
-       "categories": {"park": {"zooms": [2, 9], "priceTier": "low", "preview": {"zoom": 4}}, "city": {"zooms": 7}},
+       "categories": {"park": {"zoom": [2, 9], "priceTier": "low", "preview": {"zoom": 4}}, "city": {"zoom": 7}},
        "regions": [
          {"id": "a", "title": "A", "category": "park", "sources": ["a.tif"]},
-         {"id": "b", "title": "B", "category": "park", "sources": ["a.tif"], "zooms": 5, "format": "png",
+         {"id": "b", "title": "B", "category": "park", "sources": ["a.tif"], "zoom": 5, "format": "png",
           "attribution": "mine", "edition": "2"},
          {"id": "c", "title": "C", "category": "city", "sources": ["a.tif"], "format": "webp"}]}
       """)
@@ -63,9 +63,9 @@ import TileIndex
   }
 
   @Test func gridsAreReferencedOrDefined() throws {
-    #expect(try manifest(document(#", "grid": "WorldCRS84Quad""#)).regions[0].settings.matrixSet == .worldCRS84Quad)
+    #expect(try manifest(document(#", "matrix": "WorldCRS84Quad""#)).regions[0].settings.matrixSet == .worldCRS84Quad)
     let own = try manifest(
-      document(#", "grid": {"id": "Levels", "tileEdges": [8, 2, 0.5], "tileSizes": [288]}"#)
+      document(#", "matrix": {"id": "Levels", "tileEdges": [8, 2, 0.5], "tileSizes": [288]}"#)
     ).regions[0].settings.matrixSet
     #expect(own.identifier == "Levels" && own.ratio(below: 0) == 4 && own[2].tileWidth == 288)
     #expect(own.uri == "urn:tile-matrix-set:Levels")
@@ -109,14 +109,14 @@ import TileIndex
     ),
     (
       #"""
-      {"categories": {"p": {"zooms": "all"}}, "regions": [{"id": "a", "title": "A", "category": "p", \#
+      {"categories": {"p": {"zoom": "all"}}, "regions": [{"id": "a", "title": "A", "category": "p", \#
       "sources": ["x"]}]}
       """#,
-      "categories.p.zooms is not an array of 2 numbers"
+      "categories.p.zoom is not an array of 2 numbers"
     ),
     (
       #"""
-      {"categories": {"p": {"zooms": 3}, "p": {"zooms": 4}}, "regions": [{"id": "a", "title": "A", "category": "p", \#
+      {"categories": {"p": {"zoom": 3}, "p": {"zoom": 4}}, "regions": [{"id": "a", "title": "A", "category": "p", \#
       "sources": ["x"]}]}
       """#,
       "categories.p stands there twice; leave one of them out"
@@ -133,16 +133,16 @@ import TileIndex
 
   /// Members added to a region, and the expected error after `regions[0].`.
   @Test(arguments: [
-    (#", "zoom": 3"#, #"zoom is no key that is known here; did you mean "zooms"?"#),
+    (#", "zooms": 3"#, #"zooms is no key that is known here; did you mean "zoom"?"#),
     (#", "productid": "x""#, #"productid is no key that is known here; did you mean "productId"?"#),
     (#", "title": "B""#, "title stands there twice"), (#", "description": """#, "description is empty"),
-    (#", "description": "a\u0000b""#, "description holds a NUL"), (#", "zooms": [3, 1]"#, "zooms are not whole"),
-    (#", "zooms": [0, 31]"#, "zooms are not whole"), (#", "zooms": [0.5, 2]"#, "zooms are not whole"),
-    (#", "zooms": -1"#, "zooms is -1"), (#", "grid": "WebMercatorQad""#, #"grid is no grid that is known here"#),
-    (#", "grid": {"id": "G", "tileEdges": [3, 2]}"#, "grid is no grid: tile matrix set G"),
-    (#", "grid": {"id": "G"}"#, "grid.tileEdges is missing"),
-    (#", "grid": {"id": "WebMercatorQuad", "tileEdges": [2, 1]}"#, "grid.id is that of a built-in grid"),
-    (#", "grid": {"id": "G", "tileEdges": [8, 2], "tileSizes": [288]}, "zooms": [0, 2]"#, "zooms reach to 2, which G"),
+    (#", "description": "a\u0000b""#, "description holds a NUL"), (#", "zoom": [3, 1]"#, "zoom is not two whole"),
+    (#", "zoom": [0, 31]"#, "zoom is not two whole"), (#", "zoom": [0.5, 2]"#, "zoom is not two whole"),
+    (#", "zoom": -1"#, "zoom is -1"), (#", "matrix": "WebMercatorQad""#, #"matrix is no grid that is known here"#),
+    (#", "matrix": {"id": "G", "tileEdges": [3, 2]}"#, "matrix is no grid: tile matrix set G"),
+    (#", "matrix": {"id": "G"}"#, "matrix.tileEdges is missing"),
+    (#", "matrix": {"id": "WebMercatorQuad", "tileEdges": [2, 1]}"#, "matrix.id is that of a built-in grid"),
+    (#", "matrix": {"id": "G", "tileEdges": [8, 2], "tileSizes": [288]}, "zoom": [0, 2]"#, "zoom reaches to 2"),
     (#", "format": "gif""#, "format is not one of png, jpeg, webp"), (#", "quality": 80"#, "quality means nothing for"),
     (#", "effort": "smal""#, #"effort is not one of fast, balanced, small: "smal"; did you mean "small"?"#),
     (#", "format": "jpeg", "effort": "fast""#, "effort is for png alone"),

@@ -106,7 +106,7 @@ struct ContourTests {
     let path = try folder.write(
       "region.json",
       ##"""
-      {"regions": [{"id": "a", "title": "A", "category": "c", "zooms": [8, 9], "layers": [
+      {"regions": [{"id": "a", "title": "A", "category": "c", "zoom": [8, 9], "layers": [
         {"type": "relief", "dem": ["dem.tif"], "tint": [[0, "#ffffff"]], "shading": "none"},
         {"type": "contours", "dem": ["dem.tif"], "interval": 100, "style": [{"type": "line",
           "filter": ["get", "index"], "paint": {"line-color": "#804000", "line-width": 2}}]}]}]}

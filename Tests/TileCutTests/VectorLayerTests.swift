@@ -26,7 +26,7 @@ struct VectorLayerTests {
     let path = try folder.write(
       "region.json",
       ##"""
-      {"regions": [{"id": "a", "title": "A", "category": "c", "zooms": [3, 7] \##(region), "layers": [
+      {"regions": [{"id": "a", "title": "A", "category": "c", "zoom": [3, 7] \##(region), "layers": [
         {"type": "raster", "sources": ["white.tif"]},
         {"type": "vector", "data": "trip.gpx", "style": [
           {"type": "line", "minzoom": 4, "paint": {"line-color": "#c00000", "line-width": 3}}]}]}]}

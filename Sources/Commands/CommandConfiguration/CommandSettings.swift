@@ -83,6 +83,12 @@ package struct FlagValues: Sendable {
     for (name, list) in lists where !list.isEmpty { set(name, .stringArray(list)) }
   }
 
+  package func adding(_ others: FlagValues) -> FlagValues {
+    var both = self
+    both.values.merge(others.values) { _, other in other }
+    return both
+  }
+
   private mutating func set(_ name: String, _ content: ConfigContent) {
     values[AbsoluteConfigKey([name])] = ConfigValue(content, isSecret: false)
   }

@@ -74,10 +74,10 @@ private struct ConfigurationFileReader {
   mutating func read(
     _ found: [JSONValue.Member], as options: [ConfigurationOption], at key: [String], place: String
   ) throws {
-    try refuseRepetitions(found.map(\.name), place, as: schema.canonicalName)
+    try refuseRepetitions(found.map(\.name), place) { options.spelled($0)?.name ?? $0 }
     for member in found {
       let place = place + member.name
-      guard let option = options.first(where: { $0.name == schema.canonicalName(member.name) }) else {
+      guard let option = options.spelled(member.name) else {
         throw wrong(place, unknown(member.name, among: options))
       }
       try read(member.value, as: option, at: key + [option.name], place: place)
@@ -148,9 +148,8 @@ private struct ConfigurationFileReader {
 
   private func unknown(_ name: String, among options: [ConfigurationOption]) -> String {
     let names = options.map(\.name)
-    let nearest = NearestName.find(name, in: names).map { "; the nearest name is \($0)" } ?? ""
-    return "is not known\(nearest); "
-      + (names.count <= 5 ? "there are \(names.sorted().joined(separator: ", "))" : schema.manual)
+    if let near = Spelling.nearest(to: name, among: names) { return "is not known; did you mean \"\(near)\"?" }
+    return "is not known; " + (names.count <= 5 ? "there are \(names.sorted().joined(separator: ", "))" : schema.manual)
   }
 
   private func refuseRepetitions(_ names: [String], _ place: String, as canonical: (String) -> String = { $0 }) throws {

@@ -5,15 +5,9 @@ package struct ConfigurationSchema: Sendable {
   /// Where the options are described, for errors.
   let manual: String
   let options: [ConfigurationOption]
-  /// Other spellings of an option's name that the file may use.
-  let canonicalName: @Sendable (String) -> String
 
-  package init(
-    environmentPrefix: String, manual: String, options: [ConfigurationOption],
-    canonicalName: @escaping @Sendable (String) -> String = { $0 }
-  ) {
-    (self.environmentPrefix, self.manual) = (environmentPrefix, manual)
-    (self.options, self.canonicalName) = (options, canonicalName)
+  package init(environmentPrefix: String, manual: String, options: [ConfigurationOption]) {
+    (self.environmentPrefix, self.manual, self.options) = (environmentPrefix, manual, options)
   }
 
   /// - Parameter path: a name, or `limits.connections` for an option of an object.
@@ -62,6 +56,16 @@ package struct ConfigurationOption: Sendable {
   package static func texts(_ names: String...) -> [Self] { names.map { .text($0) } }
 }
 
+extension [ConfigurationOption] {
+  /// The option that a member of the file is, spelled as `bundleId`, or as its flag: `bundle-id`, and `root-certificate`,
+  /// which is given for each, for `rootCertificates`.
+  func spelled(_ name: String) -> ConfigurationOption? {
+    let words = name.split(separator: "-", omittingEmptySubsequences: false)
+    let joined = words.dropFirst().reduce(String(words[0])) { $0 + $1.prefix(1).uppercased() + $1.dropFirst() }
+    return first { $0.name == joined } ?? first { $0.name == joined + "s" }
+  }
+}
+
 /// A configuration that cannot be used: what, where, and the remedy.
 package struct ConfigurationError: Error, CustomStringConvertible {
   /// Whether the configuration file is wrong, or an option from a flag or the environment.
@@ -81,27 +85,4 @@ package struct ConfigurationError: Error, CustomStringConvertible {
 
   /// An invalid combination of options.
   package init(_ message: String) { (isInFile, description) = (false, message) }
-}
-
-/// The known name that is most similar to an unknown one.
-enum NearestName {
-  static func find(_ wrong: String, in names: [String]) -> String? {
-    names.min { (distance($0, wrong), $0) < (distance($1, wrong), $1) }
-  }
-
-  /// Levenshtein's distance without regard to case: how many characters have to be replaced, inserted or removed.
-  private static func distance(_ one: String, _ other: String) -> Int {
-    let (one, other) = (Array(one.lowercased().utf8), Array(other.lowercased().utf8))
-    var row = Array(0...other.count)
-    for (i, a) in one.enumerated() {
-      var diagonal = row[0]
-      row[0] = i + 1
-      for (j, b) in other.enumerated() {
-        let replaced = diagonal + (a == b ? 0 : 1)
-        diagonal = row[j + 1]
-        row[j + 1] = min(replaced, row[j + 1] + 1, row[j] + 1)
-      }
-    }
-    return row[other.count]
-  }
 }

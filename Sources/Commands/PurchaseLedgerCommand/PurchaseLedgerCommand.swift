@@ -19,8 +19,9 @@ struct PurchaseLedgerCommand: AsyncParsableCommand {
     commandName: "purchase-ledger",
     abstract: "Verifies app stores' evidence, records who owns what, and reconciles the ledger with the stores.",
     discussion: """
-      Every option about the app can also be given in the configuration file (--config, JSON) or in the environment: \
-      PURCHASE_LEDGER_BUNDLE_ID for --bundle-id. Flags win over the environment, the environment over the file.
+      Options about ledger and app can also be given in the configuration file (--config, JSON: bundleId for \
+      --bundle-id) or in the environment: PURCHASE_LEDGER_BUNDLE_ID. Flags win over the environment, the environment \
+      over the file.
 
       Exit codes: 0 done, valid, or store and ledger agree; 1 evidence was refused or quarantined, differences remain, \
       or verify found damage; 2 an option is missing or an input cannot be read; 3 the ledger cannot be opened or \
@@ -53,7 +54,7 @@ struct PurchaseLedgerCommand: AsyncParsableCommand {
     if error is ConfigurationError { return .unusableOption }
     guard let error = error as? LedgerError else { return nil }
     return switch error.code {
-    case .configuration, .input, .account, .loginTaken, .wrongPassword, .busy: .unusableOption
+    case .configuration, .input, .exists, .account, .loginTaken, .wrongPassword, .busy: .unusableOption
     case .store, .notInStore: .appStore
     default: .ledger
     }

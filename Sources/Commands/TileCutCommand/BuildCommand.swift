@@ -180,31 +180,25 @@ struct BuildCommand: ParsableCommand {
   }
 }
 
-/// The tool's version. It is an input of every region: when it changes, every bundle is built again.
-enum ToolVersion {
-  static let text = "0.1.0"
-
-  /// With the first digits of the executable's SHA-256: other builds of the same version may cut other bytes.
-  static func ofBuild() throws -> String {
-    "\(text)+\(try FileHash.sha256(ofFile: FileSystem.executablePath).prefix(12))"
-  }
-}
-
 /// Shows a build's progress: a line for each finished region, and on a terminal one with those in progress.
 private final class BuildProgressPrinter: Sendable {
   private struct State {
-    /// Regions in progress, in the order in which they were started, with the fraction that is done.
-    var running: [(id: String, part: Double)] = []
+    /// Regions in progress, in the order in which they were started, with the tiles and the fraction that are done.
+    var running: [(id: String, tiles: Int, part: Double)] = []
     let total: Int
     var done = 0
-    /// Of those done, the ones that took time.
+    /// Of those done, the ones that took time, and their tiles.
     var made = 0
+    var tiles = 0
 
-    /// The time that is left if the other regions take as long as those so far. Whether they are unchanged shows later.
+    /// Tiles a second, and the time that is left if the other regions take as long as those so far. Whether they are
+    /// unchanged shows later.
     func pace(seconds: Double) -> WorkPace {
       let work = running.reduce(Double(made)) { $0 + $1.part }
       let left = Double(total - done) - running.reduce(0) { $0 + $1.part }
-      return WorkPace(done: done, fraction: work + left > 0 ? work / (work + left) : 1, seconds: seconds)
+      return WorkPace(
+        done: running.reduce(tiles) { $0 + $1.tiles }, fraction: work + left > 0 ? work / (work + left) : 1,
+        seconds: seconds)
     }
   }
 
@@ -221,17 +215,20 @@ private final class BuildProgressPrinter: Sendable {
     state.withLock { state in
       switch progress {
       case .started(let id):
-        state.running.append((id, 0))
+        state.running.append((id, 0, 0))
         printer.showStatus(Self.status(state, printer.seconds), always: true)
       case .cutting(let id, let cut):
         if let index = state.running.firstIndex(where: { $0.id == id }), cut.tilesTotal > 0 {
-          state.running[index].part = Double(cut.tilesDone) / Double(cut.tilesTotal)
+          state.running[index] = (id, cut.tilesDone, Double(cut.tilesDone) / Double(cut.tilesTotal))
         }
         printer.showStatus(Self.status(state, printer.seconds))
       case .finished(let region, let done, let total):
         state.running.removeAll { $0.id == region.id }
         state.done = done
-        if region.outcome != .unchanged { state.made += 1 }
+        if region.outcome != .unchanged {
+          state.made += 1
+          state.tiles += region.tileCount
+        }
         printer.finish()
         switch printer.style {
         case .bar, .plain:
@@ -252,8 +249,9 @@ private final class BuildProgressPrinter: Sendable {
 
   private static func status(_ state: State, _ seconds: Double) -> String {
     let regions = state.running.map { "\($0.id) \(Int($0.part * 100))%" }.joined(separator: ", ")
-    let left = state.pace(seconds: seconds).leftText
-    return String("\(state.done) of \(state.total) done\(left); \(regions)".prefix(100))
+    let pace = state.pace(seconds: seconds)
+    let rate = "\(Int(pace.perSecond)) tiles/s\(pace.leftText)"
+    return String("\(state.done) of \(state.total) done, \(rate); \(regions)".prefix(100))
   }
 
   static func text(_ region: RegionReport) -> String {
@@ -274,10 +272,13 @@ private final class BuildProgressPrinter: Sendable {
       let total: Int
       let region: RegionReport
       let seconds: Double
+      let tilesPerSecond: Double
       let secondsLeft: Double?
     }
-    let left = state.pace(seconds: seconds).secondsLeft
-    let line = Line(done: done, total: total, region: region, seconds: seconds, secondsLeft: left)
+    let pace = state.pace(seconds: seconds)
+    let line = Line(
+      done: done, total: total, region: region, seconds: seconds, tilesPerSecond: pace.perSecond,
+      secondsLeft: pace.secondsLeft)
     return (try? JSONValue(encoding: line).sorted.text) ?? ""
   }
 }

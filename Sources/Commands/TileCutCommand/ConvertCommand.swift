@@ -22,6 +22,8 @@ struct ConvertCommand: ParsableCommand {
   var scheme: TileScheme?
   @Flag(help: "Replace the output if it exists.")
   var force = false
+  @Flag(help: "Print JSON.")
+  var json = false
   @OptionGroup var progress: ProgressOption
 
   func validate() throws {
@@ -40,6 +42,6 @@ struct ConvertCommand: ParsableCommand {
     let summary = try progress.showing(of: reader.knownTileCount) { shown in
       try stoppable { try convert.write(reader, to: output, replacing: force, progress: shown) }
     }
-    print(ExtractCommand.line(summary, output))
+    try WrittenBundle(summary, output).show(json: json)
   }
 }

@@ -3,14 +3,6 @@ import CommandSupport
 import TileCut
 import TileIndex
 
-#if canImport(Darwin)
-  import Darwin
-#elseif canImport(Musl)
-  import Musl
-#else
-  import Glibc
-#endif
-
 /// `tilecut extract`
 struct ExtractCommand: ParsableCommand {
   static let configuration = CommandConfiguration(
@@ -37,6 +29,8 @@ struct ExtractCommand: ParsableCommand {
   var scheme: TileScheme?
   @Flag(help: "Replace the output if it exists.")
   var force = false
+  @Flag(help: "Print JSON.")
+  var json = false
   @OptionGroup var progress: ProgressOption
 
   func validate() throws {
@@ -60,23 +54,6 @@ struct ExtractCommand: ParsableCommand {
     let summary = try progress.showing(of: isWhole ? reader.knownTileCount : nil) { shown in
       try stoppable { try extract.write(reader, to: output, replacing: force, progress: shown) }
     }
-    print(Self.line(summary, output))
+    try WrittenBundle(summary, output).show(json: json)
   }
-
-  static func line(_ summary: BundleSummary, _ path: String) -> String {
-    let zooms =
-      summary.minZoom == summary.maxZoom ? "zoom \(summary.minZoom)" : "zoom \(summary.minZoom)-\(summary.maxZoom)"
-    return "\(path): \(counted(summary.tiles, "tile")), \(zooms), \(formatted(bytes: summary.bytes))"
-  }
-}
-
-/// Runs work that writes one file. A signal ends the process with 128 and its number, and removes the unfinished file.
-func stoppable<Result>(_ body: () throws -> Result) rethrows -> Result {
-  let signals = SignalWatch()
-  defer { signals.stop() }
-  signals.whenStopped { [unowned signals] in
-    // The body is still running, so the process ends at once: nothing is flushed and no thread is joined.
-    OutputFile.abandonAll { _exit(128 + (signals.received ?? SIGTERM)) }
-  }
-  return try body()
 }

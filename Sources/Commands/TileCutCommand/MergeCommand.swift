@@ -32,6 +32,8 @@ struct MergeCommand: ParsableCommand {
   var scheme: TileScheme?
   @Flag(help: "Replace the output if it exists.")
   var force = false
+  @Flag(help: "Print JSON.")
+  var json = false
   @OptionGroup var progress: ProgressOption
 
   func validate() throws {
@@ -44,7 +46,8 @@ struct MergeCommand: ParsableCommand {
   func run() throws {
     if let plan {
       let merge = PlanMerge(
-        plan: plan, output: output, replacing: force, scheme: scheme ?? .xyz, progress: progress.progress)
+        plan: plan, output: output, replacing: force, scheme: scheme ?? .xyz, progress: progress.progress,
+        json: json, cutter: CutCommand.cutter)
       return try merge.run()
     }
     try OutputFile.protect(bundles, from: output)
@@ -56,8 +59,8 @@ struct MergeCommand: ParsableCommand {
       let summary = try progress.showing(of: Self.tileCount(of: readers)) { shown in
         try stoppable { try merge.write(readers, to: output, replacing: force, progress: shown) }
       }
-      print(ExtractCommand.line(summary, output))
-    } catch let error as BundleError where error.remedy == BundleMerge.conflictRemedy {
+      try WrittenBundle(summary, output).show(json: json)
+    } catch let error as BundleError where error.code == .conflict {
       throw BundleError(error.code, path: error.path, error.message, remedy: "say which to take with --on-conflict")
     }
   }

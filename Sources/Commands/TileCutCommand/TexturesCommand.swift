@@ -20,17 +20,22 @@ struct TexturesCommand: ParsableCommand {
   var output: String
   @Option(
     help: """
-      Pixels of a block of 16 bytes: \(TextureBlock.allCases.map(\.rawValue).joined(separator: ", ")). \
-      (default: 6x6)
+      How many pixels share 16 bytes: \(TextureBlock.allCases.map(\.rawValue).joined(separator: ", ")); few look \
+      best, many take the least room. (default: 6x6)
       """)
   var block: TextureBlock?
   @Option(
-    help: "Time against likeness: \(TextureEffort.allCases.map(\.rawValue).joined(separator: ", ")). (default: medium)")
+    help: """
+      How long the best encoding is searched for: \(TextureEffort.allCases.map(\.rawValue).joined(separator: ", ")). \
+      (default: medium)
+      """)
   var effort: TextureEffort?
-  @Option(help: ArgumentHelp("Threads (default: one for each core).", valueName: "n"))
+  @Option(help: ArgumentHelp("Worker threads; one a core unless given.", valueName: "n"))
   var threads: Int?
   @Flag(help: "Replace the output if it exists.")
   var force = false
+  @Flag(help: "Print JSON.")
+  var json = false
   @OptionGroup var progress: ProgressOption
 
   func validate() throws {
@@ -46,6 +51,15 @@ struct TexturesCommand: ParsableCommand {
     export.threads = threads
     let summary = try progress.showing("textures", of: try? BundleFile.open(bundle).knownTileCount) { shown in
       try stoppable { try export.write(bundle, to: output, replacing: force, progress: shown) }
+    }
+    if json {
+      let members: [JSONValue.Member] = [
+        .init("path", .string(output)), .init("textures", .number(summary.tiles)),
+        .init("bytes", .number(summary.bytes)),
+        // Null without loss.
+        .init("decibel", summary.psnr.isFinite ? .number(DecimalText.fixed(summary.psnr, 2)) : .null),
+      ]
+      return printText(JSONValue.object(members).indentedText)
     }
     let likeness = summary.psnr.isFinite ? DecimalText.fixed(summary.psnr, 1) + " dB" : "without loss"
     print("\(output): \(counted(summary.tiles, "texture")), \(formatted(bytes: summary.bytes)), \(likeness)")

@@ -1,18 +1,6 @@
 import ArgumentParser
 import CommandSupport
-import Gazetteer
-import RegionCatalog
-import TileCut
-import TileImage
 import TileIndex
-
-#if canImport(Darwin)
-  import Darwin
-#elseif canImport(Musl)
-  import Musl
-#else
-  import Glibc
-#endif
 
 /// `tilecut`: cuts raster maps into bundles, and looks at bundles.
 @main
@@ -32,17 +20,14 @@ struct TileCutCommand: ParsableCommand {
       """,
     subcommands: [
       CutCommand.self, PlanCommand.self, MissingCommand.self, BuildCommand.self, PacksCommand.self,
-      MetadataCommand.self, InspectCommand.self,
-      VerifyCommand.self,
-      PreviewCommand.self, ExtractCommand.self, MergeCommand.self, ConvertCommand.self, TexturesCommand.self,
-      DiffCommand.self,
-      ApplyCommand.self,
+      MetadataCommand.self, InspectCommand.self, VerifyCommand.self, PreviewCommand.self, ExtractCommand.self,
+      MergeCommand.self, ConvertCommand.self, TexturesCommand.self, DiffCommand.self, ApplyCommand.self,
       PlacesCommand.self, DoctorCommand.self,
     ])
 
   static func main() {
     StandardStreams.reserve()
-    CommandProcess(Self.self, status: status, outputFailed: .outputFailed).run {
+    CommandProcess(Self.self, status: exitStatus, outputFailed: .outputFailed).run {
       // The parser's own --version would exist in every subcommand, and conflict with `cut --version 7`, the version
       // of the tileset.
       if CommandLine.arguments.dropFirst() == ["--version"] { throw CleanExit.message(ToolVersion.text) }
@@ -54,47 +39,6 @@ struct TileCutCommand: ParsableCommand {
         throw BundleError(
           .exists, path: error.path, error.message, remedy: "choose another name, or replace it with --force")
       }
-    }
-  }
-
-  /// The exit code for an error of our libraries; nil for others. docs/reference/exit-codes.md has the table.
-  static func status(of error: any Error) -> ExitStatus? {
-    switch error {
-    case let error as CutError:
-      switch error.code {
-      case .invalidOption: .usage
-      case .unreadableSource: .unreadableInput
-      case .badSource, .noGeoreference: .badInput
-      case .unwritableOutput: .outputFailed
-      case .systemError: .systemError
-      case .cancelled: .signal(SIGINT)
-      default: .internalError
-      }
-    case let error as BundleError:
-      switch error.code {
-      case .isInput, .invalidName: .usage
-      case .notFound, .readFailed: .unreadableInput
-      // Content that may not be stored comes from a manifest.
-      case .malformed, .invalidContent, .mismatch: .badInput
-      case .busy, .tooManyOpenFiles: .busy
-      case .exists: .cannotCreate
-      case .writeFailed: .outputFailed
-      default: .internalError
-      }
-    case let error as ManifestError: error.code == .unreadable ? .unreadableInput : .badInput
-    case let error as GazetteerError: error.code == .unreadable ? .unreadableInput : .badInput
-    case is ImageError: .badInput
-    case let error as TrackError: error.isUnreadable ? .unreadableInput : .badInput
-    case let error as CatalogBuildFailure: status(of: error.first) ?? .internalError
-    case let error as CatalogBuildError:
-      switch error.code {
-      case .busy: .busy
-      case .invalidOption: .usage
-      case .unreadableInput: .unreadableInput
-      case .unwritableOutput: .outputFailed
-      default: .internalError
-      }
-    default: nil
     }
   }
 }

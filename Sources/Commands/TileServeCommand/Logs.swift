@@ -19,7 +19,7 @@ enum AccessLogFile {
     let descriptor = path == "-" ? STDOUT_FILENO : openToAppend(path)
     guard descriptor >= 0 else {
       throw ConfigurationError(
-        option: "access-log",
+        option: "accessLog",
         "\(path) cannot be written: \(FileSystem.SystemError(number: errno)); check folder and permissions")
     }
     return AccessLog { bytes in

@@ -65,13 +65,16 @@ struct ReplayCommand: ParsableCommand {
   var tier = ReplaySettings.Tier.rgba
 
   @Option(
-    help: "lru, distance (no prefetch); zoomring (the reference); default; oracle, belady (with future knowledge).")
+    help: """
+      What decides which tiles are loaded and kept: default; lru or distance, which load nothing ahead; zoomring, a \
+      simple one to compare with; oracle or belady, which know the future.
+      """)
   var policy = ReplayPolicy.default
 
   @Option(help: "Where virtual tiles come from: local or network.")
   var source = ReplaySource.local
 
-  @Flag(help: "Drags are even and twice as fast; zooms happen at once, unannounced.")
+  @Flag(help: "Make it harder: drags are even and twice as fast, zooms happen at once, unannounced.")
   var harsh = false
 
   @Flag(help: "The source charges per tile: at most 1.5 times as many tiles are loaded as without prefetch.")

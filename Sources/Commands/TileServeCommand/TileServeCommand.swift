@@ -22,8 +22,8 @@ struct TileServeCommand: ParsableCommand {
     commandName: "tileserve",
     abstract: "Serves tile bundles (MBTiles, PMTiles, GeoPackage, folders of tiles) over HTTP, offline.",
     discussion: """
-      Every option can also be given in the configuration file, under its name without the dashes, or in the \
-      environment: TILESERVE_PORT for --port. Flags win over the environment, the environment over the file.
+      Every option can also be given in the configuration file (--config, JSON: publicUrl for --public-url) or in the \
+      environment: TILESERVE_PUBLIC_URL. Flags win over the environment, the environment over the file.
 
       tileserve replay --help: replays recorded map sessions, to choose a cache's budget.
 

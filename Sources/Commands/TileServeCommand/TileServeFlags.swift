@@ -33,8 +33,8 @@ struct TileServeFlags: ParsableArguments {
   @Option(
     help: ArgumentHelp(
       """
-      Prefetch tiles: auto, where loading takes time (drawn tiles, slow disks, other servers whose description allows \
-      it), on, or off. (default: auto)
+      Load tiles before they are asked for: auto, where loading takes time (drawn tiles, slow disks, other servers \
+      whose description allows it), on, or off. (default: auto)
       """,
       valueName: "when"))
   var prefetch: TileServerOptions.Prefetch?
@@ -42,16 +42,19 @@ struct TileServeFlags: ParsableArguments {
   @Option(
     help: ArgumentHelp(
       """
-      Answer repeated requests for stored tiles without the HTTP parser: on, or off for the same bytes by the plain \
-      path. (default: on)
+      Answer repeated requests for stored tiles by a shorter way: on, or off for the same bytes, more slowly, to find \
+      out whether it is to blame for something. (default: on)
       """,
       valueName: "switch"))
   var fastPath: Switch?
 
-  @Option(help: ArgumentHelp("The prefix of every path, such as /maps.", valueName: "path"))
+  @Option(help: ArgumentHelp("The prefix of every path, such as /maps, which a proxy passes on.", valueName: "path"))
   var basePath: String?
 
-  @Option(help: ArgumentHelp("Where clients reach the server, whatever proxies say.", valueName: "url"))
+  @Option(
+    help: ArgumentHelp(
+      "The URL at which clients reach the server, for the links in documents, whatever proxies say.",
+      valueName: "url"))
   var publicUrl: String?
 
   @Option(
@@ -64,17 +67,21 @@ struct TileServeFlags: ParsableArguments {
   var missing: MissingTilePolicy?
 
   @Option(
-    help: ArgumentHelp("Cache-Control of tiles. (default: public, max-age=300)", valueName: "value"))
+    help: ArgumentHelp(
+      "The field Cache-Control of tiles: how long browsers keep them. (default: public, max-age=300)",
+      valueName: "value"))
   var cacheControl: String?
 
   @Option(
     help: ArgumentHelp(
-      "Origins whose pages may read: *, off, or several separated by commas. (default: *)", valueName: "origin")
+      "Web sites whose pages may read tiles: *, off, or origins separated by commas. (default: *)", valueName: "origin")
   )
   var cors: String?
 
   @Option(
-    help: ArgumentHelp("Host names that requests may use, separated by commas. (default: all)", valueName: "hosts"))
+    help: ArgumentHelp(
+      "Host names that requests may be addressed to, separated by commas. (default: all)",
+      valueName: "hosts"))
   var allowedHosts: String?
 
   @Option(
@@ -103,7 +110,11 @@ struct TileServeFlags: ParsableArguments {
 
   @Option(
     help: ArgumentHelp(
-      "How long /ready answers 503 after SIGTERM before the port closes. (default: 2)", valueName: "seconds"))
+      """
+      How long /ready says 503 after SIGTERM, so that a load balancer turns away, before the port closes. (default: \
+      2)
+      """,
+      valueName: "seconds"))
   var drainDelay: Int?
 
   @Option(
@@ -115,14 +126,14 @@ struct TileServeFlags: ParsableArguments {
   /// The flags that were given, by the names of the configuration.
   var values: FlagValues {
     FlagValues([
-      "overlay": overlay, "host": host, "port": port.map(String.init), "unix-socket": unixSocket,
+      "overlay": overlay, "host": host, "port": port.map(String.init), "unixSocket": unixSocket,
       "cache": cache.map { String($0.bytes) },
-      "prefetch": prefetch?.rawValue, "fast-path": fastPath?.rawValue, "base-path": basePath, "public-url": publicUrl,
+      "prefetch": prefetch?.rawValue, "fastPath": fastPath?.rawValue, "basePath": basePath, "publicUrl": publicUrl,
       "missing": missing?.rawValue,
-      "cache-control": cacheControl, "cors": cors, "allowed-hosts": allowedHosts, "trusted-proxies": trustedProxies,
-      "access-log": accessLog, "log-level": logLevel, "tls-cert": tlsCert, "tls-key": tlsKey,
+      "cacheControl": cacheControl, "cors": cors, "allowedHosts": allowedHosts, "trustedProxies": trustedProxies,
+      "accessLog": accessLog, "logLevel": logLevel, "tlsCert": tlsCert, "tlsKey": tlsKey,
       "threads": threads.map(String.init), "connections": connections.map(String.init),
-      "drain-delay": drainDelay.map(String.init), "web": web,
+      "drainDelay": drainDelay.map(String.init), "web": web,
     ])
   }
 }

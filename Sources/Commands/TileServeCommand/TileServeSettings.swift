@@ -25,21 +25,20 @@ struct TileServeSettings {
   private static let schema = ConfigurationSchema(
     environmentPrefix: "tileserve", manual: "see tileserve --help",
     options: ConfigurationOption.texts(
-      "path", "overlay", "host", "unix-socket", "base-path", "allowed-hosts", "trusted-proxies", "access-log",
-      "tls-cert",
-      "tls-key", "web") + [
+      "path", "overlay", "host", "unixSocket", "basePath", "allowedHosts", "trustedProxies", "accessLog",
+      "tlsCert", "tlsKey", "web") + [
         .text("missing") { _ = try policy($0) }, .text("cors") { _ = try crossOrigin($0) },
         .text("cache") { _ = try bytes($0) }, .text("prefetch") { _ = try prefetch($0) },
-        .text("fast-path") { _ = try fastPath($0) },
-        .text("cache-control") { _ = try checkedField($0) }, .text("public-url") { _ = try checkedURL($0) },
-        .text("log-level") { _ = try level($0) }, .init("port", .number(0...65_535)),
+        .text("fastPath") { _ = try fastPath($0) },
+        .text("cacheControl") { _ = try checkedField($0) }, .text("publicUrl") { _ = try checkedURL($0) },
+        .text("logLevel") { _ = try level($0) }, .init("port", .number(0...65_535)),
         .init("threads", .number(1...256)), .init("connections", .number(1...1_000_000)),
-        .init("drain-delay", .number(0...3600)),
+        .init("drainDelay", .number(0...3600)),
         .init(
           "tilesets",
           .objects(
             of: "tileset",
-            [.text("missing") { _ = try policy($0) }, .text("cache-control") { _ = try checkedField($0) }])),
+            [.text("missing") { _ = try policy($0) }, .text("cacheControl") { _ = try checkedField($0) }])),
         .init("$schema", .ignored),
       ])
 
@@ -56,32 +55,32 @@ struct TileServeSettings {
     options.host = settings.text("host") ?? options.host
     options.port = try settings.number("port") ?? 8080
     options.raisesFileLimit = true
-    options.unixSocket = settings.text("unix-socket")
-    options.basePath = settings.text("base-path") ?? ""
-    options.publicURL = try settings.text("public-url").map(Self.checkedURL)
-    options.caching = try Self.checkedField(settings.text("cache-control") ?? options.caching)
-    options.allowedHosts = settings.list("allowed-hosts")
-    options.trustedProxies = settings.list("trusted-proxies")
+    options.unixSocket = settings.text("unixSocket")
+    options.basePath = settings.text("basePath") ?? ""
+    options.publicURL = try settings.text("publicUrl").map(Self.checkedURL)
+    options.caching = try Self.checkedField(settings.text("cacheControl") ?? options.caching)
+    options.allowedHosts = settings.list("allowedHosts")
+    options.trustedProxies = settings.list("trustedProxies")
     options.crossOrigin = try Self.crossOrigin(settings.text("cors") ?? "*")
     options.missing = try settings.text("missing").map(Self.policy)
     options.cacheBytes = try Self.bytes(settings.text("cache") ?? "64MB")
     options.prefetch = try settings.text("prefetch").map(Self.prefetch) ?? options.prefetch
-    options.fastPath = try settings.text("fast-path").map(Self.fastPath) ?? options.fastPath
+    options.fastPath = try settings.text("fastPath").map(Self.fastPath) ?? options.fastPath
     options.loopCount = try settings.number("threads")
     options.limits.connectionCountMax = try settings.number("connections") ?? options.limits.connectionCountMax
-    drainDelaySeconds = try settings.number("drain-delay") ?? 2
+    drainDelaySeconds = try settings.number("drainDelay") ?? 2
     options.webLibraryFolders = Self.webFolders(settings.list("web"))
-    switch (settings.text("tls-cert"), settings.text("tls-key")) {
+    switch (settings.text("tlsCert"), settings.text("tlsKey")) {
     case (nil, nil): break
     case (let certificate?, let key?): options.tls = .init(certificatePath: certificate, keyPath: key)
     default: throw ConfigurationError("--tls-cert and --tls-key go together; give both")
     }
-    logLevel = try Self.level(settings.text("log-level") ?? "info")
-    accessLog = try settings.text("access-log").map(AccessLogFile.open)
+    logLevel = try Self.level(settings.text("logLevel") ?? "info")
+    accessLog = try settings.text("accessLog").map(AccessLogFile.open)
     options.settings = { id in
       TileServerOptions.TilesetSettings(
         missing: settings.text("missing", of: id, in: "tilesets").flatMap(MissingTilePolicy.init(rawValue:)),
-        caching: settings.text("cache-control", of: id, in: "tilesets"))
+        caching: settings.text("cacheControl", of: id, in: "tilesets"))
     }
     self.options = options
   }
@@ -111,7 +110,7 @@ struct TileServeSettings {
   }
 
   private static func level(_ text: String) throws -> Logger.Level {
-    try oneOf(Logger.Level.allCases, Logger.Level(rawValue: text), text, "log-level")
+    try oneOf(Logger.Level.allCases, Logger.Level(rawValue: text), text, "logLevel")
   }
 
   private static func policy(_ text: String) throws -> MissingTilePolicy {
@@ -137,7 +136,7 @@ struct TileServeSettings {
 
   private static func fastPath(_ text: String) throws -> Bool {
     guard let value = Switch(rawValue: text) else {
-      throw ConfigurationError(option: "fast-path", "\"\(text)\" is none of on, off")
+      throw ConfigurationError(option: "fastPath", "\"\(text)\" is none of on, off")
     }
     return value == .on
   }
@@ -145,7 +144,7 @@ struct TileServeSettings {
   /// The value of a header field must not contain another field.
   private static func checkedField(_ text: String) throws -> String {
     guard text.utf8.allSatisfy({ $0 >= 0x20 && $0 < 0x7f }) else {
-      throw ConfigurationError(option: "cache-control", "holds characters that no header field may have")
+      throw ConfigurationError(option: "cacheControl", "holds characters that no header field may have")
     }
     return text
   }
@@ -154,7 +153,7 @@ struct TileServeSettings {
     guard let url = URL(string: text), ["http", "https"].contains(url.scheme), url.host() != nil, url.query() == nil
     else {
       throw ConfigurationError(
-        option: "public-url", "\"\(text)\" is no URL such as https://maps.example.org/tiles")
+        option: "publicUrl", "\"\(text)\" is no URL such as https://maps.example.org/tiles")
     }
     return text
   }

@@ -102,7 +102,7 @@ extension Catalog.Region: ServerAnswer {
     try AnswerRule.code(productId, "productId")
     for (text, place) in [
       (title, "title"), (category, "category"), (priceTier, "priceTier"), (attribution, "attribution"),
-      (matrixSet.identifier, "grid"), (matrixSet.uri, "grid"),
+      (matrixSet.identifier, "tileMatrixSet"), (matrixSet.uri, "tileMatrixSet"),
     ] { try AnswerRule.text(text, place) }
     try AnswerRule.text(description, "description", keepingLines: true)
     try AnswerRule.within("", Catalog.File(file: file, bytes: bytes, sha256: sha256))
@@ -129,7 +129,7 @@ extension Catalog.TilePack: ServerAnswer {
     // It is installed under this name, beside whole regions.
     guard file.hasSuffix(".mbtiles") else { throw AnswerFault("file", "does not end with .mbtiles") }
     try AnswerRule.box(bounds, "bounds")
-    try AnswerRule.zooms((zooms.lowerBound, zooms.upperBound), "zooms")
+    try AnswerRule.zooms((minzoom, maxzoom), "maxzoom")
     try AnswerRule.count(tileCount, "tileCount")
   }
 }

@@ -49,7 +49,7 @@ extension StoreService {
     let region = snapshot.regions[index]
     // Parsed for regions without tile packs too, so that errors do not depend on the region.
     let (point, box) = (try Self.point(request.query), try Self.box(request.query))
-    guard point == nil || box == nil else { throw Problem.badRequest("bbox: goes without point") }
+    guard point == nil || box == nil else { throw Problem.badRequest("bounds: goes without point") }
     var chosen = Array(region.packs.indices)
     if let packs = snapshot.packIndex(of: index) {
       if let point { chosen = packs.packs(longitude: point[0], latitude: point[1]) }
@@ -70,10 +70,10 @@ extension StoreService {
   }
 
   private static func box(_ query: Query) throws(Problem) -> BoundingBox? {
-    guard try query.value("bbox") != nil else { return nil }
-    let box = try query.numbers("bbox", count: 4)
+    guard try query.value("bounds") != nil else { return nil }
+    let box = try query.numbers("bounds", count: 4)
     guard abs(box[0]) <= 360, abs(box[2]) <= 360, -90 <= box[1], box[1] <= box[3], box[3] <= 90 else {
-      throw .badRequest("bbox: is not west, south, east, north in degrees")
+      throw .badRequest("bounds: is not west, south, east, north in degrees")
     }
     return BoundingBox(west: box[0], south: box[1], east: box[2], north: box[3])
   }

@@ -166,7 +166,7 @@ final class NewLedgerFile {
       if status.kind == .folder { throw LedgerError.isFolder(target) }
       // An empty file may have been made to reserve the name; any other file is kept.
       guard status.kind == .file, status.bytes == 0 || replaces else {
-        throw LedgerError(.configuration, at: target, "the file exists already; \(remedy)")
+        throw LedgerError(.exists, at: target, "the file exists already; \(remedy)")
       }
     }
     // SQLite would apply a leftover log to the new ledger.

@@ -204,7 +204,7 @@ struct EvidenceWrapper {
   var context = EvidenceContext()
 
   private static let names = [
-    "account", "environment", "evidence", "format", "intent", "packageName", "productId", "purchaseToken",
+    "account", "environment", "evidence", "intent", "kind", "packageName", "productId", "purchaseToken",
   ]
 
   /// Nil for JSON without a member `evidence`.
@@ -247,7 +247,7 @@ struct EvidenceWrapper {
     case "intent":
       guard ["restore", "refresh"].contains(text) else { throw Self.unknown(name, text, ["restore", "refresh"]) }
       isExplicit = text == "restore"
-    case "format":
+    case "kind":
       kind = EvidenceKind(name: text)
       guard kind != nil else { throw Self.unknown(name, text, EvidenceKind.allCases.map(\.name)) }
     default:

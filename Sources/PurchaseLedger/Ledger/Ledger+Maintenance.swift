@@ -26,7 +26,7 @@ extension Ledger {
     guard !owns(file) else {
       throw LedgerError(.input, at: file, "is the ledger itself; name another file for the copy")
     }
-    let new = try NewLedgerFile(for: file, replaces: replacing, remedy: "name another, or let it be replaced")
+    let new = try NewLedgerFile(for: file, replaces: replacing, remedy: "name another")
     do {
       let head = try read { db in
         // The first read starts the read transaction whose state is copied.

@@ -58,7 +58,7 @@ public struct EvidenceVerifier: Sendable {
       guard kind.store == .google, let google else { return try await verify(bytes, is: kind, context, now, trusted) }
       return try google.verify(answer, as: kind, context: context, at: now, trusted: trusted)
     case .receipt(let kind): return try await verify(bytes, is: kind, context, now, trusted)
-    case .unknown(let reason): throw VerificationError(.malformed, reason)
+    case .unknown(let refusal): throw refusal
     }
   }
 
@@ -83,12 +83,12 @@ enum EvidenceFormat {
   case document(EvidenceKind, JSONValue)
   /// A PKCS#7 receipt, in ASN.1 or base64.
   case receipt(EvidenceKind)
-  case unknown(String)
+  case unknown(VerificationError)
 
   init(_ bytes: [UInt8]) {
     let range = bytes.trimmedRange
     guard let first = bytes[range].first else {
-      self = .unknown("empty")
+      self = .unknown(VerificationError(.malformed, "empty"))
       return
     }
     if AppleFormat.isDER(bytes[range]) {
@@ -109,12 +109,12 @@ enum EvidenceFormat {
     do throws(JSONReader.Failure) {
       let document = try JSONReader.read(bytes, duplicates: .kept)
       if let kind = kind(of: document) { return .document(kind, document) }
-      return .unknown("JSON, but not in a format of a store; state its kind")
+      return .unknown(VerificationError(.unknownKind, "JSON, but not in a format of a store; state its kind"))
     } catch {
       // Receipts of iOS 6 are property lists, which also start with a brace. The receipt verifier rejects them with a
       // reason.
       if AppleFormat.isPropertyList(bytes[range]) { return .receipt(.receipt) }
-      return .unknown("not JSON: \(error)")
+      return .unknown(VerificationError(.malformed, "not JSON: \(error)"))
     }
   }
 

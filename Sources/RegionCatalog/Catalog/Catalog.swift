@@ -37,7 +37,7 @@ public struct Catalog: Hashable, Sendable, Codable {
     public var bounds: [Double]
     /// The outline, if the publisher gave one.
     public var boundary: RegionBoundary?
-    var grid: GridDefinition
+    var tileMatrixSet: GridDefinition
     /// The coarsest stored zoom.
     public var minzoom: Int
     /// The finest stored zoom.
@@ -70,7 +70,7 @@ public struct Catalog: Hashable, Sendable, Codable {
     public var patches: [Patch]
 
     /// The grid of the region's tiles.
-    public var matrixSet: TileMatrixSet { grid.matrixSet }
+    public var matrixSet: TileMatrixSet { tileMatrixSet.matrixSet }
     /// ``bounds`` as a box.
     public var boundingBox: BoundingBox {
       BoundingBox(west: bounds[0], south: bounds[1], east: bounds[2], north: bounds[3])
@@ -87,8 +87,10 @@ public struct Catalog: Hashable, Sendable, Codable {
     public var sha256: String
     /// Degrees: the box around its tiles.
     public var bounds: [Double]
-    /// The coarsest and the finest zoom with tiles.
-    public var zooms: ClosedRange<Int>
+    /// The coarsest zoom with tiles.
+    public var minzoom: Int
+    /// The finest zoom with tiles.
+    public var maxzoom: Int
     /// The roots of its subtrees, as zoom/column/row. Each tile of the region belongs to the pack with the deepest root
     /// above it.
     var roots: [TileName]
@@ -236,7 +238,7 @@ extension Catalog.Region {
   package var fault: String? {
     guard Self.isBox(bounds) else { return ".bounds are not west, south, east, north" }
     guard previewBounds.map(Self.isBox) ?? true else { return ".previewBounds are not west, south, east, north" }
-    guard 0 <= minzoom, minzoom <= maxzoom, maxzoom <= TileID.zoomMax else { return ".maxzoom is not above minzoom" }
+    guard Self.areZooms(minzoom, maxzoom) else { return ".maxzoom is not above minzoom" }
     // Checked here, because invalid rings have no bounding box.
     let rings = boundary.map { Array($0.polygons.joined()) } ?? []
     guard rings.allSatisfy({ $0.count >= 4 && $0.allSatisfy { Self.isPlace($0.x, $0.y) } }) else {
@@ -248,11 +250,18 @@ extension Catalog.Region {
     }
     for (index, pack) in packs.enumerated() {
       guard Self.isBox(pack.bounds) else { return ".packs[\(index)].bounds are not west, south, east, north" }
+      guard Self.areZooms(pack.minzoom, pack.maxzoom) else {
+        return ".packs[\(index)].maxzoom is not above minzoom"
+      }
       if let root = pack.rootTiles.first(where: { !matrixSet.contains($0) }) {
         return ".packs[\(index)] has a root outside the grid: \(root)"
       }
     }
     return nil
+  }
+
+  private static func areZooms(_ first: Int, _ last: Int) -> Bool {
+    0 <= first && first <= last && last <= TileID.zoomMax
   }
 
   private static func isBox(_ numbers: [Double]) -> Bool {

@@ -14,7 +14,7 @@ extension Catalog.Region {
     let across = region.boundsAcrossAntimeridian
     bounds = across.map { [$0.west, facts.bounds[1], $0.east, facts.bounds[3]] } ?? facts.bounds
     boundary = region.boundary
-    grid = GridDefinition(region.settings.matrixSet)
+    tileMatrixSet = GridDefinition(region.settings.matrixSet)
     minzoom = facts.zooms.lowerBound
     maxzoom = facts.zooms.upperBound
     format = facts.format
@@ -52,7 +52,8 @@ extension Catalog.TilePack {
     _ file: Catalog.File, bounds: [Double], zooms: ClosedRange<Int>, roots: [TileID], tileCount: Int, isOverview: Bool
   ) {
     (self.file, bytes, sha256) = (file.file, file.bytes, file.sha256)
-    (self.bounds, self.zooms, self.roots) = (bounds, zooms, roots.map(TileName.init))
+    (self.bounds, self.roots) = (bounds, roots.map(TileName.init))
+    (minzoom, maxzoom) = (zooms.lowerBound, zooms.upperBound)
     (self.tileCount, self.isOverview) = (tileCount, isOverview)
   }
 }

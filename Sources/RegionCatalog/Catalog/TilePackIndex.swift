@@ -122,7 +122,7 @@ extension Catalog.Region {
     return found.map { number in
       let pack = packs[number]
       return CoveringFile(
-        region: id, file: pack.file, bytes: pack.bytes, sha256: pack.sha256, zooms: pack.zooms,
+        region: id, file: pack.file, bytes: pack.bytes, sha256: pack.sha256, zooms: pack.minzoom...pack.maxzoom,
         kind: pack.isOverview ? .overview : .detail)
     }
   }

@@ -214,36 +214,3 @@ extension JSONValue {
     return number
   }
 }
-
-/// Suggestions for misspelled words.
-enum Spelling {
-  /// The most similar word, if at most a third of the letters differ, and at most three, ignoring case.
-  static func nearest(to word: String, among words: [String]) -> String? {
-    let letters = Array(word.lowercased())
-    let ranked = words.map { ($0, distance(letters, Array($0.lowercased()))) }
-    guard let best = ranked.min(by: { $0.1 < $1.1 }), best.1 <= min(max(letters.count / 3, 1), 3) else {
-      // Otherwise a word that is a prefix of the other: zoom for zooms, productIdentifier for productId.
-      return words.first {
-        letters.count > 2
-          && ($0.lowercased().hasPrefix(word.lowercased()) || word.lowercased().hasPrefix($0.lowercased()))
-      }
-    }
-    return best.0
-  }
-
-  /// The edit distance: letters to insert, delete, replace, or swap with their neighbour.
-  private static func distance(_ a: [Character], _ b: [Character]) -> Int {
-    var rows = [Array(0...b.count)]
-    for i in a.indices {
-      var row = [i + 1]
-      for j in b.indices {
-        var best = min(row[j], rows[i][j + 1]) + 1
-        best = min(best, rows[i][j] + (a[i] == b[j] ? 0 : 1))
-        if i > 0, j > 0, a[i] == b[j - 1], a[i - 1] == b[j] { best = min(best, rows[i - 1][j - 1] + 1) }
-        row.append(best)
-      }
-      rows.append(row)
-    }
-    return rows[a.count][b.count]
-  }
-}

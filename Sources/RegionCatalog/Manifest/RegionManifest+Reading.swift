@@ -69,7 +69,7 @@ extension RegionManifest {
   ) -> [(name: String, object: ManifestObject)]? {
     guard let value = document.value("categories") else { return nil }
     guard let members = value.members else {
-      faults.add("categories", "is \(value.kind), not an object", remedy: "write {\"park\": {\"zooms\": [0, 12]}}")
+      faults.add("categories", "is \(value.kind), not an object", remedy: "write {\"park\": {\"zoom\": [0, 12]}}")
       return nil
     }
     var names: Set<String> = []
@@ -115,7 +115,7 @@ extension RegionManifest {
     let levels = settings.matrixSet.zooms
     if let zooms = settings.zooms, !levels.contains(zooms.upperBound) {
       object.fault(
-        "zooms", "reach to \(zooms.upperBound), which \(settings.matrixSet.identifier) has not",
+        "zoom", "reaches to \(zooms.upperBound), which \(settings.matrixSet.identifier) has not",
         remedy: "its levels are \(levels.lowerBound) to \(levels.upperBound)")
     }
     if settings.quality != nil, settings.format == .png {

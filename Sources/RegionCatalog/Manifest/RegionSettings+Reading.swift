@@ -4,7 +4,7 @@ import TileIndex
 extension RegionSettings {
   /// The keys of `defaults` and categories, also valid in regions.
   package static let keys = [
-    "sources", "layers", "zooms", "grid", "tileSize", "scaleFactor", "format", "quality", "effort", "colors",
+    "sources", "layers", "zoom", "matrix", "tileSize", "scaleFactor", "format", "quality", "effort", "colors",
     "resampling", "linear", "nodata", "scale", "bands", "alpha", "crs", "attribution", "type", "edition", "priceTier",
     "preview", "gazetteers", "packBytes", "clip", "buffer",
   ]
@@ -42,7 +42,7 @@ extension RegionSettings {
     }
     if let factor = object.whole("scaleFactor", in: 1...2) { scaleFactor = factor }
     if let count = object.whole("colors", in: 2...256) { colors = count }
-    if object.has("zooms") { zooms = Self.zooms(object) ?? zooms }
+    if object.has("zoom") { zooms = Self.zooms(object) ?? zooms }
     if let word = object.word("format", among: Format.allCases.map(\.rawValue)) {
       format = Format(rawValue: word) ?? format
       // An inherited quality belongs to the inherited format.
@@ -93,14 +93,14 @@ extension RegionSettings {
   /// `[min, max]`, or one number.
   private static func zooms(_ object: ManifestObject) -> ClosedRange<Int>? {
     let remedy = "write [0, 12], or one number"
-    if case .number? = object.value("zooms") {
-      return object.whole("zooms", in: 0...TileID.zoomMax).map { $0...$0 }
+    if case .number? = object.value("zoom") {
+      return object.whole("zoom", in: 0...TileID.zoomMax).map { $0...$0 }
     }
-    guard let ends = object.numbers("zooms", count: 2, remedy: remedy) else { return nil }
+    guard let ends = object.numbers("zoom", count: 2, remedy: remedy) else { return nil }
     guard let low = Int(exactly: ends[0]), let high = Int(exactly: ends[1]), 0 <= low, low <= high,
       high <= TileID.zoomMax
     else {
-      object.fault("zooms", "are not whole numbers from 0 to \(TileID.zoomMax) that rise", remedy: remedy)
+      object.fault("zoom", "is not two whole numbers from 0 to \(TileID.zoomMax) that rise", remedy: remedy)
       return nil
     }
     return low...high
@@ -147,20 +147,20 @@ extension RegionSettings {
   }
 
   private static func grid(_ object: ManifestObject, _ faults: ManifestFaults) -> TileMatrixSet? {
-    guard let value = object.value("grid") else { return nil }
+    guard let value = object.value("matrix") else { return nil }
     let names = TileMatrixSet.builtIn.map(\.identifier)
     if value["tileMatrices"] != nil || value["tileMatrix"] != nil {
       do {
         return try TileMatrixSet(definition: value)
       } catch {
         object.fault(
-          "grid", "is no grid: \((error as? DecodingError).map { "\($0.place) \($0.complaint)" } ?? "\(error)")",
+          "matrix", "is no grid: \((error as? DecodingError).map { "\($0.place) \($0.complaint)" } ?? "\(error)")",
           remedy: "write it as OGC's Two Dimensional Tile Matrix Set says")
         return nil
       }
     }
     if case .object = value {
-      guard let grid = ManifestObject(value, at: object.place("grid"), keys: gridKeys, faults) else { return nil }
+      guard let grid = ManifestObject(value, at: object.place("matrix"), keys: gridKeys, faults) else { return nil }
       let id = grid.text("id", required: true, remedy: "give the grid a name of its own")
       if !grid.has("tileEdges") {
         grid.fault(
@@ -178,14 +178,14 @@ extension RegionSettings {
       do {
         return try TileMatrixSet(identifier: id, uri: uri, tileEdges: edges, tileSizes: wholeSizes)
       } catch {
-        object.fault("grid", "is no grid: \(error)", remedy: "let each edge be a whole multiple of the next")
+        object.fault("matrix", "is no grid: \(error)", remedy: "let each edge be a whole multiple of the next")
         return nil
       }
     }
-    guard let name = object.text("grid", remedy: "write \(names.joined(separator: " or "))") else { return nil }
+    guard let name = object.text("matrix", remedy: "write \(names.joined(separator: " or "))") else { return nil }
     guard let known = TileMatrixSet.named(name) else {
       object.fault(
-        "grid", "is no grid that is known here: \"\(name)\"",
+        "matrix", "is no grid that is known here: \"\(name)\"",
         remedy: Spelling.nearest(to: name, among: names).map { "did you mean \"\($0)\"?" }
           ?? "write \(names.joined(separator: " or ")), or define it")
       return nil

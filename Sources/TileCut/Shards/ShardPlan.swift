@@ -24,7 +24,7 @@ public struct ShardPlan: Sendable {
   /// SHA-256 of all that the bytes of the bundle and of the shards depend on.
   public let digest: String
   let identity: CutIdentity
-  private let gridName: String
+  private let tileMatrixSet: String
   private let zooms: ClosedRange<Int>
   private let tileCount: Int
   /// Of the shards' bundles: PMTiles, which needs no locks on a shared disk, where it knows the grid.
@@ -41,7 +41,7 @@ public struct ShardPlan: Sendable {
     (self.arguments, self.folder) = (arguments, folder)
     identity = try cutter.identity(toolVersion: toolVersion)
     let plan = cutter.plan
-    (gridName, zooms, tileCount) = (cutter.options.matrixSet.identifier, plan.zooms, plan.tileCountMax)
+    (tileMatrixSet, zooms, tileCount) = (cutter.options.matrixSet.identifier, plan.zooms, plan.tileCountMax)
     container = cutter.options.matrixSet == .webMercatorQuad ? .pmtiles : .mbtiles
     let deepest = cutter.subtrees.rootZoom
     // Above the bundle's zooms too: a bundle of few zooms has as many subtrees as it has tiles.
@@ -76,8 +76,8 @@ public struct ShardPlan: Sendable {
     let own: [JSONValue.Member] = [
       .init("format", .string(PlanKind.cut.rawValue)), .init("version", .number(1)), .init("digest", .string(digest)),
       .init("folder", .string(folder)), .init("arguments", .array(arguments.map { .string($0) })),
-      .init("grid", .string(gridName)),
-      .init("zooms", .array([.number(zooms.lowerBound), .number(zooms.upperBound)])),
+      .init("tileMatrixSet", .string(tileMatrixSet)),
+      .init("minzoom", .number(zooms.lowerBound)), .init("maxzoom", .number(zooms.upperBound)),
       .init("tiles", .number(tileCount)), .init("container", .string(container.rawValue)),
       .init(
         "shards",
@@ -99,8 +99,9 @@ public struct ShardPlan: Sendable {
   public init(path: String, toolVersion: String) throws {
     let json = try PlanFile.read(path, .cut)
     guard let identity = CutIdentity(json), let digest = json["digest"]?.string, let folder = json["folder"]?.string,
-      let arguments = json["arguments"]?.array?.compactMap(\.string), let grid = json["grid"]?.string,
-      let zooms = json.numbers("zooms"), zooms.count == 2, zooms[0] <= zooms[1],
+      let arguments = json["arguments"]?.array?.compactMap(\.string), let tileMatrixSet = json["tileMatrixSet"]?.string,
+      case .number(let minzoom)? = json["minzoom"], let minzoom = Int(minzoom),
+      case .number(let maxzoom)? = json["maxzoom"], let maxzoom = Int(maxzoom), minzoom <= maxzoom,
       let shards = json["shards"]?.array?.compactMap(Shard.init), !shards.isEmpty,
       case .number(let tiles)? = json["tiles"],
       let container = json["container"]?.string.flatMap(BundleFile.Kind.init(rawValue:))
@@ -108,8 +109,8 @@ public struct ShardPlan: Sendable {
     guard Self.digest(identity, shards) == digest else { throw PlanFile.changed(path) }
     try PlanFile.check(tool: identity.toolVersion, is: toolVersion, path)
     (self.identity, self.digest, self.folder, self.arguments) = (identity, digest, folder, arguments)
-    (self.shards, self.container, gridName, tileCount) = (shards, container, grid, Int(tiles) ?? 0)
-    self.zooms = Int(zooms[0])...Int(zooms[1])
+    (self.shards, self.container, self.tileMatrixSet) = (shards, container, tileMatrixSet)
+    (zooms, tileCount) = (minzoom...maxzoom, Int(tiles) ?? 0)
   }
 }
 

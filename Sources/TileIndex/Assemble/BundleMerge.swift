@@ -30,8 +30,6 @@ public struct BundleMerge: Sendable {
     self.name = name
   }
 
-  package static let conflictRemedy = "say which to take on conflict: the first, the last, or both combined"
-
   /// Writes the bundles' tiles as one bundle.
   ///
   /// Bundles are read one after the other, each in the order of ``BundleReader/forEachTile(_:)``: equal inputs give
@@ -43,8 +41,8 @@ public struct BundleMerge: Sendable {
   ///   - output: the file or folder to write; its name chooses the container.
   ///   - replacing: replace an existing file.
   ///   - progress: called every 256 tiles with the number of tiles read so far.
-  /// - Throws: ``BundleError``: `.mismatch` when grids, formats or (with ``Conflict/error``) tiles differ; errors of
-  ///   reading and writing bundles.
+  /// - Throws: ``BundleError``: `.mismatch` when grids or formats differ; `.conflict` when tiles do, with
+  ///   ``Conflict/error``; errors of reading and writing bundles.
   /// - Complexity: O(tiles x bundles).
   @discardableResult
   public func write(
@@ -92,8 +90,8 @@ public struct BundleMerge: Sendable {
         guard let isSame = try other.withTile(tile, { $0.isSame(as: bytes) }) else { continue }
         guard isSame else {
           throw BundleError(
-            .mismatch, path: bundle.path, "tile \(tile) differs from that of \(other.path)",
-            remedy: Self.conflictRemedy)
+            .conflict, path: bundle.path, "tile \(tile) differs from that of \(other.path)",
+            remedy: "say which to take on conflict: the first, the last, or both combined")
         }
         return
       }

@@ -27,6 +27,8 @@ public struct BundleError: Error, CustomStringConvertible, Sendable {
     public static let writeFailed = Code("write failed")
     /// Two files that do not belong together: a patch and another bundle, bundles of different grids.
     public static let mismatch = Code("mismatch")
+    /// Two bundles have different tiles in one place, and nothing says which to take.
+    public static let conflict = Code("conflict")
     /// A tile, place or metadata value that cannot be stored.
     public static let invalidContent = Code("invalid content")
   }

@@ -66,16 +66,6 @@ extension BundleReader {
     }
   }
 
-  /// The number of tiles, where that is known without reading them all: nil in folders and GeoPackages, and in archives
-  /// whose makers did not count.
-  package var knownTileCount: Int? {
-    switch self {
-    case let bundle as MBTilesReader: try? bundle.tileCount()
-    case let archive as PMTilesReader: Int(exactly: archive.archive.header.counts.tiles).flatMap { $0 > 0 ? $0 : nil }
-    default: nil
-    }
-  }
-
   /// The last part of the path without its extension: a title for bundles that have none.
   package var fileStem: String {
     let name = path.split(separator: "/").last ?? ""
@@ -97,15 +87,6 @@ extension BundleReader {
   package func tileFormat() throws -> TileFormat? {
     if let format = metadata.format, !metadata.mixedFormats.isEmpty { return format }
     return try firstTile { TileFormat(sniffing: $0) } ?? nil
-  }
-
-  /// The formats that tiles may have beside that of the first: as the metadata state, and in GeoPackages PNG beside
-  /// JPEG, which makers mix without a word (OGC 12-128r18, requirements 36 and 37).
-  package func formats(beside format: TileFormat) -> Set<TileFormat> {
-    let mixed = metadata.mixedFormats
-    let mixture: Set<TileFormat> = [.png, .jpg]
-    return (mixed.isEmpty && self is GeoPackageReader && mixture.contains(format) ? mixture : mixed)
-      .subtracting([format])
   }
 
   /// The pixels along the edge of the first tile; nil when there are no tiles, or its header does not state them.

@@ -291,7 +291,7 @@ package final class GrowingBundle: @unchecked Sendable {
   private static func failure(_ error: SQLiteError, _ path: String) -> BundleError {
     if error.isDiskFull {
       return BundleError(
-        .writeFailed, path: path, "the disk is full", remedy: "free space, or set a smaller file-size")
+        .writeFailed, path: path, "the disk is full", remedy: "free space, or set a smaller fileSize")
     }
     let systemError = FileSystem.SystemError(number: error.systemError)
     if systemError.isOutOfDescriptors { return .unopened(systemError, path: path) }

@@ -25,7 +25,7 @@ public struct TilesetInfo: Hashable, Sendable {
   public var tilePixels: Int
   /// When the bundle was last changed, in seconds since 1970.
   public var modified: Int
-  /// True when the bundle has a searchable table of places.
+  /// True when the bundle has places, which can be searched.
   public var hasPlaces: Bool
 
   /// The facts of a tileset, which are not checked.
@@ -90,8 +90,8 @@ extension TilesetInfo {
       format: format, zooms: first...last, bounds: bounds,
       center: Self.center(metadata.center, bounds: bounds, zooms: first...last),
       tilePixels: sample?.pixels ?? tilePixels, modified: modified,
-      // A bundle with an unreadable place index is still served as a map.
-      hasPlaces: (try? PlaceIndex(bundle)) != nil)
+      // A bundle with unreadable places is still served as a map.
+      hasPlaces: (try? bundle.hasPlaces) ?? false)
   }
 
   private static func anyTile(of bundle: any BundleReader, zoom: Int) throws -> (format: TileFormat?, pixels: Int?)? {

@@ -39,6 +39,8 @@ public final class Tileset: TileSource {
     var idle: [Reader] = []
     /// The bundles that the readers of a tileset of shards share.
     var shards: ShardedReader.Shards?
+    /// The places of a bundle that has no index of them, once somebody has searched.
+    var places: PlaceList?
     /// By the clock of ``OpenTilesets``.
     var lastUse: UInt64 = 0
     var isRetired = false
@@ -167,12 +169,19 @@ public final class Tileset: TileSource {
     return result
   }
 
-  /// Searches the place index; nil for a bundle without one, and for upstreams. Blocks.
+  /// Searches the places; nil for a bundle without any, and for upstreams. Blocks.
   ///
-  /// - Throws: `BundleError`.
+  /// - Throws: `BundleError`, ``ServeError``.
   func places(_ query: PlaceQuery) throws -> [PlaceMatch]? {
-    guard !isRemote else { return nil }
-    return try reading { try PlaceIndex($0)?.search(query) }
+    guard !isRemote, try info().hasPlaces else { return nil }
+    if let places = state.withLock({ $0.places }) { return places.search(query) }
+    return try reading { bundle in
+      if let index = try PlaceIndex(bundle) { return try index.search(query) }
+      // Read once, not for each letter that somebody types.
+      let places = PlaceList(try bundle.places())
+      state.withLock { $0.places = places }
+      return places.search(query)
+    }
   }
 
   /// Closes the readers that are not in use; they are opened again when needed.
@@ -182,6 +191,7 @@ public final class Tileset: TileSource {
       defer {
         state.idle = []
         state.shards = nil
+        state.places = nil
         state.isOpen = false
       }
       return state.idle

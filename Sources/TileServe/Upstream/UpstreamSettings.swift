@@ -23,7 +23,7 @@ struct UpstreamSettings: Hashable, Sendable {
   var tilePixels = 256
   /// The growing bundle.
   var file: String
-  var fileBytesMax = 1 << 30
+  var fileBytesMax = 1_000_000_000
   var whenFull = GrowingBundle.WhenFull.evict
   /// True if tiles may be prefetched. Off unless the description allows it, because public servers forbid it.
   var fetchesAhead = false
@@ -97,12 +97,12 @@ struct UpstreamSettings: Hashable, Sendable {
     bounds = try reader.bounds("bounds")
     name = try reader.text("name")
     attribution = try reader.text("attribution")
-    tilePixels = try reader.number("tile-pixels", 64...2048) ?? tilePixels
+    tilePixels = try reader.number("tilePixels", 64...2048) ?? tilePixels
     file = Self.place(try reader.text("file"), besides: path)
-    fileBytesMax = try reader.bytes("file-size", 1 << 20) ?? fileBytesMax
-    if let word = try reader.text("when-full") {
+    fileBytesMax = try reader.bytes("fileSize", 1_000_000) ?? fileBytesMax
+    if let word = try reader.text("whenFull") {
       guard let known = GrowingBundle.WhenFull(rawValue: word) else {
-        throw reader.wrong("when-full", "is neither evict nor stop")
+        throw reader.wrong("whenFull", "is neither evict nor stop")
       }
       whenFull = known
     }
@@ -112,10 +112,10 @@ struct UpstreamSettings: Hashable, Sendable {
     connections = try reader.number("connections", 1...16) ?? connections
     timeoutSeconds = try reader.number("timeout", 1...120) ?? timeoutSeconds
     freshSeconds = try reader.number("fresh", 0...315_360_000) ?? freshSeconds
-    missingSeconds = try reader.number("missing-fresh", 0...315_360_000) ?? missingSeconds
-    userAgent = try reader.text("user-agent") ?? userAgent
+    missingSeconds = try reader.number("missingFresh", 0...315_360_000) ?? missingSeconds
+    userAgent = try reader.text("userAgent") ?? userAgent
     guard userAgent.utf8.allSatisfy({ $0 >= 0x20 && $0 < 0x7f }), !userAgent.isEmpty else {
-      throw reader.wrong("user-agent", "holds characters that no header field may have")
+      throw reader.wrong("userAgent", "holds characters that no header field may have")
     }
   }
 
@@ -133,8 +133,8 @@ struct UpstreamMembers {
   private let path: String
 
   private static let names: Set<String> = [
-    "url", "format", "minzoom", "maxzoom", "bounds", "name", "attribution", "tile-pixels", "file", "file-size",
-    "when-full", "metered", "connections", "timeout", "fresh", "missing-fresh", "user-agent",
+    "url", "format", "minzoom", "maxzoom", "bounds", "name", "attribution", "tilePixels", "file", "fileSize",
+    "whenFull", "metered", "connections", "timeout", "fresh", "missingFresh", "userAgent",
     "prefetch", "rate",
   ]
 
@@ -147,7 +147,9 @@ struct UpstreamMembers {
   /// Refuses unknown members, so that typing errors are noticed.
   func check() throws {
     for member in members where !Self.names.contains(member.name) {
-      throw wrong(member.name, "is not known; there are \(Self.names.sorted().joined(separator: ", "))")
+      let near = Spelling.nearest(to: member.name, among: Self.names.sorted()).map { "did you mean \"\($0)\"?" }
+      throw wrong(
+        member.name, "is not known; \(near ?? "there are \(Self.names.sorted().joined(separator: ", "))")")
     }
   }
 
@@ -179,11 +181,9 @@ struct UpstreamMembers {
   func bytes(_ name: String, _ least: Int) throws -> Int? {
     guard let value = value(name) else { return nil }
     let text = value.string ?? { if case .number(let digits) = value { digits } else { "" } }()
-    let digits = text.prefix { $0.isASCII && $0.isNumber }
-    let units = ["": 1, "B": 1, "KB": 1 << 10, "MB": 1 << 20, "GB": 1 << 30, "TB": 1 << 40]
-    guard let number = Int(digits), let unit = units[text.dropFirst(digits.count).uppercased()],
-      case (let bytes, let overflow) = number.multipliedReportingOverflow(by: unit), !overflow, bytes >= least
-    else { throw wrong(name, "must be a number of bytes such as 500MB, at least \(least >> 20)MB") }
+    guard let bytes = ByteCount.bytes(text), bytes >= least else {
+      throw wrong(name, "must be a number of bytes such as 500MB, at least \(least / 1_000_000)MB")
+    }
     return bytes
   }
 

@@ -67,7 +67,7 @@ import TileIndex
   @Test func secondBuildInAFolderIsRefusedAsBusy() throws {
     let catalog = try BuiltCatalog()
     try catalog.write(
-      BuiltCatalog.region("a"), defaults: #""edition": "1", "sources": ["placed.png"], "zooms": [0, 12]"#)
+      BuiltCatalog.region("a"), defaults: #""edition": "1", "sources": ["placed.png"], "zoom": [0, 12]"#)
     let first = try Command(built: "tilecut").start(["build", catalog.manifest, "-o", catalog.output])
     #expect(first.wait { FileManager.default.fileExists(atPath: catalog.path(".tilecut/work/a")) })
     let second = try catalog.build()
@@ -82,7 +82,7 @@ import TileIndex
   func signalEndsABuildAndKeepsFinishedRegions(_ signal: (number: Int32, status: Int32)) throws {
     let catalog = try BuiltCatalog()
     try catalog.write(
-      [BuiltCatalog.region("a"), BuiltCatalog.region("b", #", "zooms": [0, 12]"#)].joined(separator: ","))
+      [BuiltCatalog.region("a"), BuiltCatalog.region("b", #", "zoom": [0, 12]"#)].joined(separator: ","))
     let build = try Command(built: "tilecut").start(
       ["build", catalog.manifest, "-o", catalog.output, "--jobs", "1", "--progress", "plain"])
     #expect(build.wait(timeout: 60) { build.stderr.contains("[1/2] a 1: built") })

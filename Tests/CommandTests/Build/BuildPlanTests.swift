@@ -98,7 +98,7 @@ import Testing
     try catalog.write(BuiltCatalog.region("a"))
     expectRefusal(try run("build", "--plan", "plan.json"), status: 65, naming: "the manifest has no region \"b\"")
     try catalog.write(
-      [BuiltCatalog.region("a"), BuiltCatalog.region("b", #", "zooms": [0, 0]"#)].joined(separator: ","))
+      [BuiltCatalog.region("a"), BuiltCatalog.region("b", #", "zoom": [0, 0]"#)].joined(separator: ","))
     expectRefusal(try run("build", "--plan", "plan.json"), status: 65, naming: "the region \"b\" or a source")
     #expect(!FileManager.default.fileExists(atPath: catalog.path("catalogue.json")))
   }

@@ -205,7 +205,7 @@ import TileImage
   @Test func bundleIsKeptWhenItsPacksCannotBeBuilt() throws {
     let catalog = try BuiltCatalog()
     let noise =
-      #", "sources": ["noise.png"], "grid": {"id": "L", "tileEdges": [24, 8, 2], "tileSizes": [384]}, "zooms": [0, 2]"#
+      #", "sources": ["noise.png"], "matrix": {"id": "L", "tileEdges": [24, 8, 2], "tileSizes": [384]}, "zoom": [0, 2]"#
     try catalog.write([BuiltCatalog.region("a"), BuiltCatalog.region("n", noise)].joined(separator: ","))
     let run = try catalog.build("--max-bytes", "256kB")
     expectRefusal(run, status: 64, naming: "1 region of 2")
@@ -233,10 +233,10 @@ import TileImage
     try catalog.write(
       [
         BuiltCatalog.region("a", #", "bounds": [170, -25, -170, -5]"#),
-        BuiltCatalog.region("b", #", "bounds": [170, -25, -170, -5], "grid": "WorldCRS84Quad", "packBytes": 256000"#),
+        BuiltCatalog.region("b", #", "bounds": [170, -25, -170, -5], "matrix": "WorldCRS84Quad", "packBytes": 256000"#),
         BuiltCatalog.region("c", #", "boundary": \#(boundary)"#),
       ].joined(separator: ","),
-      defaults: #""edition": "1", "sources": ["world.png"], "zooms": [0, 3], "preview": {"width": 64}"#)
+      defaults: #""edition": "1", "sources": ["world.png"], "zoom": [0, 3], "preview": {"width": 64}"#)
     let run = try catalog.build()
     #expect(run.status == 0, "\(run)")
     try catalog.expectConsistent()
@@ -333,10 +333,10 @@ import TileImage
   /// A patch as large as the bundle is of no use.
   @Test func patchThatIsNotSmallerThanTheBundleIsNotListed() throws {
     let catalog = try BuiltCatalog()
-    try catalog.write(BuiltCatalog.region("a"), defaults: #""edition": "1", "sources": ["placed.png"], "zooms": 0"#)
+    try catalog.write(BuiltCatalog.region("a"), defaults: #""edition": "1", "sources": ["placed.png"], "zoom": 0"#)
     #expect(try catalog.build().status == 0)
     _ = try catalog.folder.writePicture("placed.png", width: 64, height: 64, colour: 0x123456)
-    try catalog.write(BuiltCatalog.region("a"), defaults: #""edition": "2", "sources": ["placed.png"], "zooms": 0"#)
+    try catalog.write(BuiltCatalog.region("a"), defaults: #""edition": "2", "sources": ["placed.png"], "zoom": 0"#)
     #expect(try catalog.build("--patches-from", catalog.output).status == 0)
     let catalogue = try catalog.catalogue()
     let region = try #require(catalogue["a"])
@@ -369,7 +369,7 @@ import TileImage
     try catalog.folder.write("bad.tif", "not a raster")
     try catalog.write(
       [
-        BuiltCatalog.region("a", #", "zooms": 3"#), BuiltCatalog.region("b", #", "sources": ["bad.tif"]"#),
+        BuiltCatalog.region("a", #", "zoom": 3"#), BuiltCatalog.region("b", #", "sources": ["bad.tif"]"#),
         BuiltCatalog.region("c"),
       ]
       .joined(separator: ","))
@@ -377,7 +377,7 @@ import TileImage
     expectRefusal(run, status: 65, naming: "1 region of 3", "bad.tif")
     #expect(try catalog.contents() == before)
     try catalog.write(
-      [BuiltCatalog.region("a", #", "zooms": 3"#), BuiltCatalog.region("b"), BuiltCatalog.region("c")].joined(
+      [BuiltCatalog.region("a", #", "zoom": 3"#), BuiltCatalog.region("b"), BuiltCatalog.region("c")].joined(
         separator: ","))
     let mended = try catalog.build()
     #expect(mended.stdout.contains("3 regions, 1 made, 2 unchanged"), "\(mended)")

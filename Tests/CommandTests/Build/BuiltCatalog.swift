@@ -47,7 +47,7 @@ struct BuiltCatalog {
   private init(folder: TemporaryFolder) { self.folder = folder }
 
   /// Writes the manifest. Previews are small, because a debug build takes seconds to write one of the usual size.
-  func write(_ regions: String, defaults: String = #""edition": "1", "sources": ["placed.png"], "zooms": [0, 1]"#)
+  func write(_ regions: String, defaults: String = #""edition": "1", "sources": ["placed.png"], "zoom": [0, 1]"#)
     throws
   {
     let preview = defaults.contains("preview") ? "" : #", "preview": {"width": 64}"#
@@ -65,18 +65,18 @@ struct BuiltCatalog {
         Self.region("whole", #", "gazetteers": ["places.geojson"]"#),
         Self.region(
           "degrees",
-          #", "grid": "WorldCRS84Quad", "packBytes": \#(packs), "sources": ["other.png", "noise.png"], "zooms": [0, 5]"#
+          #", "matrix": "WorldCRS84Quad", "packBytes": \#(packs), "sources": ["other.png", "noise.png"], "zoom": [0, 5]"#
         ),
         Self.region(
           "levels",
           #"""
-          , "sources": ["placed.png", "noise.png"], "zooms": [0, 2], "grid": {"id": "L", "tileEdges": [24, 8, 2], \#
+          , "sources": ["placed.png", "noise.png"], "zoom": [0, 2], "matrix": {"id": "L", "tileEdges": [24, 8, 2], \#
           "tileSizes": [96]}, "packBytes": 400000
           """#
         ),
         Self.region("jpeg", #", "format": "jpeg", "bounds": [12, 42, 18, 48]\#(last)"#),
       ].joined(separator: ","),
-      defaults: #""edition": "\#(edition)", "sources": ["placed.png"], "zooms": [0, 3], "preview": {"width": 64}"#)
+      defaults: #""edition": "\#(edition)", "sources": ["placed.png"], "zoom": [0, 3], "preview": {"width": 64}"#)
     try folder.write(
       "places.geojson",
       #"""

@@ -20,7 +20,7 @@ struct LayerBuildTests {
         BuiltCatalog.region(
           "relief",
           #", "layers": [{"type": "relief", "dem": ["placed.png"], "exaggeration": 1000, "tint": "ramp.txt"}]"#),
-      ].joined(separator: ","), defaults: #""edition": "1", "zooms": [0, 2]"#)
+      ].joined(separator: ","), defaults: #""edition": "1", "zoom": [0, 2]"#)
     return catalog
   }
 

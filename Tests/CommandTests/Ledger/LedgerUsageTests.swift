@@ -1,5 +1,6 @@
 import Foundation
 import PurchaseLedger
+import Support
 import TestSupport
 import Testing
 
@@ -258,7 +259,7 @@ import Testing
   @Test(arguments: [
     ("\"acount\": \"anna\"", "\"acount\"", "account"), ("\"intent\": \"refesh\"", "\"refesh\"", "refresh"),
     ("\"environment\": \"Prodution\"", "\"Prodution\"", "Production"),
-    ("\"format\": \"recipt\"", "\"recipt\"", "receipt"), ("\"productId\": {}", "\"productId\"", "text"),
+    ("\"kind\": \"recipt\"", "\"recipt\"", "receipt"), ("\"productId\": {}", "\"productId\"", "text"),
     ("\"intent\": \"restore\", \"intent\": \"refresh\"", "\"intent\"", "twice"),
     ("\"evidence\": \"a.b.d\"", "\"evidence\"", "twice"),
   ])
@@ -274,6 +275,24 @@ import Testing
     #expect(answers.map { $0["outcome"] as? String } == ["refused", "accepted"], "\(run)")
     let message = try #require(answers.first?["message"] as? String)
     #expect(answers[0]["reason"] as? String == "malformed" && message.contains(name) && message.contains(remedy))
+  }
+
+  /// Programs find the mistake by its code, people by the option.
+  @Test func missingOptionsHaveACodeAndAreNamed() throws {
+    let shop = try LedgerShop(buyers: 1)
+    let signed = try #require(shop.shop.evidence.first { $0.starts(with: "eyJ".utf8) })
+    for (evidence, code, option) in [
+      (String(decoding: signed, as: UTF8.self), "no-root-certificate", "--root-certificate"),
+      (#"{"INAPP_PURCHASE_DATA": "{}", "INAPP_DATA_SIGNATURE": "AAAA"}"#, "no-licensing-key", "--google-public-key"),
+      (#"{"something": "else"}"#, "unknown-kind", "--as"),
+    ] {
+      let file = try shop.folder.write("evidence", evidence)
+      let text = try purchaseLedger("inspect", file)
+      #expect(text.status == 1 && text.stdout.hasPrefix("refused: \(code): "), "\(text)")
+      #expect(text.stdout.hasSuffix(" (\(option))\n"), "\(text)")
+      let json = try JSONValue(parsing: Array(purchaseLedger("inspect", file, "--json").stdout.utf8))
+      #expect(json["reason"] == .string(code) && json["message"]?.string?.hasSuffix(" (\(option))") == true, "\(json)")
+    }
   }
 
   @Test func policyGivenTwiceIsRefused() throws {

@@ -28,7 +28,7 @@ import TileIndex
 
   @Test func schemaListsTheOptions() throws {
     let help = try tileserve("--help").stdout
-    let options = Set(help.matches(of: /(?m)^  --([a-z-]+)/).map { String($0.output.1) })
+    let options = Set(help.matches(of: /(?m)^  --([a-z-]+)/).map { Self.camelCase($0.output.1) })
     let others: Set = ["config", "version"]
     #expect(options.isSuperset(of: others) && options.count > 15)
     let members = Set(properties.map(\.name))
@@ -42,8 +42,13 @@ import TileIndex
     let tileset = schema["properties"]?["tilesets"]?["additionalProperties"]
     let settings = Set(tileset?["properties"]?.members?.map(\.name) ?? [])
     let known = try complaint(#"{"tilesets": {"a": {"nonsense": "a"}}}"#).text
-    #expect(settings == ["missing", "cache-control"] && settings.allSatisfy { known.contains($0) }, "\(known)")
+    #expect(settings == ["missing", "cacheControl"] && settings.allSatisfy { known.contains($0) }, "\(known)")
     #expect(tileset?["additionalProperties"] == .bool(false))
+  }
+
+  private static func camelCase(_ option: Substring) -> String {
+    let words = option.split(separator: "-")
+    return words.dropFirst().reduce(String(words[0])) { $0 + $1.prefix(1).uppercased() + $1.dropFirst() }
   }
 
   @Test func schemaHasTheCommandsWordsAndRanges() throws {
@@ -66,23 +71,23 @@ import TileIndex
 
   private static let documents: [(isRight: Bool, text: String)] = [
     (true, "{}"), (true, #"{"$schema": "tileserve.schema.json", "path": "/maps, /more", "port": 0, "host": "::"}"#),
-    (true, #"{"cache": "0", "threads": 256, "drain-delay": 10, "connections": 100}"#), (true, #"{"cache": "1.5GB"}"#),
+    (true, #"{"cache": "0", "threads": 256, "drainDelay": 10, "connections": 100}"#), (true, #"{"cache": "1.5GB"}"#),
     (true, #"{"cache": "64MiB"}"#), (false, #"{"cache": "64 MiB"}"#), (true, #"{"cache": "1e6"}"#),
     (true, #"{"cors": "https://a.example, https://b.example:81"}"#),
-    (true, #"{"tilesets": {"a b": {"missing": "blank", "cache-control": "no-store"}, "c": {}}}"#),
+    (true, #"{"tilesets": {"a b": {"missing": "blank", "cacheControl": "no-store"}, "c": {}}}"#),
     (
       true,
       #"""
-      {"public-url": "https://maps.example.org/tiles", "cors": "off", "prefetch": "on", "fast-path": "off", \#
-      "log-level": "debug"}
+      {"publicUrl": "https://maps.example.org/tiles", "cors": "off", "prefetch": "on", "fastPath": "off", \#
+      "logLevel": "debug"}
       """#
     ),
     (false, "[]"), (false, #"{"prot": 80}"#), (false, #"{"port": "80"}"#), (false, #"{"port": 65536}"#),
-    (false, #"{"port": 1.5}"#), (false, #"{"threads": 0}"#), (false, #"{"drain-delay": -1}"#), (false, #"{"host": 7}"#),
+    (false, #"{"port": 1.5}"#), (false, #"{"threads": 0}"#), (false, #"{"drainDelay": -1}"#), (false, #"{"host": 7}"#),
     (false, #"{"missing": "405"}"#), (false, #"{"cache": "much"}"#), (false, #"{"cache": "-1MB"}"#),
-    (false, #"{"cors": "nonsense"}"#), (false, #"{"public-url": "maps"}"#), (false, #"{"prefetch": "always"}"#),
-    (false, #"{"fast-path": "auto"}"#),
-    (false, #"{"cache-control": "a\nb"}"#), (false, #"{"tilesets": []}"#),
+    (false, #"{"cors": "nonsense"}"#), (false, #"{"publicUrl": "maps"}"#), (false, #"{"prefetch": "always"}"#),
+    (false, #"{"fastPath": "auto"}"#),
+    (false, #"{"cacheControl": "a\nb"}"#), (false, #"{"tilesets": []}"#),
     (false, #"{"tilesets": {"a": {"missing": 404}}}"#),
     (false, #"{"tilesets": {"a": {"mising": "404"}}}"#), (false, #"{"tilesets": {"a": "404"}}"#),
   ]

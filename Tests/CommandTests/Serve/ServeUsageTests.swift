@@ -14,8 +14,9 @@ import TileIndex
   }
 
   @Test func flagsWinOverTheEnvironmentAndItOverTheFile() throws {
+    // One member is spelled as its flag is.
     let file = try folder.write(
-      "serve.json", #"{"base-path": "/file", "cache-control": "max-age=1", "missing": "204", "port": 1}"#)
+      "serve.json", #"{"base-path": "/file", "cacheControl": "max-age=1", "missing": "204", "port": 1}"#)
     let environment = ["TILESERVE_BASE_PATH": "/environment", "TILESERVE_CACHE_CONTROL": "max-age=2"]
     func first(_ arguments: [String], _ environment: [String: String]) throws -> (
       path: String, tile: HTTPResponse, missing: Int
@@ -169,7 +170,7 @@ import TileIndex
       "serve.json",
       #"""
       {"tilesets": {"relief": {"missing": "204"}, "sub.d--hill shade": {"missing": "blank", \#
-      "cache-control": "no-store"}}}
+      "cacheControl": "no-store"}}}
       """#
     )
     let server = try RunningServer([folder.path, "--config", file])
@@ -186,13 +187,13 @@ import TileIndex
     (#"{"port": 1.5}"#, "port", "number"), (#"{"port": true}"#, "port", "number"), (#"{"host": 7}"#, "host", "text"),
     (#"{"threads": 0}"#, "threads", "256"), (#"{"missing": "405"}"#, "missing", "404, 204"),
     (#"{"cors": "nonsense"}"#, "cors", "origin"),
-    (#"{"cache": "much"}"#, "cache", "64MB"), (#"{"public-url": "maps"}"#, "public-url", "https://"),
-    (#"{"cache-control": "a\r\nb"}"#, "cache-control", "characters"),
-    (#"{"log-level": "loud"}"#, "log-level", "warning"),
+    (#"{"cache": "much"}"#, "cache", "64MB"), (#"{"publicUrl": "maps"}"#, "publicUrl", "https://"),
+    (#"{"cacheControl": "a\r\nb"}"#, "cacheControl", "characters"),
+    (#"{"logLevel": "loud"}"#, "logLevel", "warning"),
     (#"{"tilesets": []}"#, "tilesets", "object"), (#"{"tilesets": {"relief": 1}}"#, "tilesets: relief", "object"),
     (#"{"tilesets": {"relief": {"missing": "x"}}}"#, "tilesets: relief", "404, 204"),
     (#"{"tilesets": {"relief": {"mising": "404"}}}"#, "tilesets: relief", "mising"),
-    (#"{"tilesets": {"relief": {"cache-control": "a\nb"}}}"#, "tilesets: relief", "characters"),
+    (#"{"tilesets": {"relief": {"cacheControl": "a\nb"}}}"#, "tilesets: relief", "characters"),
   ]
 
   @Test(arguments: wrongFiles.indices) func configurationErrorsNameTheFileAndTheMember(_ index: Int) throws {

@@ -182,7 +182,7 @@ import Testing
     }
     #expect(refusal?.code == .badSignature)
     let unchecked = await #expect(throws: VerificationError.self) { try await verify(piece, .googlePurchase) }
-    #expect(unchecked?.code == .badSignature)
+    #expect(unchecked?.code == .noLicensingKey)
   }
 
   @Test func case36_purchaseStatesAreDecodedAndOrderedAtEqualDates() async throws {

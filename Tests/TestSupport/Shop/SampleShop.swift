@@ -31,21 +31,21 @@ public final class SampleShop: Sendable {
     let whole = try write("\(stem).mbtiles", id, edition, zooms: 0...2)
     var json = """
       {"id":"\(id)","productId":"region.\(id)","title":"Region \(id)","category":"samples",\
-      "bounds":[-180,-85.05112878,180,85.05112878],"grid":"WebMercatorQuad","minzoom":0,"maxzoom":2,"format":"png",\
-      "file":"\(stem).mbtiles","bytes":\(whole.bytes),"sha256":"\(whole.sha256)","tileCount":\(whole.tileCount),\
+      "bounds":[-180,-85.05112878,180,85.05112878],"tileMatrixSet":"WebMercatorQuad","minzoom":0,"maxzoom":2,\
+      "format":"png","file":"\(stem).mbtiles","bytes":\(whole.bytes),"sha256":"\(whole.sha256)","tileCount":\(whole.tileCount),\
       "tilesHash":"\(whole.tilesHash)","edition":"\(edition)","packs":[
       """
     if packs {
       let coarse = try write("\(stem).p001.mbtiles", id, edition, zooms: 0...1)
       let fine = try write("\(stem).p002.mbtiles", id, edition, zooms: 2...2)
       json += [
-        (coarse, "p001", "[0,1]", "[\"0/0/0\"]", true),
-        (fine, "p002", "[2,2]", "[\(WebTiles.all(zoom: 2).map { "\"\($0)\"" }.joined(separator: ","))]", false),
+        (coarse, "p001", 0...1, "[\"0/0/0\"]", true),
+        (fine, "p002", 2...2, "[\(WebTiles.all(zoom: 2).map { "\"\($0)\"" }.joined(separator: ","))]", false),
       ].map { file, name, zooms, roots, isOverview in
         """
         {"file":"\(stem).\(name).mbtiles","bytes":\(file.bytes),"sha256":"\(file.sha256)",\
-        "bounds":[-180,-85.05112878,180,85.05112878],"zooms":\(zooms),"roots":\(roots),\
-        "tileCount":\(file.tileCount),"isOverview":\(isOverview)}
+        "bounds":[-180,-85.05112878,180,85.05112878],"minzoom":\(zooms.lowerBound),"maxzoom":\(zooms.upperBound),\
+        "roots":\(roots),"tileCount":\(file.tileCount),"isOverview":\(isOverview)}
         """
       }.joined(separator: ",")
     }

@@ -37,7 +37,7 @@ import TileIndex
       try merged(.combine { _, lower, upper in lower + upper.suffix(1) })
         == [own: blob(1), shared: blob(2) + blob(3).suffix(1) + blob(4).suffix(1)])
     let error = #expect(throws: BundleError.self) { try merged(.error) }
-    #expect(error?.code == .mismatch && error?.message.contains("2/1/1") == true)
+    #expect(error?.code == .conflict && error?.message.contains("2/1/1") == true)
   }
 
   @Test func equalTilesDoNotConflict() throws {

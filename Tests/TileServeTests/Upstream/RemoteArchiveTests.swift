@@ -40,7 +40,7 @@ import TileIndex
     let folder = try TemporaryFolder()
     try #"""
     {"url": "\#(origin.url)/afar.pmtiles", "timeout": 5, "rate": 1000, "fresh": \#(fresh), \#
-    "missing-fresh": \#(fresh)}
+    "missingFresh": \#(fresh)}
     """#
     .write(
       toFile: folder.file("afar.upstream.json"), atomically: true, encoding: .utf8)

@@ -14,7 +14,7 @@ import TileIndex
   @Test func defaultsOfMissingMembers() throws {
     let found = try settings("{\(Self.least)}")
     #expect(found.zooms == 0...14 && found.format == .png && found.host == "tiles.example.org")
-    #expect(found.file == "/maps/topo.mbtiles" && found.fileBytesMax == 1 << 30 && found.whenFull == .evict)
+    #expect(found.file == "/maps/topo.mbtiles" && found.fileBytesMax == 1_000_000_000 && found.whenFull == .evict)
     #expect(!found.isMetered && found.bounds == nil && found.connections == 4)
     #expect(!found.fetchesAhead && found.requestsPerSecond == 20)
     #expect(found.userAgent.hasPrefix("tileserve/\(TileServer.version) "))
@@ -24,13 +24,13 @@ import TileIndex
     let found = try settings(
       """
       {\(Self.least), "minzoom": 3, "bounds": [-110, 36, -101.5, 41], "name": "Topo", "attribution": "© Somebody",
-       "tile-pixels": 512, "file": "kept/topo.mbtiles", "file-size": "250MB", "when-full": "stop", "metered": true,
-       "connections": 2, "timeout": 5, "fresh": 60, "missing-fresh": 0, "user-agent": "my-maps/1 (me@example.org)",
+       "tilePixels": 512, "file": "kept/topo.mbtiles", "fileSize": "250MB", "whenFull": "stop", "metered": true,
+       "connections": 2, "timeout": 5, "fresh": 60, "missingFresh": 0, "userAgent": "my-maps/1 (me@example.org)",
        "prefetch": true, "rate": 5}
       """)
     #expect(found.fetchesAhead && found.requestsPerSecond == 5)
     #expect(found.zooms == 3...14 && found.bounds == BoundingBox(west: -110, south: 36, east: -101.5, north: 41))
-    #expect(found.file == "/maps/kept/topo.mbtiles" && found.fileBytesMax == 250 << 20 && found.whenFull == .stop)
+    #expect(found.file == "/maps/kept/topo.mbtiles" && found.fileBytesMax == 250_000_000 && found.whenFull == .stop)
     #expect(found.isMetered && found.connections == 2 && found.timeoutSeconds == 5 && found.freshSeconds == 60)
     #expect(found.tilePixels == 512 && found.missingSeconds == 0 && found.userAgent == "my-maps/1 (me@example.org)")
   }
@@ -58,12 +58,13 @@ import TileIndex
     ("{\(least), \"maxzom\": 3}", "maxzom: is not known"), ("{\(least), \"metered\": 1}", "metered: must be true"),
     ("{\(least), \"bounds\": [1, 2, 3]}", "bounds: must be"),
     ("{\(least), \"bounds\": [10, 0, 5, 1]}", "bounds: must be"),
-    ("{\(least), \"file-size\": \"12\"}", "file-size: must be"),
-    ("{\(least), \"file-size\": \"9999999999TB\"}", "file-size: "),
-    ("{\(least), \"when-full\": \"panic\"}", "when-full: is neither"),
+    ("{\(least), \"fileSize\": \"12\"}", "fileSize: must be"),
+    ("{\(least), \"file-size\": \"1GB\"}", "did you mean \"fileSize\"?"),
+    ("{\(least), \"fileSize\": \"9999999999TB\"}", "fileSize: "),
+    ("{\(least), \"whenFull\": \"panic\"}", "whenFull: is neither"),
     ("{\(least), \"connections\": 0}", "connections: "), ("{\(least), \"rate\": 0}", "rate: must be a whole"),
     ("{\(least), \"prefetch\": \"on\"}", "prefetch: must be true or false"),
-    ("{\(least), \"user-agent\": \"a\\r\\nHost: b\"}", "user-agent: holds"),
+    ("{\(least), \"userAgent\": \"a\\r\\nHost: b\"}", "userAgent: holds"),
     ("{\(least), \"file\": \"\"}", "file: must be"),
   ])
   func mistakes(text: String, words: String) {

@@ -63,25 +63,10 @@ struct MapStoreFlags: ParsableArguments {
       "Addresses of proxies whose X-Forwarded-For is trusted, separated by commas.", valueName: "addresses"))
   var trustedProxies: String?
 
-  @Option(
-    name: .customLong("root-certificate"), parsing: .singleValue,
-    help: ArgumentHelp("A root that Apple's evidence must chain to, DER or PEM; repeatable.", valueName: "file"))
-  var rootCertificates: [String] = []
-
-  @Option(help: "The app's bundle id at Apple.")
-  var bundleId: String?
-
-  @Option(help: ArgumentHelp("The app's number at Apple.", valueName: "number"))
-  var appAppleId: String?
+  @OptionGroup var app: AppOptions
 
   @Flag(help: "Refuse Apple's notifications of version 1, which are unsigned.")
   var refuseAppleV1 = false
-
-  @Option(help: ArgumentHelp("The app's licensing key at Google, DER, PEM or base64.", valueName: "file"))
-  var googlePublicKey: String?
-
-  @Option(help: "The app's package name at Google; without it Google's notifications are refused.")
-  var packageName: String?
 
   @Option(
     help: ArgumentHelp(
@@ -115,12 +100,12 @@ struct MapStoreFlags: ParsableArguments {
     FlagValues(
       [
         "catalogue": catalogue, "ledger": ledger, "products": products, "host": host, "port": port.map(String.init),
-        "publicUrl": publicUrl, "accelPrefix": accelPrefix, "trustedProxies": trustedProxies, "bundleId": bundleId,
-        "appAppleId": appAppleId, "googlePublicKey": googlePublicKey, "packageName": packageName,
-        "logLevel": logLevel, "web": web, "googlePushKeys": googlePushKeys, "googlePushAudience": googlePushAudience,
+        "publicUrl": publicUrl, "accelPrefix": accelPrefix, "trustedProxies": trustedProxies, "logLevel": logLevel,
+        "web": web, "googlePushKeys": googlePushKeys, "googlePushAudience": googlePushAudience,
         "googlePushAccount": googlePushAccount, "drainTimeout": drainTimeout.map(String.init),
       ],
       switches: ["refuseAppleV1": refuseAppleV1],
-      lists: ["hmacKeyFiles": hmacKeyFile, "grantKeyFiles": grantKeyFile, "rootCertificates": rootCertificates])
+      lists: ["hmacKeyFiles": hmacKeyFile, "grantKeyFiles": grantKeyFile]
+    ).adding(app.values)
   }
 }

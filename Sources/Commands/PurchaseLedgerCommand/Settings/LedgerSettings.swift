@@ -27,17 +27,17 @@ struct LedgerSettings {
       .init(
         "google", .object([.init("serviceAccount", .path), .init("accessTokenFile", .path), .text("baseUrl")])),
       .init("policy", .settings(of: "policies", checkPolicy)),
-    ],
-    canonicalName: canonicalName)
+    ])
 
   /// The unchecked values of flags, environment and file.
   static func values(_ flags: FlagValues, config: String?) throws -> CommandSettings {
     try CommandSettings(schema, flags: flags, config: config)
   }
 
+  /// - Parameter flags: those of the subcommand beyond the common ones.
   /// - Throws: `ConfigurationError` or `LedgerError`.
-  init(_ options: CommonOptions) throws {
-    let values = try Self.values(options.values, config: options.config)
+  init(_ options: CommonOptions, _ flags: FlagValues = FlagValues()) throws {
+    let values = try Self.values(options.values.adding(flags), config: options.config)
     self.values = values
     ledgerPath = values.text("ledger") ?? "ledger.sqlite"
     environment = try values.text("environment").map(Self.environment)
@@ -64,14 +64,6 @@ struct LedgerSettings {
   /// The environment that the option or the file's policy names.
   var namedEnvironment: StoreEnvironment? {
     environment ?? policies.last { $0.name == "environment" }.map { StoreEnvironment(storeText: $0.value) }
-  }
-
-  /// Names may be spelled as the flags are: `bundle-id` is `bundleId`, and `root-certificate`, which is given for each,
-  /// `rootCertificates`.
-  @Sendable private static func canonicalName(_ spelled: String) -> String {
-    let parts = spelled.split(separator: "-", omittingEmptySubsequences: false)
-    let name = parts.dropFirst().reduce(String(parts[0])) { $0 + $1.prefix(1).uppercased() + $1.dropFirst() }
-    return name == "rootCertificate" ? "rootCertificates" : name
   }
 
   @Sendable private static func checkAppAppleID(_ text: String) throws {

@@ -26,9 +26,8 @@ struct BackupCommand: AsyncParsableCommand {
     let backup: Ledger.Backup
     do {
       backup = try ledger.backup(to: file, replacing: force) { printer.show($0, of: $1) }
-    } catch var error as LedgerError {
-      // Libraries know no options.
-      error.message = error.message.replacing("or let it be replaced", with: "or replace it with --force")
+    } catch var error as LedgerError where error.code == .exists {
+      error.message += ", or replace it with --force"
       throw error
     }
     printer.finish()

@@ -22,7 +22,7 @@ struct DemoCommand: AsyncParsableCommand {
 
   @Option(help: "The number of buyers.")
   var buyers = 1000
-  @Option(help: "Determines everything but the signatures.")
+  @Option(help: "A number that decides what is bought by whom; equal numbers give equal years, but for the signatures.")
   var seed: UInt64 = 170
   @Option(
     name: [.short, .long],
@@ -35,7 +35,7 @@ struct DemoCommand: AsyncParsableCommand {
   var config: String?
   @Option(
     help: ArgumentHelp(
-      "The time to take for now: milliseconds since 1970 or RFC 3339. (default: the end of the generated year)",
+      "Work as if it were this time: milliseconds since 1970, or 2026-11-21T15:00:00Z. (default: the year's end)",
       valueName: "time")
   )
   var now: String?

@@ -3,22 +3,27 @@ import Support
 
 /// Verified evidence and refusals for people and programs.
 enum EvidenceText {
-  /// A reason of the library's, with the option of this command that is about it.
-  static func withOption(_ reason: String) -> String {
-    let options = [
-      ("no root certificate is configured", "--root-certificate"),
-      ("without the app's licensing key", "--google-public-key"), ("state its kind", "--as"),
-    ]
-    guard let option = options.first(where: { reason.contains($0.0) })?.1 else { return reason }
-    return "\(reason) (\(option))"
+  /// A reason with the option that mends it, which the library does not know.
+  static func message(_ refusal: VerificationError) -> String {
+    let option: String? =
+      switch refusal.code {
+      case .noRootCertificate: "--root-certificate"
+      case .noLicensingKey: "--google-public-key"
+      case .unknownKind: "--as"
+      default: nil
+      }
+    return refusal.reason + (option.map { " (\($0))" } ?? "")
   }
+
+  /// The reason's code and the message.
+  static func line(_ refusal: VerificationError) -> String { "\(refusal.code.rawValue): \(message(refusal))" }
 
   static func json(_ evidence: VerifiedEvidence) -> JSONValue {
     .fields([
       ("valid", .bool(evidence.quarantine == nil)), ("kind", .string(evidence.kind.name)),
       ("store", .string(evidence.store.rawValue)), ("environment", .init(evidence.environment?.rawValue)),
       ("signedDate", .init(evidence.signedDate)), ("reason", .init(evidence.quarantine?.code.rawValue)),
-      ("message", .init(evidence.quarantine.map { withOption($0.reason) })),
+      ("message", .init(evidence.quarantine.map(message))),
       ("notes", .array(evidence.notes.map(JSONValue.string))),
       ("notification", evidence.notification.map(json) ?? .null),
       ("renewal", evidence.renewal.map(json) ?? .null),
@@ -31,14 +36,14 @@ enum EvidenceText {
   static func json(_ refusal: VerificationError) -> JSONValue {
     .fields([
       ("valid", .bool(false)), ("reason", .string(refusal.code.rawValue)),
-      ("message", .string(withOption(refusal.reason))),
+      ("message", .string(message(refusal))),
     ])
   }
 
   /// One field per line.
   static func lines(_ evidence: VerifiedEvidence) -> [String] {
     var lines = [
-      evidence.quarantine.map { "quarantined: \(withOption("\($0)"))" } ?? "valid",
+      evidence.quarantine.map { "quarantined: \(line($0))" } ?? "valid",
       "  kind: \(evidence.kind.name)", "  store: \(evidence.store.rawValue)",
     ]
     if let environment = evidence.environment { lines.append("  environment: \(environment)") }

@@ -33,6 +33,7 @@ struct ImportCommand: AsyncParsableCommand {
   @Option(help: ArgumentHelp("The most pieces in one commit.", valueName: "count"))
   var batch = 65_536
   @OptionGroup var progress: ProgressOption
+  @OptionGroup var evidence: EvidenceOptions
   @OptionGroup var options: CommonOptions
 
   func validate() throws {
@@ -44,7 +45,7 @@ struct ImportCommand: AsyncParsableCommand {
   }
 
   func run() async throws {
-    let settings = try LedgerSettings(options)
+    let settings = try LedgerSettings(options, evidence.values)
     let ledger = try settings.openLedger()
     defer { ledger.close() }
     let identity = try settings.identity(for: ledger)
@@ -88,7 +89,7 @@ enum ImportText {
     var fields: [(String, JSONValue)] = [
       ("source", .string(line.source)), ("line", .init(line.line)), ("outcome", .string(booking.outcome.rawValue)),
       ("reason", .init(booking.reason?.code.rawValue ?? booking.notes.first)),
-      ("message", .init(booking.reason?.reason)),
+      ("message", .init(booking.reason.map(EvidenceText.message))),
       ("store", .init(booking.store?.rawValue)),
       // Some of Google's evidence names none; its facts have the ledger's.
       ("environment", .init((booking.environment ?? first?.environment)?.rawValue)),
@@ -114,7 +115,7 @@ enum ImportText {
   /// A line for evidence that needs attention; nil for other evidence.
   static func complaint(_ line: EvidenceImporter.Line) -> String? {
     guard line.booking.outcome == .refused || line.booking.outcome == .quarantined else { return nil }
-    let reason = line.booking.reason.map { ": \(EvidenceText.withOption("\($0)"))" } ?? ""
+    let reason = line.booking.reason.map { ": \(EvidenceText.line($0))" } ?? ""
     return "\(line.source):\(line.line): \(line.booking.outcome.rawValue)\(reason)"
   }
 

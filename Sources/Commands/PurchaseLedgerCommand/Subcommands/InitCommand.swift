@@ -13,10 +13,11 @@ struct InitCommand: AsyncParsableCommand {
     parsing: .singleValue,
     help: ArgumentHelp("A policy, such as second-claim=transfer; repeatable.", valueName: "name=value"))
   var policy: [String] = []
+  @OptionGroup var environment: EnvironmentOption
   @OptionGroup var options: CommonOptions
 
   func run() async throws {
-    let settings = try LedgerSettings(options)
+    let settings = try LedgerSettings(options, environment.values)
     var policy = LedgerPolicy()
     for (name, value) in settings.policies { try policy.set(name, to: value) }
     if let environment = settings.environment { policy.environment = environment }

@@ -25,10 +25,11 @@ struct InspectCommand: AsyncParsableCommand {
   var productId: String?
   @Option(help: "The purchase token of such an answer.")
   var purchaseToken: String?
+  @OptionGroup var evidence: EvidenceOptions
   @OptionGroup var options: CommonOptions
 
   func run() async throws {
-    let settings = try LedgerSettings(options)
+    let settings = try LedgerSettings(options, evidence.values)
     var identity = settings.identity
     identity.requiredEnvironment = settings.environment
     let verifier = try EvidenceVerifier(identity: identity)
@@ -40,7 +41,7 @@ struct InspectCommand: AsyncParsableCommand {
       for line in options.json ? [EvidenceText.json(evidence).text] : EvidenceText.lines(evidence) { printLine(line) }
       if evidence.quarantine != nil { throw ExitCode(.found) }
     } catch let refusal as VerificationError {
-      printLine(options.json ? EvidenceText.json(refusal).text : "refused: \(refusal)")
+      printLine(options.json ? EvidenceText.json(refusal).text : "refused: \(EvidenceText.line(refusal))")
       throw ExitCode(.found)
     }
   }

@@ -28,13 +28,14 @@ struct PullCommand: AsyncParsableCommand {
     help: ArgumentHelp(
       "Query Apple for the history of the customer with this transaction; repeatable.", valueName: "id"))
   var transaction: [String] = []
-  @Flag(help: "Acknowledge purchases to Google.")
+  @Flag(help: "Acknowledge purchases to Google, which refunds those that nobody acknowledges.")
   var acknowledge = false
   @OptionGroup var progress: ProgressOption
+  @OptionGroup var evidence: EvidenceOptions
   @OptionGroup var options: CommonOptions
 
   func run() async throws {
-    let settings = try LedgerSettings(options)
+    let settings = try LedgerSettings(options, evidence.values)
     let ledger = try settings.openLedger()
     defer { ledger.close() }
     let now = settings.clock.now()

@@ -21,6 +21,7 @@ struct ReconcileCommand: AsyncParsableCommand {
   @Option(help: "The form of the report: text, json or csv. (default: text)")
   var report: ReconcileFormat?
   @OptionGroup var progress: ProgressOption
+  @OptionGroup var evidence: EvidenceOptions
   @OptionGroup var options: CommonOptions
 
   func validate() throws {
@@ -30,7 +31,7 @@ struct ReconcileCommand: AsyncParsableCommand {
   }
 
   func run() async throws {
-    let settings = try LedgerSettings(options)
+    let settings = try LedgerSettings(options, evidence.values)
     let ledger = apply ? try settings.openLedger() : try settings.openLedgerToRead()
     defer { ledger.close() }
     var unread = 0

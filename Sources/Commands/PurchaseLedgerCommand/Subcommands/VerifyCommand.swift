@@ -25,10 +25,11 @@ struct VerifyCommand: AsyncParsableCommand {
       """)
   var signatures = false
   @OptionGroup var progress: ProgressOption
+  @OptionGroup var evidence: EvidenceOptions
   @OptionGroup var options: CommonOptions
 
   func run() async throws {
-    let settings = try LedgerSettings(options)
+    let settings = try LedgerSettings(options, evidence.values)
     let ledger = try settings.openLedgerToRead()
     let verifier = signatures ? try verifier(settings, of: ledger) : nil
     let head = try self.head.map { text in

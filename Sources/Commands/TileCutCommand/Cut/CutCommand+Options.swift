@@ -1,6 +1,7 @@
 import ArgumentParser
 import Gazetteer
 import RegionCatalog
+import Support
 import TileCut
 import TileImage
 import TileIndex
@@ -84,4 +85,18 @@ extension CutCommand {
   }
 
   func isManifest(_ source: String) -> Bool { source.lowercased().hasSuffix(".json") }
+
+  // MARK: Plans
+
+  /// The cut that words of a command line ask for.
+  static func cutter(_ words: [String], _ resources: CutResources) throws -> Cutter {
+    // The output's name has no influence on what is planned.
+    try Cutter(Self.parse(words + ["--output", "plan.mbtiles"]).makeOptions(), resources: resources)
+  }
+
+  /// The cut of a plan. Relative paths count from the folder of the plan's making, where that exists.
+  static func cutter(_ plan: ShardPlan, _ resources: CutResources) throws -> Cutter {
+    _ = FileSystem.enter(plan.folder)
+    return try cutter(plan.arguments, resources)
+  }
 }

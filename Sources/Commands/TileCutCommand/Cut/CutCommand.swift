@@ -21,7 +21,8 @@ struct CutCommand: ParsableCommand {
   var sources: [String] = []
   @Option(
     help: ArgumentHelp(
-      "More rasters, one a line, relative to the file; they follow those named here.", valueName: "file"))
+      "A text file that names more rasters, one a line, relative to itself; they are drawn over those named here.",
+      valueName: "file"))
   var srcList: String?
   @Option(
     name: [.customShort("o"), .customLong("output")],
@@ -34,7 +35,10 @@ struct CutCommand: ParsableCommand {
   var append: String?
   @Option(
     help: ArgumentHelp(
-      "Tile matrix set: \(MatrixArgument.names), or a file with one in OGC's JSON form. (default: WebMercatorQuad)",
+      """
+      The grid of the tiles, a tile matrix set: \(MatrixArgument.names), or a file with one in OGC's JSON form. \
+      (default: WebMercatorQuad)
+      """,
       valueName: "name|file.json"))
   var matrix: MatrixArgument?
   @Option(
@@ -48,12 +52,17 @@ struct CutCommand: ParsableCommand {
       valueName: "n"))
   var scaleFactor: Int?
   @Option(
-    help: ArgumentHelp("Zoom levels, one or several; 0 to the sources' own unless given.", valueName: "N|MIN-MAX"))
+    help: ArgumentHelp(
+      "Zoom levels to store, such as 8 or 0-12; unless given, from 0 to the one that shows each pixel of the sources.",
+      valueName: "N|MIN-MAX"))
   var zoom: ZoomArgument?
   @Option(
     parsing: .unconditional,
     help: ArgumentHelp(
-      "WGS 84 degrees: places a source without georeference, cuts off any other.", valueName: "W,S,E,N"))
+      """
+      West, south, east and north in degrees: the part to cut, or the place of a source that does not say where it lies.
+      """,
+      valueName: "W,S,E,N"))
   var bounds: BoundsArgument?
   @Option(
     help: ArgumentHelp("GeoJSON with the area to show; everything outside it is transparent.", valueName: "file"))
@@ -72,7 +81,8 @@ struct CutCommand: ParsableCommand {
   @Option(
     parsing: .unconditionalSingleValue,
     help: ArgumentHelp(
-      "Pixels to leave out at the sides of a source, or of every source; repeatable.", valueName: "[source=]L,T,R,B"))
+      "Pixels to leave out at the left, top, right and bottom of a source, or of every source; repeatable.",
+      valueName: "[source=]L,T,R,B"))
   var crop: [String] = []
   @Flag(help: "The source lies nowhere on Earth (a scan, a plan): cut its pixels as they are.")
   var flat = false
@@ -84,15 +94,19 @@ struct CutCommand: ParsableCommand {
   var format: FormatArgument?
   @Option(
     help: ArgumentHelp(
-      "Quality of JPEG and WebP, 1-100; webp alone is lossless without. (default: 85)", valueName: "n"))
+      "Quality of JPEG and WebP, 1-100; --format webp is lossless unless it is given. (default: 85)", valueName: "n"))
   var quality: Int?
   @Option(help: ArgumentHelp("Reduce PNG tiles to palettes of at most so many colours, 2-256.", valueName: "n"))
   var colors: Int?
-  @Option(help: "Time against size of PNG tiles: fast, balanced or small. (default: balanced)")
+  @Option(help: "How hard PNG tiles are compressed: fast, balanced, or small, which takes longest. (default: balanced)")
   var effort: PNGEffort?
-  @Option(help: "Resampling: \(Resampling.allCases.map(\.rawValue).joined(separator: ", ")). (default: bilinear)")
+  @Option(
+    help: """
+      How pixels are interpolated: \(Resampling.allCases.map(\.rawValue).joined(separator: ", ")). \
+      (default: bilinear)
+      """)
   var resampling: Resampling?
-  @Flag(help: "Average overviews in linear light instead of sRGB values.")
+  @Flag(help: "Average coarser zooms in linear light, which keeps small lights bright, not in sRGB values.")
   var linear = false
   @Option(help: "The tileset's name; the first source's file name unless given.")
   var name: String?
@@ -102,7 +116,7 @@ struct CutCommand: ParsableCommand {
   var description: String?
   @Option(help: "What MBTiles calls the kind of map: baselayer or overlay. (default: baselayer)")
   var type: BundleMetadata.Kind?
-  @Option(help: "The tileset's own version. (default: 1)")
+  @Option(help: "The version of the tileset, which programs that show it can print. (default: 1)")
   var version: String?
   @Option(
     help: ArgumentHelp(
@@ -138,11 +152,14 @@ struct CutCommand: ParsableCommand {
   var force = false
   @Flag(help: "Keep the work of a cut that is stopped or killed, and continue it.")
   var resume = false
-  @Option(help: ArgumentHelp("Cut a shard of this plan; sources and options are the plan's.", valueName: "plan"))
+  @Option(
+    help: ArgumentHelp(
+      "Cut a shard of what tilecut plan wrote; sources and options are the plan's.",
+      valueName: "plan"))
   var plan: String?
   @Option(
     help: ArgumentHelp(
-      "The shard: its number, or auto for that in \(ShardNumber.variables.joined(separator: ", ")).",
+      "The shard to cut: its number, or auto for that in \(ShardNumber.variables.joined(separator: ", ")).",
       valueName: "n|auto"))
   var shard: ShardArgument?
   @OptionGroup var shardOptions: ShardListOptions
@@ -154,7 +171,7 @@ struct CutCommand: ParsableCommand {
       stop.
       """)
   var dryRun = false
-  @Flag(help: "Print JSON from --dry-run.")
+  @Flag(help: "Print JSON.")
   var json = false
 
   /// The bundle that is written. A dry run writes none, and only its container counts.
@@ -177,7 +194,6 @@ struct CutCommand: ParsableCommand {
     if append != nil, format == nil, colors != nil || effort != nil {
       throw ValidationError("--append keeps the bundle's format: name it with --format for --colors and --effort")
     }
-    if json, !dryRun { throw ValidationError("--json is for --dry-run; --progress json reports a cut") }
     if append != nil, resume { throw ValidationError("--resume is for new bundles, not for --append") }
     if let tileSize, tileSize != 256, tileSize != 512 { throw ValidationError("--tile-size is 256 or 512") }
     if let scaleFactor, !(1...2).contains(scaleFactor) { throw ValidationError("--scale-factor is 1 or 2") }
@@ -203,7 +219,9 @@ struct CutCommand: ParsableCommand {
     let resources = CutResources(threads: threads, memoryBytes: memory.bytes)
     if let plan, let shard {
       let number = ShardNumber(shard: shard, options: shardOptions)
-      return try ShardRun(plan: plan, number: number, resources: resources, progress: progress).run()
+      return try ShardRun(
+        plan: plan, number: number, resources: resources, progress: progress, json: json, cutter: Self.cutter
+      ).run()
     }
     let signals = SignalWatch()
     defer { signals.stop() }
@@ -257,9 +275,9 @@ struct CutCommand: ParsableCommand {
       printer.finish()
       // Some damage is found only when pixels are decoded.
       for warning in summary.warnings where !warnings.contains(warning) { printError("tilecut: warning: \(warning)") }
-      print(summary.line(output))
-      if let traffic = cutter.traffic {
-        print("fetched \(formatted(bytes: traffic.bytes)) in \(counted(traffic.requests, "request"))")
+      try WrittenBundle(summary, output).show(json: json)
+      if !json, let traffic = cutter.traffic {
+        printLine("fetched \(formatted(bytes: traffic.bytes)) in \(counted(traffic.requests, "request"))")
       }
     } catch {
       printer.finish()

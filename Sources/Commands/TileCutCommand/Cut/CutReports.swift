@@ -11,7 +11,7 @@ struct DryRunReport: Encodable {
     let tilesMax: Int
   }
 
-  let matrixSet: String
+  let tileMatrixSet: String
   let zooms: [Zoom]
   let workingZoom: Int
   let tilesMax: Int
@@ -19,11 +19,11 @@ struct DryRunReport: Encodable {
   let sources: [SourceDescription]
   private let planText: String
 
-  private enum CodingKeys: CodingKey { case matrixSet, zooms, workingZoom, tilesMax, estimate, sources }
+  private enum CodingKeys: CodingKey { case tileMatrixSet, zooms, workingZoom, tilesMax, estimate, sources }
 
   init(_ cutter: Cutter, estimate: CutEstimate?) {
     let plan = cutter.plan
-    matrixSet = plan.matrixSet.identifier
+    tileMatrixSet = plan.matrixSet.identifier
     zooms = plan.zooms.map { Zoom(zoom: $0, tilesMax: plan.tileCountMax(zoom: $0)) }
     (workingZoom, tilesMax) = (plan.workingZoom, plan.tileCountMax)
     (self.estimate, sources, planText) = (estimate, cutter.sourceDescriptions, plan.description)
@@ -60,20 +60,5 @@ extension CutProgress {
       + "\"tilesStored\":\(tilesStored),\"bytesStored\":\(bytesStored),"
       + "\"seconds\":\(rounded(seconds)),\"tilesPerSecond\":\(rounded(tilesPerSecond)),"
       + "\"secondsLeft\":\(left)}"
-  }
-}
-
-extension CutSummary {
-  /// What a cut prints at its end.
-  ///
-  /// - Parameter path: the bundle, as the user named it.
-  func line(_ path: String) -> String {
-    let zooms =
-      zoomMin == zoomMax ? "zoom \(zoomMin)" : "zoom \(zoomMin)-\(zoomMax)"
-    let distinct = distinctTileCount == tileCount ? "" : " (\(distinctTileCount) distinct)"
-    return
-      "\(path): \(counted(tileCount, "tile"))\(distinct), \(zooms), "
-      + "\(formatted(bytes: fileBytes)), "
-      + "\(formatted(seconds: seconds))"
   }
 }

@@ -45,7 +45,7 @@ struct ChainVerifier: Sendable {
     leaf: Certificate, intermediates: [Certificate], root: Certificate? = nil
   ) async throws(VerificationError) -> SigningChain {
     guard hasRoots else {
-      throw VerificationError(.untrustedChain, "no root certificate is configured; add that of the store")
+      throw VerificationError(.noRootCertificate, "no root certificate is configured; add that of the store")
     }
     var verifier = Verifier(rootCertificates: roots) { RFC5280Policy.withValidityCheckDisabled() }
     let result = await verifier.validate(leaf: leaf, intermediates: CertificateStore(intermediates))

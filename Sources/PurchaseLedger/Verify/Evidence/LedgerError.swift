@@ -19,6 +19,8 @@ public struct LedgerError: Error, Sendable, CustomStringConvertible {
     public static let notALedger = Self(rawValue: "not-a-ledger")
     /// The file does not exist; `init` creates it.
     public static let noLedger = Self(rawValue: "no-ledger")
+    /// A file is there already, and is not to be replaced.
+    public static let exists = Self(rawValue: "exists")
     /// The file was removed or replaced while it was open.
     public static let gone = Self(rawValue: "gone")
     /// The database failed: disk, lock, permission.

@@ -24,12 +24,16 @@ public struct VerificationError: Error, Sendable, Hashable, Codable, CustomStrin
     public static let unsupportedAlgorithm = Self(rawValue: "unsupported-algorithm")
     /// A number of certificates that is not accepted; a JWS has exactly three.
     public static let certificateCount = Self(rawValue: "certificate-count")
+    /// Nothing says which root certificates to trust.
+    public static let noRootCertificate = Self(rawValue: "no-root-certificate")
     /// The certificates do not chain to a configured root.
     public static let untrustedChain = Self(rawValue: "untrusted-chain")
     /// A certificate lacks its marker extension.
     public static let missingMarker = Self(rawValue: "missing-marker")
     /// A certificate was not valid at the signing date.
     public static let certificateNotValidAtSigning = Self(rawValue: "certificate-not-valid-at-signing")
+    /// Nothing says with which key of the app Google signs.
+    public static let noLicensingKey = Self(rawValue: "no-licensing-key")
     /// The signature is invalid.
     public static let badSignature = Self(rawValue: "bad-signature")
     /// A date outside the accepted range.
@@ -42,6 +46,8 @@ public struct VerificationError: Error, Sendable, Hashable, Codable, CustomStrin
     public static let wrongEnvironment = Self(rawValue: "wrong-environment")
     /// Signed on a developer's machine (Xcode, local testing).
     public static let testEnvironment = Self(rawValue: "test-environment")
+    /// JSON in none of the stores' formats; the caller may say what it is.
+    public static let unknownKind = Self(rawValue: "unknown-kind")
     /// Another kind of evidence than expected.
     public static let wrongKind = Self(rawValue: "wrong-kind")
     /// Another app's package name.
@@ -80,7 +86,9 @@ public struct VerificationError: Error, Sendable, Hashable, Codable, CustomStrin
     public var quarantines: Bool { Self.quarantining.contains(self) }
 
     /// Whether a wrong configuration (root certificates, app identity) makes valid store responses fail with this code.
-    var isOfConfiguration: Bool { [.untrustedChain, .wrongBundle, .wrongApp, .wrongPackage].contains(self) }
+    var isOfConfiguration: Bool {
+      [.noRootCertificate, .untrustedChain, .noLicensingKey, .wrongBundle, .wrongApp, .wrongPackage].contains(self)
+    }
 
     private static let quarantining: Set<Self> = [
       .signedInFuture, .environmentMismatch, .unknownEnvironment,

@@ -69,7 +69,7 @@ package struct GoogleVerifier: StoreEvidenceVerifier {
   func checkSignature(_ signature: String, of text: String) throws(VerificationError) {
     guard let key else {
       throw VerificationError(
-        .badSignature, "cannot be checked without the app's licensing key; configure it")
+        .noLicensingKey, "cannot be checked without the app's licensing key; configure it")
     }
     guard let signature = Base64.decode(signature.utf8, skippingSpace: true) else {
       throw VerificationError(.malformed, "the signature is not base64")

@@ -45,9 +45,12 @@ import TileIndex
     return found.features.map(\.properties.name)
   }
 
-  @Test func placesAreGeoJSON() async throws {
+  @Test(arguments: ["hills.mbtiles", "hills.pmtiles", "hills.gpkg", "hills/"])
+  func placesAreGeoJSON(_ container: String) async throws {
     let folder = try bundleFolder()
-    try await serving([folder.path]) { (served) async throws in
+    let converted = try TemporaryFolder()
+    _ = try BundleConvert().write(BundleFile.open(folder.file("hills.mbtiles")), to: converted.file(container))
+    try await serving([converted.path]) { (served) async throws in
       #expect(try names(served.get("/hills/places?q=hill")) == ["Hill & Dale", "Old <b>Hill</b>"])
       #expect(try names(served.get("/hills/places?q=hill&near=10,20")) == ["Old <b>Hill</b>", "Hill & Dale"])
       #expect(try names(served.get("/hills/places?q=hill&limit=1")).count == 1)

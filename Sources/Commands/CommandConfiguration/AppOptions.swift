@@ -1,0 +1,35 @@
+import ArgumentParser
+
+/// Options that say whose purchases are accepted: what Apple and Google sign names the app. Nil where the environment or
+/// the file decides.
+package struct AppOptions: ParsableArguments {
+  @Option(
+    name: .customLong("root-certificate"), parsing: .singleValue,
+    help: ArgumentHelp(
+      "A root certificate of Apple's, to which its signatures must lead; DER or PEM; repeatable.", valueName: "file"))
+  var rootCertificates: [String] = []
+
+  @Option(help: "The app's bundle id at Apple, such as org.example.maps.")
+  var bundleId: String?
+
+  @Option(help: ArgumentHelp("The app's number at Apple, its Apple ID.", valueName: "number"))
+  var appAppleId: String?
+
+  @Option(
+    help: ArgumentHelp("The app's licensing key from Google's Play Console; DER, PEM or base64.", valueName: "file"))
+  var googlePublicKey: String?
+
+  @Option(help: "The app's package name at Google; it must be that of Google's statements.")
+  var packageName: String?
+
+  package init() {}
+
+  /// The flags that were given, by the names of the configuration.
+  package var values: FlagValues {
+    FlagValues(
+      [
+        "bundleId": bundleId, "appAppleId": appAppleId, "googlePublicKey": googlePublicKey, "packageName": packageName,
+      ],
+      lists: ["rootCertificates": rootCertificates])
+  }
+}

@@ -1,0 +1,171 @@
+import ArgumentParser
+import CommandSupport
+import Support
+import TileCut
+import TileIndex
+
+/// A shard's number, or `auto`.
+enum ShardArgument: ExpressibleByArgument {
+  case number(Int)
+  case automatic
+
+  init?(argument: String) {
+    if argument == "auto" {
+      self = .automatic
+    } else {
+      guard let number = Int(argument), number >= 0 else { return nil }
+      self = .number(number)
+    }
+  }
+}
+
+/// What schedulers with short arrays need beside a shard's number.
+struct ShardListOptions: ParsableArguments {
+  @Option(
+    help: ArgumentHelp(
+      "Added to the number of the shard, where a scheduler counts from elsewhere.",
+      valueName: "n"))
+  var shardOffset: Int?
+  @Option(
+    help: ArgumentHelp(
+      "A file that lists shards, such as 3,7-9; the number then counts the positions of that list, from 0.",
+      valueName: "file"))
+  var shardList: String?
+
+  var isEmpty: Bool { shardOffset == nil && shardList == nil }
+}
+
+/// Which of many processes this one is.
+struct ShardNumber {
+  let shard: ShardArgument
+  let options: ShardListOptions
+
+  /// Where schedulers say it: any, Slurm, Kubernetes, AWS Batch.
+  static let variables = [
+    "TILECUT_SHARD", "SLURM_ARRAY_TASK_ID", "JOB_COMPLETION_INDEX", "AWS_BATCH_JOB_ARRAY_INDEX",
+  ]
+
+  func value() throws -> Int {
+    let index = try index() + (options.shardOffset ?? 0)
+    guard let list = options.shardList else { return index }
+    guard let text = try? FileSystem.bytes(of: list, countMax: 1 << 24),
+      let numbers = ShardFolder.numbers(String(decoding: text, as: UTF8.self))
+    else { throw ValidationError("\(list) cannot be read, or is no list of numbers such as 3,7-9") }
+    guard numbers.indices.contains(index) else {
+      throw ValidationError("\(list) has \(counted(numbers.count, "number")), and none at position \(index)")
+    }
+    return numbers[index]
+  }
+
+  private func index() throws -> Int {
+    if case .number(let number) = shard { return number }
+    for name in Self.variables {
+      guard let text = FileSystem.environment(name) else { continue }
+      guard let number = Int(text) else { throw ValidationError("\(name) is no number: \(text)") }
+      return number
+    }
+    throw ValidationError("--shard auto needs one of the variables \(Self.variables.joined(separator: ", "))")
+  }
+}
+
+/// One attempt at a shard, for schedulers, which look at the exit code: 64 and 65 fail again, 75 may not.
+func attempt(_ body: (CutCancellation) throws -> Void) throws {
+  let signals = SignalWatch()
+  defer { signals.stop() }
+  let cancellation = CutCancellation()
+  signals.whenStopped { cancellation.cancel() }
+  do {
+    try body(cancellation)
+  } catch {
+    if let signal = signals.received { throw ExitCode(.signal(signal)) }
+    switch exitStatus(of: error) {
+    // Files that cannot be read or written, and memory, may be there at the next attempt, or on another machine.
+    case .unreadableInput, .outputFailed, .cannotCreate, .systemError:
+      printError("tilecut: \(error)")
+      throw ExitCode(.busy)
+    default: throw error
+    }
+  }
+}
+
+/// `tilecut cut --plan PLAN --shard N`
+struct ShardRun {
+  let plan: String
+  let number: ShardNumber
+  let resources: CutResources
+  let progress: ProgressStyle
+  let json: Bool
+  /// The cut of a plan.
+  let cutter: (ShardPlan, CutResources) throws -> Cutter
+
+  func run() throws { try attempt(cut) }
+
+  private func cut(_ cancellation: CutCancellation) throws {
+    let number = try number.value()
+    let path = FileSystem.absolutePath(plan)
+    let shards = try ShardPlan(path: path, toolVersion: ToolVersion.text)
+    guard shards.shards.indices.contains(number) else {
+      throw CutError(
+        .invalidOption, path: plan, "has no shard \(number)", remedy: "its shards are 0 to \(shards.shards.count - 1)")
+    }
+    // A shard that is done needs no sources.
+    if let done = ShardFolder(ofPlan: path, shards).receipt(number) { return try show(done, number, of: shards) }
+    let cutter = try cutter(shards, resources)
+    for warning in cutter.warnings { printError("tilecut: warning: \(warning)") }
+    let printer = ProgressPrinter(style: progress)
+    defer { printer.finish() }
+    let receipt = try cutter.cut(shard: number, of: shards, path: path, cancellation: cancellation) { printer.show($0) }
+    printer.finish()
+    try show(receipt, number, of: shards)
+  }
+
+  private func show(_ receipt: ShardReceipt, _ number: Int, of shards: ShardPlan) throws {
+    let members = [
+      ("shard", number), ("shards", shards.shards.count), ("tiles", receipt.tiles), ("bytes", receipt.tileBytes),
+    ]
+    if json { return printText(JSONValue.object(members.map { .init($0, .number($1)) }).indentedText) }
+    printLine(
+      "shard \(number) of \(shards.shards.count): \(counted(receipt.tiles, "tile")), "
+        + formatted(bytes: receipt.tileBytes))
+  }
+}
+
+/// `tilecut merge --plan PLAN`
+struct PlanMerge {
+  let plan: String
+  let output: String
+  let replacing: Bool
+  let scheme: TileScheme
+  let progress: ProgressStyle
+  let json: Bool
+  /// The cut of a plan.
+  let cutter: (ShardPlan, CutResources) throws -> Cutter
+
+  func run() throws {
+    let signals = SignalWatch()
+    defer { signals.stop() }
+    try OutputFile.protect([plan], from: output)
+    try BundleFile.check(output: output, replacing: replacing)
+    // Before the folder changes, from which relative paths count.
+    let (path, target) = (FileSystem.absolutePath(plan), FileSystem.absolutePath(output))
+    let shards = try ShardPlan(path: path, toolVersion: ToolVersion.text)
+    let cutter = try cutter(shards, CutResources())
+    let cancellation = CutCancellation()
+    signals.whenStopped { cancellation.cancel() }
+    let printer = ProgressPrinter(style: progress)
+    defer { printer.finish() }
+    do {
+      let summary = try cutter.merge(
+        shards, path: path, to: output.hasSuffix("/") ? target + "/" : target, replacing: replacing, scheme: scheme,
+        cancellation: cancellation
+      ) {
+        printer.show($0)
+      }
+      printer.finish()
+      try WrittenBundle(summary, output).show(json: json)
+    } catch {
+      if let signal = signals.received { throw ExitCode(.signal(signal)) }
+      throw error
+    }
+  }
+}

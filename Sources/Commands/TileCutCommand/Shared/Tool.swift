@@ -1,0 +1,66 @@
+import CommandSupport
+import Gazetteer
+import RegionCatalog
+import Support
+import TileCut
+import TileImage
+import TileIndex
+
+#if canImport(Darwin)
+  import Darwin
+#elseif canImport(Musl)
+  import Musl
+#else
+  import Glibc
+#endif
+
+/// The tool's version. It is an input of every region: when it changes, every bundle is built again.
+enum ToolVersion {
+  static let text = "0.1.0"
+
+  /// With the first digits of the executable's SHA-256: other builds of the same version may cut other bytes.
+  static func ofBuild() throws -> String {
+    "\(text)+\(try FileHash.sha256(ofFile: FileSystem.executablePath).prefix(12))"
+  }
+}
+
+/// The exit code for an error of our libraries; nil for others. docs/reference/exit-codes.md has the table.
+func exitStatus(of error: any Error) -> ExitStatus? {
+  switch error {
+  case let error as CutError:
+    switch error.code {
+    case .invalidOption: .usage
+    case .unreadableSource: .unreadableInput
+    case .badSource, .noGeoreference: .badInput
+    case .unwritableOutput: .outputFailed
+    case .systemError: .systemError
+    case .cancelled: .signal(SIGINT)
+    default: .internalError
+    }
+  case let error as BundleError:
+    switch error.code {
+    case .isInput, .invalidName: .usage
+    case .notFound, .readFailed: .unreadableInput
+    // Content that may not be stored comes from a manifest.
+    case .malformed, .invalidContent, .mismatch, .conflict: .badInput
+    case .busy, .tooManyOpenFiles: .busy
+    case .exists: .cannotCreate
+    case .writeFailed: .outputFailed
+    default: .internalError
+    }
+  case let error as ManifestError: error.code == .unreadable ? .unreadableInput : .badInput
+  case let error as GazetteerError: error.code == .unreadable ? .unreadableInput : .badInput
+  case is ImageError: .badInput
+  case let error as TrackError: error.isUnreadable ? .unreadableInput : .badInput
+  case let error as CatalogBuildFailure: exitStatus(of: error.first) ?? .internalError
+  case let error as CatalogBuildError:
+    switch error.code {
+    case .busy: .busy
+    case .invalidOption: .usage
+    case .unreadableInput: .unreadableInput
+    case .unwritableOutput: .outputFailed
+    default: .internalError
+    }
+  default: nil
+  }
+}
