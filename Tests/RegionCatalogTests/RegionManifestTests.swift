@@ -143,6 +143,8 @@ import TileIndex
     (#", "grid": {"id": "G"}"#, "grid.tileEdges is missing"),
     (#", "grid": {"id": "WebMercatorQuad", "tileEdges": [2, 1]}"#, "grid.id is that of a built-in grid"),
     (#", "grid": {"id": "G", "tileEdges": [8, 2], "tileSizes": [288]}, "zooms": [0, 2]"#, "zooms reach to 2, which G"),
+    (#", "container": "folder""#, "container is not one of mbtiles, pmtiles, geopackage"),
+    (#", "container": "pmtiles", "grid": "degrees""#, "container is pmtiles, which knows Web Mercator only"),
     (#", "format": "gif""#, "format is not one of png, jpeg, webp"), (#", "quality": 80"#, "quality means nothing for"),
     (#", "effort": "smal""#, #"effort is not one of fast, balanced, small: "smal"; did you mean "small"?"#),
     (#", "format": "jpeg", "effort": "fast""#, "effort is for png alone"),
