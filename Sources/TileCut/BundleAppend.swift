@@ -127,6 +127,62 @@ public struct BundleAppend: Sendable {
       warnings: cut.warnings)
   }
 
+  /// What an addition gives and takes, scaled up from a sample of its tiles.
+  public struct Estimate: Hashable, Sendable, Codable {
+    /// Tiles that are drawn over or new.
+    public let tiles: Int
+    /// Tiles that the bundle does not have yet.
+    public let newTiles: Int
+    /// By how much the tiles of the bundle grow; less than 0 where they shrink.
+    public let bytes: Int
+    /// Time on this machine, with that for copying the other tiles of a bundle in one file.
+    public let seconds: Double
+    /// Candidate tiles that were cut to know it.
+    public let sampledTiles: Int
+  }
+
+  /// Cuts a sample of the rasters into memory (``Cutter/estimate(for:cancellation:)``), and draws its tiles over the
+  /// bundle's.
+  ///
+  /// - Throws: ``CutError``, ``BundleError``, as ``write(to:replacing:cancellation:onProgress:)`` would.
+  public func estimate(cancellation: CutCancellation = CutCancellation()) throws -> Estimate {
+    let (old, encoder) = (try BundleFile.open(path), TileEncoder(encoding))
+    var drawnCount = 0
+    var newCount = 0
+    var bytes = 0
+    var seconds = 0.0
+    let cut = try cutter.estimate(for: "", cancellation: cancellation) { tiles in
+      let clock = ContinuousClock.now
+      for tile in tiles {
+        let before = try old.withTile(tile.id) { $0.count }
+        drawnCount += 1
+        newCount += before == nil ? 1 : 0
+        bytes += try encoder.encode(drawn(tile.bytes, over: old, tile.id)).count - (before ?? 0)
+      }
+      seconds += (ContinuousClock.now - clock) / .seconds(1)
+    }
+    let factor = Double(cut.tiles) / Double(max(drawnCount, 1))
+    return Estimate(
+      tiles: cut.tiles, newTiles: Int((Double(newCount) * factor).rounded()),
+      bytes: Int((Double(bytes) * factor).rounded()),
+      seconds: cut.seconds + seconds * factor + (try copySeconds(of: old)), sampledTiles: cut.sampledTiles)
+  }
+
+  /// How long it takes to read the bundle's file and write it again, by the time that some of its tiles take.
+  private func copySeconds(of old: any BundleReader) throws -> Double {
+    struct Enough: Error {}
+    let clock = ContinuousClock.now
+    var (count, bytes) = (0, 0)
+    do {
+      try old.forEachTile { _, tile in
+        (count, bytes) = (count + 1, bytes + tile.count)
+        if count == 256 { throw Enough() }
+      }
+    } catch is Enough {}
+    let seconds = (ContinuousClock.now - clock) / .seconds(1)
+    return 2 * seconds * Double(FileSystem.size(path)) / Double(max(bytes, 1))
+  }
+
   /// A new tile over the bundle's.
   private func drawn(_ top: [UInt8], over old: any BundleReader, _ tile: TileID) throws -> PixelBuffer {
     let upper = try top.withUnsafeBytes { try decoded($0, tile) }

@@ -29,6 +29,13 @@ extension Cutter {
   /// - Parameter output: its name says what the container adds to the tiles.
   /// - Throws: ``CutError``, as the cut would.
   public func estimate(for output: String, cancellation: CutCancellation = CutCancellation()) throws -> CutEstimate {
+    try estimate(for: output, cancellation: cancellation) { _ in }
+  }
+
+  /// - Parameter visit: gets the tiles of each subtree of the sample, one subtree at a time.
+  func estimate(
+    for output: String, cancellation: CutCancellation, visiting visit: @escaping ([EncodedTile]) throws -> Void
+  ) throws -> CutEstimate {
     remote?.stop { cancellation.isCancelled }
     let workers = resources.workers(tilePixels: options.tilePixels)
     let sample = CutSample(plan, subtrees)
@@ -42,22 +49,27 @@ extension Cutter {
       cost.first = (ContinuousClock.now - clock) / .seconds(1)
     }
     var places = sample.places.makeIterator()
-    let work = OrderedWork<(root: TileID, next: TileID?), (SubtreeSample, SubtreeSample?)>(
+    let work = OrderedWork<(root: TileID, next: TileID?), (SubtreeSample, SubtreeSample?, [EncodedTile])>(
       AnyIterator { places.next() }, aheadMax: 2 * workers + 2
-    ) { found, next in
+    ) { found, next, tiles in
       sum.add(found)
       cost.cold.append(found.seconds)
       if let next { cost.pairs.append((found.seconds, next.seconds)) }
+      try visit(tiles)
     }
     try work.run(threads: workers) {
       let cutter = SubtreeCutter(plan: plan, mosaic: try makeMosaic()) { cancellation.isCancelled }
       let encoder = TileEncoder(plan.encoding)
-      func timed(_ root: TileID) throws -> SubtreeSample {
+      func timed(_ root: TileID) throws -> (sample: SubtreeSample, tiles: [EncodedTile]) {
         let clock = ContinuousClock.now
         let subtree = try cutter.cut(root)
-        return try SubtreeSample(subtree, (ContinuousClock.now - clock) / .seconds(1), plan, encoder)
+        let seconds = (ContinuousClock.now - clock) / .seconds(1)
+        return (try SubtreeSample(subtree, seconds, plan, encoder), subtree.tiles)
       }
-      return { (try timed($0.root), try $0.next.map(timed)) }
+      return { place in
+        let found = try timed(place.root)
+        return (found.sample, try place.next.map { try timed($0).sample }, found.tiles)
+      }
     }
     let matrix = plan.matrixSet[sample.rootZoom]
     let blank = PixelBuffer(width: matrix.tileWidth, height: matrix.tileHeight)

@@ -1,6 +1,19 @@
 import Support
 
 /// Writing bundles: the name of the output chooses the container.
+extension BundleFile.Kind {
+  /// The extension of its files, without a dot; empty for folders.
+  package var fileExtension: String {
+    switch self {
+    case .mbtiles: "mbtiles"
+    case .pmtiles: "pmtiles"
+    case .geopackage: "gpkg"
+    case .folder: ""
+    case .tileset: ShardedTileset.fileExtension
+    }
+  }
+}
+
 extension BundleFile {
   /// The container that an output's name asks for: a folder for a name that ends with a slash, else by the extension.
   ///
@@ -10,9 +23,7 @@ extension BundleFile {
     let name = FileSystem.split(path).name
     guard let dot = name.lastIndex(of: ".") else { return .mbtiles }
     let fileExtension = name[name.index(after: dot)...].lowercased()
-    if fileExtension == "pmtiles" { return .pmtiles }
-    if fileExtension == "gpkg" { return .geopackage }
-    if fileExtension == ShardedTileset.fileExtension { return .tileset }
+    if let kind = Kind.allCases.first(where: { $0 != .folder && $0.fileExtension == fileExtension }) { return kind }
     guard !otherFormats.contains(fileExtension) else {
       throw BundleError(
         .invalidName, path: path, "\".\(fileExtension)\" is not a container that is written here",

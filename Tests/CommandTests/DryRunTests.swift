@@ -86,6 +86,38 @@ import Testing
     #expect(line.hasPrefix("  about \(tiles) tiles, ") && line.hasSuffix(" s (from a sample of \(tiles))"), "\(run)")
   }
 
+  /// A part of the map is in the bundle, and the whole of it is drawn over that.
+  @Test func anAdditionHasAnEstimate() throws {
+    let source = Self.sample("rocky-mountain-np/rocky-mountain-np-rgb.tif")
+    let bundle = folder.file("part.mbtiles")
+    let part = try tilecut(
+      "cut", source, "-o", bundle, "--zoom", "6-11", "--format", "jpeg", "--bounds", "-105.95,40.2,-105.6,40.5")
+    #expect(part.status == 0, "\(part)")
+    let query = "SELECT zoom_level || '/' || tile_column || '/' || tile_row, hex(tile_data) FROM tiles"
+    func stored() throws -> [String: String] {
+      Dictionary(uniqueKeysWithValues: try SQLiteFile.rows(bundle, query).map { ($0[0], $0[1]) })
+    }
+    let (before, file) = (try stored(), try folder.bytes("part.mbtiles"))
+    let words = ["cut", source, "--append", bundle]
+    let run = try Command(built: "tilecut").run(words + ["--dry-run", "--json"])
+    let report = try #require(try JSONSerialization.jsonObject(with: Data(run.stdout.utf8)) as? [String: Any], "\(run)")
+    let guess = try #require(report["addition"] as? [String: Double])
+    #expect(report["estimate"] == nil && folder.names == ["part.mbtiles"])
+    #expect(try folder.bytes("part.mbtiles") == file)
+    let text = try Command(built: "tilecut").run(words + ["--dry-run"]).stdout
+    #expect(text.contains("  about \(Int(guess["tiles"] ?? 0)) tiles, \(Int(guess["newTiles"] ?? 0)) of them new, "))
+
+    #expect(try Command(built: "tilecut").run(words).status == 0)
+    let after = try stored()
+    let changed = Double(after.count { before[$0.key] != $0.value })
+    let new = Double(after.count - before.count)
+    func bytes(_ tiles: [String: String]) -> Double { Double(tiles.values.reduce(0) { $0 + $1.utf8.count }) / 2 }
+    for (name, actual) in [("tiles", changed), ("newTiles", new), ("bytes", bytes(after) - bytes(before))] {
+      let guessed = try #require(guess[name])
+      #expect(guessed > 0 && max(guessed / actual, actual / guessed) < 1.2, "\(name): \(guessed), \(actual)")
+    }
+  }
+
   /// Who asks what a map would cost need not name it.
   @Test func withoutAnOutputItIsThatOfMBTiles() throws {
     let words = [try folder.writePlacedPicture(), "--zoom", "2-4"]

@@ -56,8 +56,11 @@ import TileIndex
   ]
 
   /// Those that say of a region what no single cut has, and those with tests of their own: `sources` and `clip` in
-  /// ManifestTests and the tests of clipping, `gazetteers` in those of places.
-  static let others: Set = ["sources", "priceTier", "preview", "packBytes", "gazetteers", "clip", "buffer", "layers"]
+  /// ManifestTests and the tests of clipping, `gazetteers` in those of places, `container` (the name of `--output`) in
+  /// BuildTests.
+  static let others: Set = [
+    "sources", "priceTier", "preview", "packBytes", "gazetteers", "clip", "buffer", "layers", "container",
+  ]
 
   @Test func everySettingIsInTheTable() {
     #expect(Set(Self.rows.flatMap(\.keys)).union(Self.others) == Set(RegionSettings.keys))
@@ -69,6 +72,26 @@ import TileIndex
       let option = row.keys[0].reduce("--") { $0 + ($1.isUppercase ? "-\($1.lowercased())" : String($1)) }
       #expect(row.options[0] == option)
     }
+  }
+
+  /// Options of a map that a manifest says in another way: of a region, of a source, or by a key in `others`.
+  private static let saidOtherwise: Set = [
+    "--bounds", "--clip", "--buffer", "--cutline", "--crop", "--name", "--description", "--gazetteer", "--src-list",
+    "--output",
+  ]
+  /// Options of one run, and those of what a catalogue does not hold: folders of tiles, bundles that grow, pictures of
+  /// no place on Earth.
+  private static let ofOneCut: Set = [
+    "--threads", "--memory", "--force", "--resume", "--plan", "--shard", "--shard-offset", "--shard-list", "--progress",
+    "--dry-run", "--json", "--help", "--scheme", "--append", "--flat",
+  ]
+
+  @Test func everyOptionIsInTheTable() throws {
+    let help = try tilecut("help", "cut").stdoutLines.filter { $0.hasPrefix("  -") }
+    let options = help.flatMap { $0.split(separator: " ").prefix(3) }.map { $0.prefix { $0 != "," } }
+      .filter { $0.hasPrefix("--") }.map { String($0) }
+    let inTable = Self.rows.flatMap(\.options).filter { $0.hasPrefix("--") }
+    #expect(Set(options) == Set(inTable).union(Self.saidOtherwise).union(Self.ofOneCut))
   }
 
   @Test(arguments: rows)

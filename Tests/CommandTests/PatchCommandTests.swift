@@ -45,6 +45,10 @@ import TileIndex
     expectRefusal(try tilecut("apply", old, patch, "-o", output), status: 65, naming: old, "the patch comes first")
     expectRefusal(try tilecut("apply", folder.file("no.patch"), old, "-o", output), status: 66, naming: "no.patch")
     expectRefusal(try tilecut("apply", patch, old, "-o", new), status: 73, naming: new)
+    for name in ["out.pmtiles", "out.gpkg", "out/"] {
+      expectRefusal(
+        try tilecut("apply", patch, old, "-o", folder.file(name)), status: 64, naming: name, "which is what patches make")
+    }
     expectRefusal(try tilecut("apply", patch, old, "-o", patch, "--force"), status: 64, naming: patch)
     expectRefusal(try tilecut("diff", old, new, "-o", new, "--force"), status: 64, naming: new)
     let jpeg = try folder.writeBundle("jpeg.mbtiles", .jpg, zooms: 0...1)

@@ -163,6 +163,22 @@ import TileIndex
     }
   }
 
+  /// Devices install MBTiles: regions in other containers are not sold, and the others are.
+  @Test func otherContainersAreNotSold() throws {
+    let folder = try TemporaryFolder()
+    let catalog = try TestCatalog(folder)
+    let list = "\(catalog.path)/catalogue.json"
+    let text = try String(contentsOfFile: list, encoding: .utf8)
+    try text.replacingOccurrences(of: "alps-1.mbtiles", with: "alps-1.pmtiles")
+      .write(toFile: list, atomically: true, encoding: .utf8)
+    try FileManager.default.moveItem(
+      atPath: "\(catalog.path)/alps-1.mbtiles", toPath: "\(catalog.path)/alps-1.pmtiles")
+    let logger = Logger(label: "test", factory: { _ in SwiftLogNoOpLogHandler() })
+    let store = try StoreCatalog(folder: catalog.path, products: nil, logger: logger)
+    #expect(store.snapshot.isForSale == [false, true, true, true])
+    #expect(store.snapshot.hasBundles && store.faultTexts().isEmpty)
+  }
+
   /// A bundle that was missing at the start is found by its places once it is present.
   @Test func placesComeWithTheirBundle() throws {
     let folder = try TemporaryFolder()

@@ -37,6 +37,7 @@ import TileIndex
     #expect(words("format") == RegionSettings.Format.allCases.map(\.rawValue))
     #expect(words("resampling") == RegionSettings.resamplings)
     #expect(words("effort") == RegionSettings.efforts)
+    #expect(words("container") == RegionSettings.containers.map(\.rawValue))
     let grids = schema["$defs"]?["settings"]?["properties"]?["matrix"]?["oneOf"]?.array?.first?["enum"]?.array
     #expect(grids?.compactMap(\.string) == TileMatrixSet.builtIn.map(\.identifier))
     let bytes = schema["$defs"]?["settings"]?["properties"]?["packBytes"]
@@ -82,6 +83,8 @@ import TileIndex
       (false, #"{"regions": []}"#), (false, #"{"regions": [{\#(region), "zooms": 3}]}"#),
       (false, #"{"regions": [{\#(region), "zoom": [0, 31]}]}"#),
       (false, #"{"regions": [{\#(region), "format": "gif"}]}"#),
+      (true, #"{"regions": [{\#(region), "container": "pmtiles"}]}"#),
+      (false, #"{"regions": [{\#(region), "container": "folder"}]}"#),
       (false, #"{"defaults": {"id": "a"}, "regions": [{\#(region)}]}"#), (false, #"{"regions": [{"id": "a"}]}"#),
       (false, #"{"regions": [{\#(region), "edition": "a/b"}]}"#),
       (false, #"{"version": 2, "regions": [{\#(region)}]}"#),

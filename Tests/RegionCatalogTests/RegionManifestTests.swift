@@ -143,6 +143,8 @@ import TileIndex
     (#", "matrix": {"id": "G"}"#, "matrix.tileEdges is missing"),
     (#", "matrix": {"id": "WebMercatorQuad", "tileEdges": [2, 1]}"#, "matrix.id is that of a built-in grid"),
     (#", "matrix": {"id": "G", "tileEdges": [8, 2], "tileSizes": [288]}, "zoom": [0, 2]"#, "zoom reaches to 2"),
+    (#", "container": "folder""#, "container is not one of mbtiles, pmtiles, geopackage"),
+    (#", "container": "pmtiles", "matrix": "degrees""#, "container is pmtiles, which knows Web Mercator only"),
     (#", "format": "gif""#, "format is not one of png, jpeg, webp"), (#", "quality": 80"#, "quality means nothing for"),
     (#", "effort": "smal""#, #"effort is not one of fast, balanced, small: "smal"; did you mean "small"?"#),
     (#", "format": "jpeg", "effort": "fast""#, "effort is for png alone"),

@@ -67,14 +67,20 @@ struct BuildCommand: ParsableCommand {
       valueName: "n|auto"))
   var shard: ShardArgument?
   @OptionGroup var shardOptions: ShardListOptions
-  @Flag(help: "Print JSON: the report of the build.")
+  @Flag(
+    help: """
+      Say which regions would be made, and about how many tiles, bytes and seconds their bundles take, and stop.
+      """)
+  var dryRun = false
+  @Flag(help: "Print JSON: the report of the build, or of --dry-run.")
   var json = false
   @Option(help: "\(ProgressStyle.help)")
   var progress: ProgressStyle = .auto
 
   func validate() throws {
     if plan != nil {
-      guard manifest == nil, output == nil, jobs == nil, only.isEmpty, maxBytes == nil, patchesFrom == nil, !rebuild
+      guard manifest == nil, output == nil, jobs == nil, only.isEmpty, maxBytes == nil, patchesFrom == nil, !rebuild,
+        !dryRun
       else { throw ValidationError("--plan has manifest, output and options of the build: leave them out") }
       if shard != nil, prune || json {
         throw ValidationError("--shard publishes nothing: leave --prune and --json out")
@@ -109,6 +115,10 @@ struct BuildCommand: ParsableCommand {
     let path = plan.map(FileSystem.absolutePath)
     let opened = try path.map(open)
     let builder = try opened?.builder ?? self.builder()
+    if dryRun {
+      let estimate = try builder.estimate(cancellation: cancellation)
+      return printText(json ? try prettyJSON(estimate) : Self.text(estimate, output ?? ""))
+    }
     let printer = BuildProgressPrinter(style: progress, regionCount: builder.regionCount)
     do {
       let report =
@@ -165,6 +175,20 @@ struct BuildCommand: ParsableCommand {
     options.rebuilds = rebuild
     options.prunes = prune
     return options
+  }
+
+  private static func text(_ estimate: CatalogBuildEstimate, _ output: String) -> String {
+    func about(_ tiles: Int, _ bytes: Int, _ seconds: Double) -> String {
+      "about \(counted(tiles, "tile")), \(formatted(bytes: bytes)), \(formatted(seconds: seconds))"
+    }
+    let lines = estimate.regions.map { region in
+      "\(region.id) \(region.edition): \(region.outcome.rawValue)"
+        + (region.estimate.map { ", " + about($0.tiles, $0.bytes, $0.seconds) } ?? "")
+    }
+    let made = estimate.regions.count { $0.outcome != .unchanged }
+    let cut = estimate.tiles > 0 ? ", " + about(estimate.tiles, estimate.bytes, estimate.seconds) : ""
+    let sum = "\(output): \(counted(estimate.regions.count, "region")), \(made) to make\(cut)"
+    return (lines + [sum]).joined(separator: "\n")
   }
 
   private static func text(_ report: CatalogBuildReport) -> String {

@@ -62,7 +62,7 @@ struct ApplyCommand: ParsableCommand {
   var patch: String
   @Argument(help: ArgumentHelp("The edition that the patch is for.", valueName: "old"))
   var old: String
-  @Option(name: [.short, .long], help: "The bundle to write.")
+  @Option(name: [.short, .long], help: "The bundle to write, MBTiles.")
   var output: String
   @Flag(help: "Replace the output if it exists.")
   var force = false

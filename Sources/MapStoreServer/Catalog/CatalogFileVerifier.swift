@@ -69,10 +69,11 @@ final class CatalogFileVerifier: Sendable {
 
   func fault(of file: String) -> Fault? { state.withLock { $0.faults[file] } }
 
-  /// Takes the files of a new catalogue, and checks all of them.
+  /// Takes the files of a new catalogue, and checks all of them, but for those of regions that no device installs.
   ///
   /// - Parameter seconds: how long it may compute hashes before it returns; the rest follows in the background.
   func set(_ regions: [Catalog.Region], hashingFor seconds: Double = 0) {
+    let regions = regions.filter(\.isInstallable)
     let bundles = regions.map { Catalog.File(file: $0.file, bytes: $0.bytes, sha256: $0.sha256) }
     let parts = regions.flatMap { region in
       region.packs.map { Catalog.File(file: $0.file, bytes: $0.bytes, sha256: $0.sha256) }

@@ -37,15 +37,18 @@ final class CatalogSnapshot: Sendable {
   /// - Parameters:
   ///   - products: nil if all regions are for sale.
   ///   - places: of the catalogue's bundles.
-  ///   - faults: files that do not match the catalogue; regions with such a bundle are not for sale.
+  ///   - faults: files that do not match the catalogue; regions with such a bundle are not for sale, nor are those that
+  ///     no device installs.
   init(
     _ catalogue: Catalog, products: ProductStates?, places: PlaceDirectory,
     faults: [String: CatalogFileVerifier.Fault] = [:]
   ) {
     self.places = places
     regions = catalogue.regions
-    isForSale = regions.map { (products?.isReady($0.productId) ?? true) && faults[$0.file] == nil }
-    hasBundles = regions.isEmpty || regions.contains { faults[$0.file] == nil }
+    isForSale = regions.map { region in
+      (products?.isReady(region.productId) ?? true) && region.isInstallable && faults[region.file] == nil
+    }
+    hasBundles = regions.isEmpty || regions.contains { $0.isInstallable && faults[$0.file] == nil }
     listings = regions.map(RegionListing.init)
     searchTexts = regions.map(SearchText.init)
     indexByID = Dictionary(regions.enumerated().map { ($1.id, $0) }, uniquingKeysWith: { first, _ in first })

@@ -136,6 +136,9 @@ final class StoreCatalog: Sendable {
 
   private static func load(_ folder: String, _ products: String?, _ logger: Logger) throws -> Contents {
     let catalogue = try Catalog(path: "\(folder)/\(Catalog.fileName)")
+    for region in catalogue.regions where !region.isInstallable {
+      logger.notice("\(region.id) is not sold: \(region.file) is no MBTiles bundle, and devices install no other")
+    }
     return Contents(
       catalogue: catalogue, products: try products.map { try ProductStates(path: $0) },
       places: PlaceDirectory(catalogue.regions, folder: folder, logger: logger))

@@ -141,6 +141,9 @@ public struct Catalog: Hashable, Sendable, Codable {
 }
 
 extension Catalog.Region {
+  /// Whether devices can install it: its bundle is MBTiles.
+  package var isInstallable: Bool { file.hasSuffix(".mbtiles") }
+
   /// All its files.
   public var files: [Catalog.File] {
     [Catalog.File(file: file, bytes: bytes, sha256: sha256)] + (preview.map { [$0] } ?? [])

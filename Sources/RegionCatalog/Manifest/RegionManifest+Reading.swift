@@ -118,6 +118,11 @@ extension RegionManifest {
         "zoom", "reaches to \(zooms.upperBound), which \(settings.matrixSet.identifier) has not",
         remedy: "its levels are \(levels.lowerBound) to \(levels.upperBound)")
     }
+    if settings.container == .pmtiles, settings.matrixSet != .webMercatorQuad {
+      object.fault(
+        "container", "is pmtiles, which knows Web Mercator only; the grid is \(settings.matrixSet.identifier)",
+        remedy: "write mbtiles or geopackage")
+    }
     if settings.quality != nil, settings.format == .png {
       object.fault("quality", "means nothing for png", remedy: "leave it out, or set \"format\": \"jpeg\"")
     }

@@ -68,6 +68,9 @@ public struct RegionSettings: Hashable, Sendable {
   /// Resampling methods, as TileCut names them.
   public static let resamplings = ["nearest", "bilinear", "cubic", "lanczos", "gauss", "average", "mode"]
 
+  /// The containers of bundles: files, which a catalogue can list by their hash.
+  public static let containers: [BundleFile.Kind] = [.mbtiles, .pmtiles, .geopackage]
+
   /// The preview image for the shop.
   public struct Preview: Hashable, Sendable {
     /// WGS 84 degrees; by default the region's.
@@ -99,6 +102,8 @@ public struct RegionSettings: Hashable, Sendable {
   public var tileSize: Int?
   /// Pixels of a tile for each of the screen, 1 or 2.
   public var scaleFactor = 1
+  /// The bundle's container, one of ``containers``. Devices install MBTiles alone.
+  public var container = BundleFile.Kind.mbtiles
   /// The format of the tiles.
   public var format: Format = .png
   /// 1 to 100, for JPEG and WebP; nil for 85, but of WebP alone for no loss.

@@ -6,7 +6,7 @@ extension RegionSettings {
   package static let keys = [
     "sources", "layers", "zoom", "matrix", "tileSize", "scaleFactor", "format", "quality", "effort", "colors",
     "resampling", "linear", "nodata", "scale", "bands", "alpha", "crs", "attribution", "type", "edition", "priceTier",
-    "preview", "gazetteers", "packBytes", "clip", "buffer",
+    "preview", "gazetteers", "packBytes", "clip", "buffer", "container",
   ]
   package static let previewKeys = ["bounds", "zoom", "width", "height"]
   package static let gridKeys = ["id", "tileEdges", "tileSizes", "uri"]
@@ -43,6 +43,9 @@ extension RegionSettings {
     if let factor = object.whole("scaleFactor", in: 1...2) { scaleFactor = factor }
     if let count = object.whole("colors", in: 2...256) { colors = count }
     if object.has("zoom") { zooms = Self.zooms(object) ?? zooms }
+    if let word = object.word("container", among: Self.containers.map(\.rawValue)) {
+      container = BundleFile.Kind(rawValue: word) ?? container
+    }
     if let word = object.word("format", among: Format.allCases.map(\.rawValue)) {
       format = Format(rawValue: word) ?? format
       // An inherited quality belongs to the inherited format.

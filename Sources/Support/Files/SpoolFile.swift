@@ -19,7 +19,9 @@ package final class SpoolFile {
   private var buffered = 0
   /// The offset of the buffer's first byte.
   private var written: Int
-  private let isKept: Bool
+  /// Whether the file will be synced, so that the disk may begin while it is written. False for a file that is only
+  /// read again.
+  package var isKept = true
   /// What is before it is on its way to the disk.
   private var begun: Int
   /// The end of the file, with what is in the buffer.
@@ -29,11 +31,9 @@ package final class SpoolFile {
   ///
   /// - Parameters:
   ///   - offset: where the first appended byte goes; what is before it is written by ``overwrite(_:at:)``.
-  ///   - isKept: whether the file will be synced, so that the disk may begin while it is written. False for a file that
-  ///     is only read again.
   ///   - bufferBytes: larger appends go past the buffer.
   /// - Throws: ``FileSystem/SystemError``.
-  package init(_ path: String, from offset: Int = 0, isKept: Bool = true, bufferBytes: Int = 1 << 20) throws {
+  package init(_ path: String, from offset: Int = 0, bufferBytes: Int = 1 << 20) throws {
     descriptor = open(path, O_RDWR | O_CLOEXEC)
     guard descriptor >= 0 else { throw FileSystem.SystemError(number: errno) }
     var lock = flock()
@@ -42,7 +42,7 @@ package final class SpoolFile {
     _ = fcntl(descriptor, F_SETLK, &lock)
     buffer = .allocate(byteCount: bufferBytes, alignment: 16)
     written = offset
-    (begun, self.isKept) = (offset, isKept)
+    begun = offset
   }
 
   deinit {

@@ -14,7 +14,7 @@ import TileIndex
 /// Equal inputs give equal files and an equal catalogue on any number of threads.
 public struct CatalogBuilder: Sendable {
   public let options: CatalogBuildOptions
-  private let selected: [RegionManifest.Region]
+  let selected: [RegionManifest.Region]
   /// Of those that are asked for.
   public var regionCount: Int { selected.count }
 
@@ -219,7 +219,7 @@ public struct CatalogBuilder: Sendable {
   }
 
   /// Checks all inputs first, because a region may be reached hours later.
-  private func checkInputs(_ regions: [RegionManifest.Region]) throws {
+  func checkInputs(_ regions: [RegionManifest.Region]) throws {
     let manifest = options.manifest
     var faults: [ManifestError.Fault] = []
     for region in regions {

@@ -15,18 +15,24 @@ final class CatalogFolder: Sendable {
     /// Makes the files of a region, which others do not make meanwhile.
     case make(region: String)
     case look
+    /// Only reads the builder's state, if there is one.
+    case estimate
   }
 
   let path: String
   private let locks: [FolderLock]
 
-  /// Opens the folder and locks it. To publish or to plan, it is created.
+  /// Opens the folder and locks it, but for an estimate. To publish or to plan, it is created.
   ///
   /// - Throws: ``CatalogBuildError``: `.busy` if another build uses it; `.unwritableOutput`; `.unreadableInput` if the
   ///   folder of a plan is not there.
   init(_ path: String, to use: Use = .publish) throws {
     let path = path.withoutSlashes
     self.path = path
+    guard use != .estimate else {
+      locks = []
+      return
+    }
     if use == .publish || use == .plan {
       try CatalogFiles.makeFolder(path)
       try CatalogFiles.makeFolder("\(path)/.tilecut")

@@ -17,7 +17,8 @@ struct PatchWriter {
   /// Files that are named like an earlier edition but are none.
   let warnings: [String]
 
-  /// Finds earlier editions: files `id-EDITION.mbtiles` whose metadata agrees and that are not tile packs.
+  /// Finds earlier editions: files `id-EDITION.mbtiles` whose metadata agrees and that are not tile packs. Patches make
+  /// MBTiles, and so lead to no bundle in another container.
   ///
   /// - Parameters:
   ///   - bundle: the region's new bundle.
@@ -27,6 +28,13 @@ struct PatchWriter {
     (self.region, self.bundle, self.folder) = (region, bundle, folder)
     guard let editionsFolder else {
       (editions, warnings) = ([], [])
+      return
+    }
+    let container = region.settings.container
+    guard container == .mbtiles else {
+      editions = []
+      let reason = "patches make MBTiles, and its container is \(container.rawValue)"
+      warnings = ["\(region.id): no patch leads to it: \(reason)"]
       return
     }
     let (start, end) = ("\(region.id)-", ".mbtiles")

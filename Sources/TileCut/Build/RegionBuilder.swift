@@ -64,7 +64,7 @@ struct RegionBuilder {
 
     try make(&record.preview, fingerprints.preview) {
       let name = "\(region.stem).png"
-      let png = try BundlePreview(region, of: record.facts).png(of: MBTilesReader(path: path))
+      let png = try BundlePreview(region, of: record.facts).png(of: BundleFile.open(path))
       try OutputFile.write(png, to: "\(work)/\(name)", replacing: true)
       return [
         Catalog.File(file: name, bytes: png.count, sha256: try FileHash.sha256(ofFile: "\(work)/\(name)"))
@@ -74,7 +74,8 @@ struct RegionBuilder {
       record.packEntries = []
       if let bytesMax = options.packBytesMax ?? region.settings.packBytesMax {
         record.packEntries = try TilePackWriter(
-          bundle: MBTilesReader(path: path), bytesMax: bytesMax, folder: work, stem: region.stem
+          bundle: BundleFile.open(path), container: region.settings.container, bytesMax: bytesMax, folder: work,
+          stem: region.stem
         ).write()
       }
       return record.packEntries.map { Catalog.File(file: $0.file, bytes: $0.bytes, sha256: $0.sha256) }
@@ -105,7 +106,7 @@ struct RegionBuilder {
     var cutOptions = CutOptions(of: region, in: options.manifest)
     try cutOptions.readPlaces(of: region, in: options.manifest)
     let cutter = try Cutter(cutOptions, resources: resources, scratchDirectory: work)
-    let name = "\(region.stem).mbtiles"
+    let name = region.bundleName
     let summary = try cutter.cut(
       to: "\(work)/\(name)", replacing: true, cancellation: cancellation, onProgress: onProgress)
     warnings += summary.warnings
@@ -114,7 +115,7 @@ struct RegionBuilder {
         .badSource, path: cutOptions.sources[0], "a source of \(region.id) changed while it was being cut",
         remedy: "build again when nobody writes to it")
     }
-    let reader = try MBTilesReader(path: "\(work)/\(name)")
+    let reader = try BundleFile.open("\(work)/\(name)")
     let bounds = reader.metadata.bounds ?? .world
     let facts = Catalog.BundleFacts(
       bounds: [bounds.west, bounds.south, bounds.east, bounds.north], zooms: summary.zoomMin...summary.zoomMax,
@@ -149,4 +150,9 @@ struct RegionBuilder {
       remedy: "leave the folder to the build"
     )
   }
+}
+
+extension RegionManifest.Region {
+  /// The name of the bundle's file.
+  var bundleName: String { "\(stem).\(settings.container.fileExtension)" }
 }

@@ -1,16 +1,17 @@
-import Gazetteer
 import RegionCatalog
 import Support
 import TileIndex
 
 /// Splits a region's bundle into tile packs.
 struct TilePackWriter {
-  let bundle: MBTilesReader
+  let bundle: any BundleReader
+  /// Of the tile packs.
+  let container: BundleFile.Kind
   /// The maximum size of a tile pack's file.
   let bytesMax: Int
   /// Where tile packs are written.
   let folder: String
-  /// The prefix of file names; `.p001.mbtiles` follows.
+  /// The prefix of file names; `.p001.mbtiles` or the like follows.
   let stem: String
 
   /// Writes all tile packs.
@@ -53,23 +54,25 @@ struct TilePackWriter {
 
   private func write(_ pack: TilePackPlan.TilePack, number: Int, of count: Int) throws -> Catalog.TilePack {
     let digits = String(number)
-    let name = "\(stem).p\(String(repeating: "0", count: max(3 - digits.count, 0)))\(digits).mbtiles"
+    let padded = String(repeating: "0", count: max(3 - digits.count, 0)) + digits
+    let name = "\(stem).p\(padded).\(container.fileExtension)"
     let path = "\(folder)/\(name)"
     let stored = bundle.metadata
-    let writer = try BundleWriter(
-      path: path, matrixSet: bundle.matrixSet, format: stored.format ?? .png, replacing: true,
-      mixing: stored.mixedFormats)
+    let writer = try BundleFile.create(
+      path, matrixSet: bundle.matrixSet, format: stored.format ?? .png, replacing: true, mixing: stored.mixedFormats)
+    defer { writer.discard() }
     for tile in pack.tiles {
       try bundle.withTile(tile) { try writer.put(tile, $0) }
     }
     // A device downloads the overview first, so the overview contains the place index.
-    if number == 1, let places = try PlaceIndex(bundle)?.places(), !places.isEmpty {
-      try writer.write(places: places)
+    if number == 1 {
+      let places = try bundle.places()
+      if !places.isEmpty { try writer.write(places: places) }
     }
     var metadata = BundleMetadata(stored, fallbackName: stem)
     metadata.extra[RegionMetadata.packKey] = "\(number)/\(count)"
     let summary = try writer.finish(metadata)
-    let box = try MBTilesReader(path: path).metadata.bounds ?? .world
+    let box = try BundleFile.open(path).metadata.bounds ?? .world
     return Catalog.TilePack(
       Catalog.File(file: name, bytes: summary.bytes, sha256: try FileHash.sha256(ofFile: path)),
       bounds: [box.west, box.south, box.east, box.north], zooms: summary.minZoom...summary.maxZoom,

@@ -77,8 +77,8 @@ extension UnsafeRawBufferPointer {
 /// Maps content hashes to the places of stored images, in bounded memory: 8 bytes a slot, at most ``slotsMax`` slots.
 ///
 /// A place is a number by which the caller finds the image, or a few among which it is. Open addressing with linear
-/// probing: a slot holds 32 bits of the hash, the place and whether the image was ever found again. The caller compares bytes, so a false match costs a comparison, and a forgotten image costs only disk
-/// space.
+/// probing: a slot holds 32 bits of the hash, the place and whether the image was ever found again. The caller compares
+/// bytes, so a false match costs a comparison, and a forgotten image costs only disk space.
 ///
 /// When the table is full, a new image replaces one that was never found again, so that frequent tiles (open sea) stay
 /// and single tiles pass through. The state depends only on the sequence of calls: equal sequences give equal bundles.

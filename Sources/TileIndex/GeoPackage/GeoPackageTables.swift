@@ -46,7 +46,7 @@ final class GeoPackageTables: TileTables, @unchecked Sendable {
     (self.target, self.matrixSet, self.formats) = (target, matrixSet, formats)
     let table = GeoPackageSchema.tiles
     database = try AppendedDatabase(
-      path, pageBytes: Self.pageBytes, tables: [table: true], addressTable: table
+      path, target: target, pageBytes: Self.pageBytes, tables: [table: true], addressTable: table
     ) { connection in
       for statement in GeoPackageSchema.statements { try connection.execute(statement) }
     }

@@ -41,7 +41,7 @@ final class BundleTables: TileTables, @unchecked Sendable {
   private func create(pageBytes: Int) throws -> Tables {
     let isMercator = matrixSet == .webMercatorQuad
     let database = try AppendedDatabase(
-      path, pageBytes: pageBytes, tables: ["map": false, "images": true], addressTable: "map"
+      path, target: target, pageBytes: pageBytes, tables: ["map": false, "images": true], addressTable: "map"
     ) { connection in
       try connection.execute("PRAGMA application_id = \(isMercator ? MBTilesSchema.applicationID : 0)")
       let view = isMercator ? MBTilesSchema.mercatorView : MBTilesSchema.otherGridView

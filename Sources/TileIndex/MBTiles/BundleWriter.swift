@@ -128,8 +128,8 @@ public final class BundleWriter: Sendable {
   ///
   /// Bounds are clipped to what tiles of every zoom cover; minzoom and maxzoom are those of the tiles.
   /// - Throws: ``BundleError``: `.invalidContent` for a bundle without tiles, with a tile that was put twice, or with
-  ///   metadata that cannot be stored, `.exists` when the target has appeared meanwhile, `.writeFailed`. After an error the temporary file is gone and
-  ///   the target is unchanged.
+  ///   metadata that cannot be stored, `.exists` when the target has appeared meanwhile, `.writeFailed`. After an error
+  ///   the temporary file is gone and the target is unchanged.
   public func finish(_ metadata: BundleMetadata) throws -> BundleSummary {
     try finish(rows: { coverage in
       try MetadataRows(

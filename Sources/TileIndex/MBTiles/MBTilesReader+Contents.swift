@@ -211,7 +211,7 @@ extension MBTilesReader {
   /// Every tile with the size of its blob, in index order, without reading the blobs.
   ///
   /// - Complexity: O(tiles), and 32 bytes of memory for each.
-  package func sizedTiles() throws -> [SizedTile] {
+  fileprivate func sizedTilesWithoutBlobs() throws -> [SizedTile] {
     try reading {
       let statement = try connection.prepare(
         "SELECT zoom_level, tile_column, tile_row, length(tile_data) FROM \(schema.tiles) ORDER BY 1, 2, 3")
@@ -224,6 +224,18 @@ extension MBTilesReader {
       }
       return tiles
     }
+  }
+}
+
+extension BundleReader {
+  /// Every tile with the size of its bytes, by zoom, column and row from the south.
+  ///
+  /// - Complexity: O(bytes), in MBTiles O(tiles); 32 bytes of memory for each tile.
+  package func sizedTiles() throws -> [SizedTile] {
+    if let bundle = self as? MBTilesReader { return try bundle.sizedTilesWithoutBlobs() }
+    var tiles: [SizedTile] = []
+    try forEachTile { tile, bytes in tiles.append(SizedTile(tile, bytes: bytes.count)) }
+    return tiles
   }
 }
 

@@ -161,8 +161,10 @@ final class PMTilesSpool: @unchecked Sendable {
     let offset = known.map { entries[$0 - 1].offset } ?? UInt64(file.end - Self.headBytes)
     guard let count = UInt32(exactly: data.count) else { throw FileSystem.SystemError.tooLarge }
     if known == nil { try file.append(data) }
-    entries.append(
-      PMTilesDirectory.Entry(firstID: tile.hilbertID, offset: offset, byteCount: count, runLength: 1))
+    let id = tile.hilbertID
+    // The tiles will be copied into another file, and this one is removed.
+    if let last = entries.last, id < last.firstID { file.isKept = false }
+    entries.append(PMTilesDirectory.Entry(firstID: id, offset: offset, byteCount: count, runLength: 1))
     if known == nil { duplicates.insert(hash, place: entries.count) }
     coverage.insert(tile)
   }

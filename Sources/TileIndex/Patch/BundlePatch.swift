@@ -75,11 +75,12 @@ public enum BundlePatch {
   /// - Parameters:
   ///   - patch: a file written by ``diff(old:new:output:replacing:matrixSet:)``.
   ///   - base: the old edition; or equal tiles, metadata and places in any format.
-  ///   - output: the bundle to write; may be the base itself if it may be replaced.
+  ///   - output: the MBTiles bundle to write; may be the base itself if it may be replaced.
   ///   - progress: called every 256 tiles with the number of tiles written so far; with those that are read before, if
   ///     the base is equal but not the same file.
-  /// - Throws: ``BundleError``: `.mismatch` when the base is another bundle, `.malformed` for a damaged patch; errors
-  ///   of reading and writing bundles. After an error the output is unchanged.
+  /// - Throws: ``BundleError``: `.mismatch` when the base is another bundle, `.malformed` for a damaged patch,
+  ///   `.invalidName` for the name of another container; errors of reading and writing bundles. After an error the
+  ///   output is unchanged.
   /// - Complexity: O(bytes of the bundle).
   @discardableResult
   public static func apply(
@@ -87,6 +88,11 @@ public enum BundlePatch {
     progress: @escaping (Int) -> Void = { _ in }
   ) throws -> Summary {
     try OutputFile.protect([patch], from: output)
+    guard try BundleFile.kind(ofOutput: output) == .mbtiles else {
+      throw BundleError(
+        .invalidName, path: output, "is not the name of an MBTiles bundle, which is what patches make",
+        remedy: "name it .mbtiles, and convert it afterwards with: tilecut convert")
+    }
     try OutputFile.check(output, replacing: replacing)
     let application = try PatchApplication(
       patch: patch, base: base, matrixSet: matrixSet, count: TileCount(progress))

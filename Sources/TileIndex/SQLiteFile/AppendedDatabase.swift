@@ -5,11 +5,11 @@ import Support
 ///
 /// 1. SQLite makes the file and its schema, and is closed.
 /// 2. ``AppendedTable`` fills tables, page by page. The addresses of tiles are kept (``TileAddresses``).
-/// 3. ``finish(putTwice:)`` sorts them into the unique index of the tiles (``AppendedIndex``), and SQLite opens the file
-///    again for everything else.
+/// 3. ``finish(putTwice:)`` sorts them into the unique index of the tiles (``AppendedIndex``), and SQLite opens the
+///    file again for everything else.
 ///
-/// SQLite would copy the bytes of each page three times, make a call for each and look for the place of every address in
-/// a growing index; here bytes are copied once, into a buffer of a megabyte.
+/// SQLite would copy the bytes of each page three times, make a call for each and look for the place of every address
+/// in a growing index; here bytes are copied once, into a buffer of a megabyte.
 final class AppendedDatabase {
   /// SQLite's own page cache; pages that do not fit are written to the file, where the system caches them.
   private static let cacheKibibytes = 8000
@@ -24,11 +24,12 @@ final class AppendedDatabase {
 
   /// - Parameters:
   ///   - path: an empty file.
+  ///   - target: the name that the file will have; files without a name lie beside it.
   ///   - tables: those that are filled, and whether their first column is an INTEGER PRIMARY KEY.
   ///   - addressTable: the one that has a row for each tile, and a unique index of their addresses.
   ///   - create: makes the schema.
   init(
-    _ path: String, pageBytes: Int, tables: [String: Bool], addressTable: String,
+    _ path: String, target: String, pageBytes: Int, tables: [String: Bool], addressTable: String,
     create: (SQLiteConnection) throws -> Void
   ) throws {
     (self.path, self.pageBytes, self.addressTable) = (path, pageBytes, addressTable)
@@ -49,7 +50,7 @@ final class AppendedDatabase {
     self.tables = roots.reduce(into: [:]) { all, root in
       all[root.key] = AppendedTable(pages, root: root.value, hasPrimaryKey: tables[root.key] ?? false)
     }
-    addresses = TileAddresses(spillPath: path + "-addresses")
+    addresses = TileAddresses(spillingBeside: target)
   }
 
   /// One of the tables that are filled.

@@ -2,19 +2,42 @@ import Support
 
 /// The empty unique index of a table of tiles by address, which gets its entries in their order, by ``AppendedPages``.
 ///
-/// An entry is in the tree once: on a leaf page, or between two pages, on the page above them.
+/// An entry is in the tree once: on a leaf page, or between two pages, on the page above them. How many come is known,
+/// so that each page takes an equal share and is written when it has it. The memory does not depend on their number.
 final class AppendedIndex {
+  /// The pages of one level, of which one is being filled. A place is an entry, above the leaves with the child before
+  /// it; the entry of a page's last place goes to the level above.
+  private final class Level {
+    let page: BTreePage
+    let kind: BTreePage.Kind
+    private let placeCount: Int
+    let pageCount: Int
+    private var pagesDone = 0
+    private var placesDone = 0
+
+    init(_ kind: BTreePage.Kind, places: Int, ofAtMost most: Int, _ pages: AppendedPages) {
+      (self.kind, placeCount) = (kind, places)
+      pageCount = (places + most - 1) / most
+      page = BTreePage(pages)
+      page.begin(kind)
+    }
+
+    /// Takes the next place; true when it is the page's last one.
+    func takePlace() -> Bool {
+      placesDone += 1
+      return placesDone == placeCount * (pagesDone + 1) / pageCount
+    }
+
+    func beginPage() {
+      pagesDone += 1
+      page.begin(kind)
+    }
+  }
+
   private let pages: AppendedPages
   private let root: Int
-  private let page: BTreePage
-  private let childrenMax: Int
-  /// The entries of each leaf. Each leaf but the last takes the entry behind it along; the last one takes one that does
-  /// not exist.
-  private let leaves: [Range<Int>]
-  private var count = 0
-  private var children: [UInt32] = []
-  /// The entry behind each child but the last.
-  private var separators: [TileAddress] = []
+  /// From the leaves to the root.
+  private var levels: [Level] = []
   private var scratch: [UInt8] = []
 
   /// - Parameters:
@@ -23,45 +46,41 @@ final class AppendedIndex {
   ///   - entryBytesMax: the most bytes that an entry's record has.
   init(_ pages: AppendedPages, root: Int, count: Int, entryBytesMax: Int) {
     (self.pages, self.root) = (pages, root)
-    page = BTreePage(pageBytes: pages.pageBytes)
     // Pointer, the record's size in one byte, and the record.
-    let entriesMax = (pages.pageBytes - 8) / (2 + 1 + entryBytesMax)
-    childrenMax = (pages.pageBytes - 12) / (2 + 4 + 1 + entryBytesMax) + 1
-    leaves = (count + 1).evenShares(ofAtMost: entriesMax + 1)
-    page.begin(.leafIndex)
+    let entriesMax = (pages.usableBytes - 8) / (2 + 1 + entryBytesMax)
+    let childrenMax = (pages.usableBytes - 12) / (2 + 4 + 1 + entryBytesMax) + 1
+    // The last page takes an entry along that does not exist.
+    levels = [Level(.leafIndex, places: count + 1, ofAtMost: entriesMax + 1, pages)]
+    while let below = levels.last, below.pageCount > 1 {
+      levels.append(Level(.interiorIndex, places: below.pageCount, ofAtMost: childrenMax, pages))
+    }
   }
 
   /// Adds the next entry.
   ///
   /// - Throws: ``FileSystem/SystemError``.
-  func append(_ entry: TileAddress) throws {
-    count += 1
-    if count < leaves[children.count].upperBound { return add(entry, after: nil) }
-    children.append(UInt32(try pages.append(page)))
-    separators.append(entry)
-    page.begin(.leafIndex)
-  }
+  func append(_ entry: TileAddress) throws { try put(nil, entry, at: 0) }
 
-  /// Writes the last leaf and the pages above the leaves.
-  func finish() throws {
-    if leaves.count == 1 { return try pages.replace(root, by: page) }
-    children.append(UInt32(try pages.append(page)))
-    while true {
-      let groups = children.count.evenShares(ofAtMost: childrenMax)
-      var parents: [UInt32] = []
-      var between: [TileAddress] = []
-      for group in groups {
-        page.begin(.interiorIndex, rightmost: children[group.upperBound - 1])
-        for child in group.dropLast() { add(separators[child], after: children[child]) }
-        if groups.count == 1 { return try pages.replace(root, by: page) }
-        parents.append(UInt32(try pages.append(page)))
-        if group.upperBound < children.count { between.append(separators[group.upperBound - 1]) }
-      }
-      (children, separators) = (parents, between)
+  /// Writes the last page of each level, after all entries.
+  func finish() throws { try put(nil, nil, at: 0) }
+
+  /// - Parameters:
+  ///   - child: for a page above the leaves.
+  ///   - entry: the one behind it; nil behind the last.
+  private func put(_ child: UInt32?, _ entry: TileAddress?, at height: Int) throws {
+    let level = levels[height]
+    guard level.takePlace() else {
+      if let entry { add(entry, after: child, to: level.page) }
+      return
     }
+    if let child { level.page.setRightmost(child) }
+    if level.pageCount == 1 { return try pages.replace(root, by: level.page) }
+    let number = UInt32(try pages.append(level.page))
+    level.beginPage()
+    try put(number, entry, at: height + 1)
   }
 
-  private func add(_ entry: TileAddress, after child: UInt32?) {
+  private func add(_ entry: TileAddress, after child: UInt32?, to page: BTreePage) {
     scratch.removeAll(keepingCapacity: true)
     entry.append(to: &scratch)
     let childBytes = child == nil ? 0 : 4
@@ -70,13 +89,5 @@ final class AppendedIndex {
     cell[childBytes] = UInt8(scratch.count)
     let room = UnsafeMutableRawBufferPointer(rebasing: cell[(childBytes + 1)...])
     scratch.withUnsafeBytes { room.copyMemory(from: $0) }
-  }
-}
-
-extension Int {
-  /// Ranges of nearly equal length that together are `0..<self`, as few as possible; at least one.
-  func evenShares(ofAtMost most: Int) -> [Range<Int>] {
-    let count = Swift.max(1, (self + most - 1) / most)
-    return (0..<count).map { (self * $0 / count)..<(self * ($0 + 1) / count) }
   }
 }

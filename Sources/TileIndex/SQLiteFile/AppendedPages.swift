@@ -1,12 +1,16 @@
 import Support
 
-/// The pages that are appended to the file of an ``AppendedDatabase``, through a buffer of a megabyte (SQLite's "Database
-/// File Format", sections 1.2 to 1.6).
+/// The pages that are appended to the file of an ``AppendedDatabase``, through a buffer of a megabyte (SQLite's
+/// "Database File Format", sections 1.2 to 1.6).
 final class AppendedPages {
   /// Systems lock files by locking bytes from here on; their page is empty (section 1.11).
   private static let lockedByte = 1 << 30
+  /// SQLite before version 3.45 writes to no larger file.
+  private static let countMax = 1_073_741_823
 
   let pageBytes: Int
+  /// Of a page. Some builds of SQLite reserve bytes at the end of each, for themselves (section 1.3.4).
+  let usableBytes: Int
   /// Pages of the file so far.
   private(set) var count: Int
   private let file: SpoolFile
@@ -19,7 +23,11 @@ final class AppendedPages {
   init(_ path: String, pageBytes: Int) throws {
     self.pageBytes = pageBytes
     count = FileSystem.size(path) / pageBytes
-    file = try SpoolFile(path, from: count * pageBytes)
+    let file = try SpoolFile(path, from: count * pageBytes)
+    self.file = file
+    var reserved: UInt8 = 0
+    try withUnsafeMutableBytes(of: &reserved) { try file.read(into: $0, at: 20) }
+    usableBytes = pageBytes - Int(reserved)
     lockPage = Self.lockedByte / pageBytes + 1
     zeros = [UInt8](repeating: 0, count: pageBytes)
     scratch = .allocate(byteCount: pageBytes, alignment: 16)
@@ -37,7 +45,7 @@ final class AppendedPages {
       count += 1
     }
     count += 1
-    guard count < Int(UInt32.max) else { throw FileSystem.SystemError.tooLarge }
+    guard count <= Self.countMax else { throw FileSystem.SystemError.tooLarge }
   }
 
   /// Appends a page and returns its number.
@@ -68,7 +76,7 @@ final class AppendedPages {
   /// 1.6.1).
   func appendOverflow(_ payload: UnsafeRawBufferPointer) throws -> Int {
     let first = nextNumber(after: count)
-    let share = pageBytes - 4
+    let share = usableBytes - 4
     var done = 0
     while done < payload.count {
       let part = UnsafeRawBufferPointer(rebasing: payload[done..<min(done + share, payload.count)])
@@ -77,16 +85,15 @@ final class AppendedPages {
       let next = done < payload.count ? nextNumber(after: count) : 0
       try withUnsafeBytes(of: UInt32(next).bigEndian) { try file.append($0) }
       try file.append(part)
-      if part.count < share {
-        try zeros.withUnsafeBytes { try file.append(UnsafeRawBufferPointer(rebasing: $0[..<(share - part.count)])) }
-      }
+      let unused = pageBytes - 4 - part.count
+      if unused > 0 { try zeros.withUnsafeBytes { try file.append(UnsafeRawBufferPointer(rebasing: $0[..<unused])) } }
     }
     return first
   }
 
   /// Whether a chain of pages of ``appendOverflow(_:)`` has given bytes.
   func isOverflow(from first: Int, _ payload: UnsafeRawBufferPointer) throws -> Bool {
-    let share = pageBytes - 4
+    let share = usableBytes - 4
     var (number, done) = (first, 0)
     while done < payload.count {
       let part = UnsafeRawBufferPointer(rebasing: payload[done..<min(done + share, payload.count)])
@@ -117,25 +124,31 @@ final class BTreePage {
   }
 
   let bytes: UnsafeMutableRawBufferPointer
+  private let usableBytes: Int
   private var kind = Kind.leafTable
   private(set) var cellCount = 0
   private var contentStart = 0
   /// For a cell, with its pointer.
   var room: Int { contentStart - kind.headBytes - 2 * cellCount }
 
-  init(pageBytes: Int) { bytes = .allocate(byteCount: pageBytes, alignment: 16) }
+  init(_ pages: AppendedPages) {
+    bytes = .allocate(byteCount: pages.pageBytes, alignment: 16)
+    usableBytes = pages.usableBytes
+  }
 
   deinit { bytes.deallocate() }
 
-  /// Empties the page. An interior page has `rightmost` as its last child.
-  func begin(_ kind: Kind, rightmost: UInt32 = 0) {
+  /// Empties the page.
+  func begin(_ kind: Kind) {
     bytes.initializeMemory(as: UInt8.self, repeating: 0)
-    (self.kind, cellCount, contentStart) = (kind, 0, bytes.count)
+    (self.kind, cellCount, contentStart) = (kind, 0, usableBytes)
     bytes[0] = kind.rawValue
-    if kind.headBytes == 12 { bytes.storeBytes(of: rightmost.bigEndian, toByteOffset: 8, as: UInt32.self) }
     // A page of 65,536 bytes says 0.
     put(UInt16(truncatingIfNeeded: contentStart), at: 5)
   }
+
+  /// Sets the last child of an interior page.
+  func setRightmost(_ child: UInt32) { bytes.storeBytes(of: child.bigEndian, toByteOffset: 8, as: UInt32.self) }
 
   /// Adds a cell of so many bytes, which must have room, and returns where it goes.
   func addCell(byteCount: Int) -> UnsafeMutableRawBufferPointer {

@@ -28,15 +28,15 @@ final class AppendedTable {
   private var levels: [[Child]] = []
   private(set) var rowCount: UInt32 = 0
   private var scratch: [UInt8] = []
-  private lazy var found = BTreePage(pageBytes: pages.pageBytes)
+  private lazy var found = BTreePage(pages)
 
   /// - Parameter root: the table's root page, from `sqlite_schema`.
   init(_ pages: AppendedPages, root: Int, hasPrimaryKey: Bool) {
     (self.pages, self.root, self.hasPrimaryKey) = (pages, root, hasPrimaryKey)
-    leaf = BTreePage(pageBytes: pages.pageBytes)
-    inner = BTreePage(pageBytes: pages.pageBytes)
+    leaf = BTreePage(pages)
+    inner = BTreePage(pages)
     // Pointer, child and a rowid of 32 bits.
-    childrenMax = (pages.pageBytes - 12) / (2 + 4 + 5) + 1
+    childrenMax = (pages.usableBytes - 12) / (2 + 4 + 5) + 1
     leafNumber = root
     leaf.begin(.leafTable)
   }
@@ -57,7 +57,7 @@ final class AppendedTable {
     SQLiteRecord.append(integers, startsWithNull: hasPrimaryKey, blobBytes: blob?.count, to: &scratch)
     let recordHead = scratch.count
     let payload = recordHead + blobBytes
-    let local = SQLiteRecord.localBytes(ofPayload: payload, usableBytes: pages.pageBytes)
+    let local = SQLiteRecord.localBytes(ofPayload: payload, usableBytes: pages.usableBytes)
     SQLiteRecord.append(varint: payload, to: &scratch)
     SQLiteRecord.append(varint: Int(rowCount) + 1, to: &scratch)
     let cellHead = scratch.count - recordHead
@@ -101,7 +101,7 @@ final class AppendedTable {
     var recordHead: [UInt8] = []
     SQLiteRecord.append([], startsWithNull: true, blobBytes: blob.count, to: &recordHead)
     let payload = recordHead.count + blob.count
-    let local = SQLiteRecord.localBytes(ofPayload: payload, usableBytes: pages.pageBytes)
+    let local = SQLiteRecord.localBytes(ofPayload: payload, usableBytes: pages.usableBytes)
     for cell in BTreePage.cells(ofLeaf: bytes) {
       var offset = cell
       guard SQLiteRecord.varint(bytes, at: &offset) == payload else { continue }
@@ -160,7 +160,8 @@ final class AppendedTable {
   }
 
   private func fill(_ page: BTreePage, with children: ArraySlice<Child>) {
-    page.begin(.interiorTable, rightmost: children.last!.page)
+    page.begin(.interiorTable)
+    page.setRightmost(children.last!.page)
     // Not the scratch of the row that made this necessary.
     var key: [UInt8] = []
     for child in children.dropLast() {
@@ -170,5 +171,13 @@ final class AppendedTable {
       cell.storeBytes(of: child.page.bigEndian, as: UInt32.self)
       key.withUnsafeBytes { UnsafeMutableRawBufferPointer(rebasing: cell[4...]).copyMemory(from: $0) }
     }
+  }
+}
+
+extension Int {
+  /// Ranges of nearly equal length that together are `0..<self`, as few as possible; at least one.
+  fileprivate func evenShares(ofAtMost most: Int) -> [Range<Int>] {
+    let count = Swift.max(1, (self + most - 1) / most)
+    return (0..<count).map { (self * $0 / count)..<(self * ($0 + 1) / count) }
   }
 }

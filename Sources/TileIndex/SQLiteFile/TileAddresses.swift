@@ -21,7 +21,7 @@ final class TileAddresses {
   static let heldMax = 1 << 20
   private static let stride = MemoryLayout<TileAddress>.stride
 
-  private let spillPath: String
+  private let target: String
   private let heldMax: Int
   private var held: [TileAddress] = []
   private var spill: SpoolFile?
@@ -30,9 +30,9 @@ final class TileAddresses {
   private(set) var count = 0
   private var largest = (zoom: UInt8(0), column: UInt32(0), row: UInt32(0))
 
-  /// - Parameter spillPath: a name for the file, which it has for a moment.
-  init(spillPath: String, heldMax: Int = TileAddresses.heldMax) {
-    (self.spillPath, self.heldMax) = (spillPath, heldMax)
+  /// - Parameter target: the file that is being written, in whose folder there is room.
+  init(spillingBeside target: String, heldMax: Int = TileAddresses.heldMax) {
+    (self.target, self.heldMax) = (target, heldMax)
   }
 
   /// - Throws: ``FileSystem/SystemError``.
@@ -69,7 +69,7 @@ final class TileAddresses {
   }
 
   private func spillHeld() throws {
-    let file = try spill ?? Self.unnamedFile(spillPath)
+    let file = try spill ?? unnamedFile()
     spill = file
     held.sort()
     let start = runs.last?.upperBound ?? 0
@@ -78,10 +78,13 @@ final class TileAddresses {
     held.removeAll(keepingCapacity: true)
   }
 
-  private static func unnamedFile(_ path: String) throws -> SpoolFile {
-    try FileSystem.createExclusively(path)
-    defer { FileSystem.remove(path) }
-    return try SpoolFile(path, isKept: false)
+  /// A file that loses its name at once. What a kill in that moment leaves, the next writer of the target removes.
+  private func unnamedFile() throws -> SpoolFile {
+    let file = try AtomicFile(target: target)
+    defer { file.remove() }
+    let spool = try SpoolFile(file.path)
+    spool.isKept = false
+    return spool
   }
 }
 

@@ -305,6 +305,77 @@ import TileImage
       pruned.status == 0 && Set(catalog.names) == Set(listed + ["catalogue.json"]).filter { !$0.hasSuffix(".patch") })
   }
 
+  /// Bundles and packs in every container have the tiles, places and metadata of MBTiles; patches lead to MBTiles
+  /// alone.
+  @Test func regionsMayHaveOtherContainers() throws {
+    let catalog = try BuiltCatalog()
+    let contents = #", "sources": ["placed.png", "noise.png"], "packBytes": 400000, "gazetteers": ["places.geojson"]"#
+    func write(edition: String) throws {
+      try catalog.write(
+        [("a", "mbtiles"), ("b", "pmtiles"), ("c", "geopackage")].map { id, container in
+          BuiltCatalog.region(id, #"\#(contents), "zoom": [0, 6], "container": "\#(container)""#)
+        }.joined(separator: ","), defaults: #""edition": "\#(edition)""#)
+    }
+    try write(edition: "1")
+    try catalog.writePlaces()
+    #expect(try catalog.build().status == 0)
+    let regions = try catalog.catalogue().regions
+    #expect(regions.map(\.file) == ["a-1.mbtiles", "b-1.pmtiles", "c-1.gpkg"])
+    try catalog.expectConsistent()
+    #expect(Set(regions.map(\.tilesHash)).count == 1 && Set(regions.map(\.bounds)).count == 1)
+    for region in regions {
+      let whole = try BundleFile.open(catalog.path(region.file))
+      #expect(try whole.places().map(\.name) == ["Here"] && whole.metadata["region"] == region.id)
+      #expect(try whole.metadata["edition"] == "1" && TilesHash.of(whole).description == region.tilesHash)
+      try expectValid(catalog.path(region.file))
+      #expect(region.packs.count > 2 && region.packs.allSatisfy { $0.bytes <= 400_000 }, "\(region.id)")
+      let merged = catalog.folder.file("merged-\(region.file)")
+      let run = try Command(built: "tilecut").run(
+        ["merge"] + region.packs.map { catalog.path($0.file) } + ["-o", merged])
+      #expect(try run.status == 0 && TilesHash.of(BundleFile.open(merged)).description == region.tilesHash, "\(run)")
+    }
+    #expect(try catalog.build().stdout.contains("0 made"))
+
+    _ = try catalog.folder.writePlacedPicture("placed.png", edge: 40)
+    try write(edition: "2")
+    let run = try catalog.build("--patches-from", catalog.output)
+    #expect(try catalog.catalogue().regions.map(\.patches.count) == [1, 0, 0], "\(run)")
+    for (id, container) in [("b", "pmtiles"), ("c", "geopackage")] {
+      let warning = "\(id): no patch leads to it: patches make MBTiles, and its container is \(container)"
+      #expect(run.stderr.contains("warning: \(warning)"), "\(run)")
+    }
+  }
+
+  @Test func aDryRunSaysWhatWouldBeBuilt() throws {
+    let catalog = try BuiltCatalog()
+    try catalog.write(
+      [BuiltCatalog.region("a"), BuiltCatalog.region("b", #", "sources": ["other.png"]"#)].joined(separator: ","))
+    let first = try tilecut("build", catalog.manifest, "-o", catalog.output, "--dry-run")
+    let lines = first.stdoutLines
+    let sum = try #require(lines.last)
+    #expect(first.status == 0 && lines.count == 3, "\(first)")
+    #expect(lines[0].hasPrefix("a 1: built, about ") && lines[1].hasPrefix("b 1: built, about "), "\(first)")
+    #expect(sum.hasPrefix("\(catalog.output): 2 regions, 2 to make, about "), "\(first)")
+    #expect(!catalog.folder.names.contains("dist"))
+
+    #expect(try catalog.build().status == 0)
+    let tiles = try catalog.catalogue().regions.reduce(0) { $0 + $1.tileCount }
+    #expect(sum.contains(", about \(tiles) tiles, "), "\(first)")
+    _ = try catalog.folder.writePlacedPicture("other.png", edge: 32)
+    try FileManager.default.removeItem(atPath: catalog.path("a-1.png"))
+    let before = try catalog.contents()
+    let second = try tilecut("build", catalog.manifest, "-o", catalog.output, "--dry-run", "--json")
+    let report = try #require(try JSONSerialization.jsonObject(with: Data(second.stdout.utf8)) as? [String: Any])
+    let regions = try #require(report["regions"] as? [[String: Any]])
+    #expect(regions.map { $0["outcome"] as? String } == ["updated", "built"])
+    #expect(regions[0]["estimate"] == nil && (regions[1]["estimate"] as? [String: Any])?["tiles"] != nil, "\(second)")
+    #expect(try catalog.contents() == before)
+    #expect(try catalog.build().status == 0)
+    let third = try tilecut("build", catalog.manifest, "-o", catalog.output, "--dry-run")
+    #expect(third.stdoutLines == ["a 1: unchanged", "b 1: unchanged", "\(catalog.output): 2 regions, 0 to make"])
+    expectRefusal(try tilecut("build", "--plan", "x", "--dry-run"), status: 64, naming: "--plan has manifest")
+  }
+
   /// A file whose metadata contradicts its name gives a warning, unless it may be another region's.
   @Test func unusableOldEditionsAreNamed() throws {
     let catalog = try BuiltCatalog()

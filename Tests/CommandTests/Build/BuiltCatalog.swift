@@ -77,6 +77,11 @@ struct BuiltCatalog {
         Self.region("jpeg", #", "format": "jpeg", "bounds": [12, 42, 18, 48]\#(last)"#),
       ].joined(separator: ","),
       defaults: #""edition": "\#(edition)", "sources": ["placed.png"], "zoom": [0, 3], "preview": {"width": 64}"#)
+    try writePlaces()
+  }
+
+  /// Writes a gazetteer with a place inside the rasters and one outside.
+  func writePlaces() throws {
     try folder.write(
       "places.geojson",
       #"""

@@ -1,4 +1,5 @@
 import Foundation
+import Support
 import TestSupport
 import Testing
 
@@ -89,6 +90,15 @@ import Testing
     let error = #expect(throws: BundleError.self) { try writer.finish(BundleMetadata(name: "a")) }
     #expect(error?.code == .invalidContent && error?.message.contains("2/1/1") == true)
     #expect(folder.names == [])
+  }
+
+  /// The disk need not begin with tiles that are copied into another file at the end.
+  @Test func tilesOutOfOrderAreNotKept() throws {
+    let spool = try PMTilesSpool(try folder.write("spool", bytes: []))
+    for (number, row) in [0, 1, 0].enumerated() {
+      try [UInt8(number)].withUnsafeBytes { try spool.insert(TileID(unchecked: 1, 0, row), $0, hash: UInt64(number)) }
+      #expect(spool.file.isKept == (number < 2))
+    }
   }
 
   @Test func unfinishedWritersLeaveNothing() throws {

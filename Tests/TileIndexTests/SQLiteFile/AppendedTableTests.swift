@@ -27,9 +27,17 @@ import Testing
 
   /// Writes rows and returns the table, which is closed.
   @discardableResult
-  private func append(_ name: String, pageBytes: Int, _ rows: [Row]) throws -> [Int] {
+  private func append(_ name: String, pageBytes: Int, reservedBytes: Int32 = 0, _ rows: [Row]) throws -> [Int] {
     let path = try folder.write(name, bytes: [])
-    let database = try AppendedDatabase(path, pageBytes: pageBytes, tables: ["t": true], addressTable: "t") {
+    if reservedBytes > 0 {
+      let empty = try connection(name)
+      var reserved = reservedBytes
+      #expect(sqlite3_file_control(empty.handle, "main", SQLITE_FCNTL_RESERVE_BYTES, &reserved) == SQLITE_OK)
+      try empty.execute("PRAGMA page_size = \(pageBytes); CREATE TABLE x (a); DROP TABLE x")
+    }
+    let database = try AppendedDatabase(
+      path, target: path, pageBytes: pageBytes, tables: ["t": true], addressTable: "t"
+    ) {
       try $0.execute(Self.table)
     }
     let table = database.table("t")
@@ -44,13 +52,14 @@ import Testing
     return places
   }
 
-  /// From an empty table to three levels above the leaves, with keys at the limits of the integers' sizes.
+  /// From an empty table to three levels above the leaves, with keys at the limits of the integers' sizes. Some builds
+  /// of SQLite, those of Apple among them, reserve bytes on each page.
   @Test(
     arguments: [
-      (512, 0), (512, 1), (512, 2), (512, 46), (512, 47), (512, 48), (512, 94), (512, 4600), (4096, 3000),
-      (65536, 3000),
+      (512, 0, 0), (512, 0, 1), (512, 0, 2), (512, 0, 46), (512, 0, 47), (512, 0, 48), (512, 0, 94), (512, 0, 4600),
+      (4096, 0, 3000), (65536, 0, 3000), (512, 12, 4600), (4096, 12, 3000), (65536, 12, 3000),
     ])
-  func rowsAreThoseThatSQLiteWouldHave(pageBytes: Int, count: Int) throws {
+  func rowsAreThoseThatSQLiteWouldHave(pageBytes: Int, reservedBytes: Int32, count: Int) throws {
     var random = SeededGenerator(seed: UInt64(pageBytes * 10_000 + count))
     let limits: [UInt32] = [0, 1, 2, 0x7f, 0x80, 0x7fff, 0x8000, 0x7f_ffff, 0x80_0000, 0x7fff_ffff, 0x8000_0000, .max]
     let rows = (0..<count).map { index in
@@ -63,7 +72,7 @@ import Testing
         key: (index % 31, index < limits.count ? limits[index] : UInt32(index) &* 2_654_435_761),
         bytes: [UInt8](repeating: UInt8.random(in: 0...255, using: &random), count: size))
     }
-    try append("a", pageBytes: pageBytes, rows)
+    try append("a", pageBytes: pageBytes, reservedBytes: reservedBytes, rows)
     let plain = try connection("b")
     try plain.execute("\(Self.table); BEGIN")
     let insert = try plain.prepare("INSERT INTO t VALUES (?1, ?2, ?3, 7, ?4)")
@@ -77,6 +86,9 @@ import Testing
     try plain.execute("COMMIT")
 
     let appended = try connection("a")
+    var reserved: Int32 = -1
+    #expect(sqlite3_file_control(appended.handle, "main", SQLITE_FCNTL_RESERVE_BYTES, &reserved) == SQLITE_OK)
+    #expect(reserved == reservedBytes)
     #expect(try appended.prepare("PRAGMA integrity_check").all { $0.text(0) } == ["ok"])
     func all(_ database: SQLiteConnection, _ order: String) throws -> [String] {
       try database.prepare("SELECT id || ' ' || z || ' ' || a || ' ' || b || ' ' || hex(data) FROM t \(order)")
@@ -93,9 +105,9 @@ import Testing
   }
 
   /// SQLite never uses the page in which systems lock files, a gigabyte into the file.
-  @Test(.long) func thePageOfLocksIsLeftOut() throws {
+  @Test(.long, arguments: [4096, 16384]) func thePageOfLocksIsLeftOut(pageBytes: Int) throws {
     let bytes = [UInt8](repeating: 7, count: 90 << 20)
-    try append("a", pageBytes: 4096, (0..<12).map { Row(key: (0, $0), bytes: bytes) })
+    try append("a", pageBytes: pageBytes, (0..<12).map { Row(key: (0, $0), bytes: bytes) })
     #expect(FileSystem.size(folder.file("a")) > 1 << 30)
     let database = try connection("a")
     #expect(try database.prepare("PRAGMA integrity_check").all { $0.text(0) } == ["ok"])
@@ -103,11 +115,12 @@ import Testing
     #expect(sizes == (0..<12).map { [$0, bytes.count] })
   }
 
-  /// Rows are found by their bytes while the table grows: on the first leaf and others, with and without overflow pages.
+  /// Rows are found by their bytes while the table grows: on the first leaf and others, with and without overflow
+  /// pages.
   @Test(arguments: [512, 4096, 65536]) func rowsAreFoundWhileTheTableGrows(pageBytes: Int) throws {
     let path = try folder.write("a", bytes: [])
     let database = try AppendedDatabase(
-      path, pageBytes: pageBytes, tables: ["t": true, "map": false], addressTable: "map"
+      path, target: path, pageBytes: pageBytes, tables: ["t": true, "map": false], addressTable: "map"
     ) {
       try $0.execute("CREATE TABLE t (id INTEGER PRIMARY KEY, data BLOB)")
       try $0.execute("CREATE TABLE map (z, a, b, id); CREATE UNIQUE INDEX m ON map (z, a, b)")

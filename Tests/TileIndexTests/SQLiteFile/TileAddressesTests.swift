@@ -10,7 +10,7 @@ import Testing
   init() throws { folder = try TemporaryFolder() }
 
   private func sorted(_ all: [TileAddress], heldMax: Int) throws -> [TileAddress] {
-    let addresses = TileAddresses(spillPath: folder.file("spill"), heldMax: heldMax)
+    let addresses = TileAddresses(spillingBeside: folder.file("x.mbtiles"), heldMax: heldMax)
     for address in all { try addresses.append(address) }
     #expect(addresses.count == all.count)
     // The file has no name, so that a process that is killed leaves none.
@@ -35,7 +35,7 @@ import Testing
   }
 
   @Test func theLargestRecordIsKnown() throws {
-    let addresses = TileAddresses(spillPath: folder.file("spill"))
+    let addresses = TileAddresses(spillingBeside: folder.file("x.mbtiles"))
     try addresses.append(TileAddress(column: 70_000, row: 0, rowID: 1, zoom: 1))
     try addresses.append(TileAddress(column: 0, row: 200, rowID: 2, zoom: 17))
     // The head's five bytes, and 1, 3, 2 and 1 of the numbers.

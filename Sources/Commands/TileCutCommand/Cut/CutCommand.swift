@@ -255,8 +255,8 @@ struct CutCommand: ParsableCommand {
       printError("tilecut: the values \(scale.low) to \(scale.high) become 0 to 255 (--scale auto)")
     }
     if dryRun {
-      // What an addition takes depends on the bundle, which the sample says nothing of.
-      let report = DryRunReport(cutter, estimate: append == nil ? try cutter.estimate(for: output) : nil)
+      let report = DryRunReport(
+        cutter, estimate: addition == nil ? try cutter.estimate(for: output) : nil, addition: try addition?.estimate())
       if json { printText(try prettyJSON(report)) } else { report.lines.forEach(printLine) }
       return
     }

@@ -16,17 +16,20 @@ struct DryRunReport: Encodable {
   let workingZoom: Int
   let tilesMax: Int
   let estimate: CutEstimate?
+  /// With `--append`, in place of the estimate.
+  let addition: BundleAppend.Estimate?
   let sources: [SourceDescription]
   private let planText: String
 
-  private enum CodingKeys: CodingKey { case tileMatrixSet, zooms, workingZoom, tilesMax, estimate, sources }
+  private enum CodingKeys: CodingKey { case tileMatrixSet, zooms, workingZoom, tilesMax, estimate, addition, sources }
 
-  init(_ cutter: Cutter, estimate: CutEstimate?) {
+  init(_ cutter: Cutter, estimate: CutEstimate?, addition: BundleAppend.Estimate?) {
     let plan = cutter.plan
     tileMatrixSet = plan.matrixSet.identifier
     zooms = plan.zooms.map { Zoom(zoom: $0, tilesMax: plan.tileCountMax(zoom: $0)) }
     (workingZoom, tilesMax) = (plan.workingZoom, plan.tileCountMax)
-    (self.estimate, sources, planText) = (estimate, cutter.sourceDescriptions, plan.description)
+    (self.estimate, self.addition) = (estimate, addition)
+    (sources, planText) = (cutter.sourceDescriptions, plan.description)
   }
 
   var lines: [String] {
@@ -34,7 +37,14 @@ struct DryRunReport: Encodable {
       "  about \(counted($0.tiles, "tile")), \(formatted(bytes: $0.bytes)), \(formatted(seconds: $0.seconds))"
         + " (from a sample of \($0.sampledTiles))"
     }
-    return planText.split(separator: "\n").map(String.init) + [about].compactMap(\.self) + sources.map(\.description)
+    let added = addition.map { addition in
+      let growth = addition.bytes < 0 ? "fewer" : "more"
+      return "  about \(counted(addition.tiles, "tile")), \(addition.newTiles) of them new, "
+        + "\(formatted(bytes: abs(addition.bytes))) \(growth), \(formatted(seconds: addition.seconds))"
+        + " (from a sample of \(addition.sampledTiles))"
+    }
+    return planText.split(separator: "\n").map(String.init) + [about, added].compactMap(\.self)
+      + sources.map(\.description)
   }
 }
 

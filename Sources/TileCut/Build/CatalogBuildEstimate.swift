@@ -1,0 +1,72 @@
+import RegionCatalog
+import Support
+import TileIndex
+
+/// What a build would make, and about how much.
+public struct CatalogBuildEstimate: Sendable, Codable {
+  public struct Region: Sendable, Codable {
+    public let id: String
+    public let edition: String
+    /// `built`, `updated` or `unchanged`.
+    public let outcome: RegionReport.Outcome
+    /// Of the bundle that would be cut; nil for one that is kept.
+    public let estimate: CutEstimate?
+  }
+
+  /// In the manifest's order.
+  public let regions: [Region]
+  /// Of all bundles that would be cut. Their previews, tile packs and patches are not in it.
+  public let tiles: Int
+  public let bytes: Int
+  /// Time on this machine, for one region after the other.
+  public let seconds: Double
+
+  init(_ regions: [Region]) {
+    self.regions = regions
+    let estimates = regions.compactMap(\.estimate)
+    tiles = estimates.reduce(0) { $0 + $1.tiles }
+    bytes = estimates.reduce(0) { $0 + $1.bytes }
+    seconds = estimates.reduce(0) { $0 + $1.seconds }
+  }
+}
+
+extension CatalogBuilder {
+  /// Finds out which regions a build would make, and cuts a sample of each into memory
+  /// (``Cutter/estimate(for:cancellation:)``). Nothing is written, and the catalogue's folder need not exist.
+  ///
+  /// - Complexity: reads all sources whose hashes are not known from the last build.
+  /// - Throws: as ``build(cancellation:onProgress:)``.
+  public func estimate(cancellation: CutCancellation = CutCancellation()) throws -> CatalogBuildEstimate {
+    let folder = try CatalogFolder(options.output, to: .estimate)
+    try checkInputs(selected)
+    let hashes = InputHashes(file: folder.hashes)
+    let resources = CutResources(threads: options.threads, memoryBytes: options.memoryBytes)
+    return CatalogBuildEstimate(
+      try selected.map { region in
+        let outcome = try outcome(of: region, folder, hashes)
+        let estimate =
+          outcome == .built
+          ? try Cutter(
+            CutOptions(of: region, in: options.manifest), resources: resources,
+            scratchDirectory: FileSystem.split(folder.path).folder
+          ).estimate(for: region.bundleName, cancellation: cancellation) : nil
+        return CatalogBuildEstimate.Region(
+          id: region.id, edition: region.settings.edition, outcome: outcome, estimate: estimate)
+      })
+  }
+
+  private func outcome(
+    of region: RegionManifest.Region, _ folder: CatalogFolder, _ hashes: InputHashes
+  ) throws -> RegionReport.Outcome {
+    let prints = try RegionFingerprints(region, options, hashes)
+    guard !options.rebuilds, let record = RegionRecord(path: folder.record(region.id)),
+      record.bundle.intact(prints.bundle, in: folder) != nil
+    else { return .built }
+    let patches = try PatchWriter(region: region, bundle: "", folder: "", editionsFolder: options.patchesFrom)
+    let pieces = [
+      (record.preview, prints.preview), (record.packs, prints.packs),
+      (record.patches, try patches.fingerprint(prints.bundle, hashes)),
+    ]
+    return pieces.allSatisfy { $0?.intact($1, in: folder) != nil } ? .unchanged : .updated
+  }
+}
