@@ -126,7 +126,7 @@ struct TilePainterTests {
     let style = ##"[{"type": "line", "paint": {"line-width": 6, "line-offset": 3, "line-color": "#f00"}}]"##
     func inked(_ geometry: String) throws -> [Double] {
       let map = try map(style, #"{"type": "Feature", "properties": {}, "geometry": \#(geometry)}"#)
-      let tile = TileID(zoom: 8, column: 134, row: 91)
+      let tile = try TileID(zoom: 8, column: 134, row: 91)
       let picture = try #require(try TilePainter(map, insideOnly: false).painted(nil, tile))
       let matrix = map.matrixSet[8]
       func seen(_ longitude: Double, _ latitude: Double, _ aside: SIMD2<Double>) -> Double {
