@@ -101,7 +101,7 @@ def main():
         save(
             side_by_side(
                 maps["outdoor"].picture(12, -105.7, 40.297, 792, 760),
-                maps["hiking"].picture(14, 9.5245, 47.1405, 400, 760)), "outdoor-map.png")
+                maps["hiking"].picture(14, 9.504, 47.067, 400, 760)), "outdoor-map.png")
 
 
 if __name__ == "__main__":
