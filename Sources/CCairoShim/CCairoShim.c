@@ -24,13 +24,15 @@ CLATE_LIBRARY(cairo, CAIRO_FUNCTIONS, "libcairo.so.2")
 
 const char *ccairo_load(void) { return clate_load(&cairo); }
 
-// libpangocairo brings libpango and GLib's objects, in which their functions are found.
+// libpangocairo brings libpango, HarfBuzz and GLib's objects, in which their functions are found.
 #define PANGO_FUNCTIONS(F)                                                                                            \
-  F(g_object_unref) F(pango_cairo_context_set_font_options) F(pango_cairo_font_map_new)                               \
+  F(g_free) F(g_object_unref) F(hb_blob_destroy) F(hb_blob_get_data) F(hb_face_reference_blob) F(hb_font_get_face)    \
+  F(pango_cairo_context_set_font_options) F(pango_cairo_font_map_new) F(pango_font_get_hb_font)                       \
   F(pango_cairo_glyph_string_path) F(pango_context_load_font) F(pango_context_set_round_glyph_positions)              \
   F(pango_font_describe) F(pango_font_description_free) F(pango_font_description_from_string)                         \
   F(pango_font_description_get_family) F(pango_font_description_set_absolute_size)                                    \
-  F(pango_font_description_set_family) F(pango_font_map_create_context) F(pango_layout_get_extents)                   \
+  F(pango_font_description_set_family) F(pango_font_description_to_string) F(pango_font_description_unset_fields)     \
+  F(pango_font_map_create_context) F(pango_layout_get_extents)                   \
   F(pango_layout_get_iter) F(pango_layout_get_line_count) F(pango_layout_iter_free)                                   \
   F(pango_layout_iter_get_run_extents) F(pango_layout_iter_get_run_readonly) F(pango_layout_iter_next_run)            \
   F(pango_layout_new) F(pango_layout_set_font_description) F(pango_layout_set_text) F(pango_layout_set_width)          \

@@ -30,10 +30,51 @@ struct LineShape: Sendable {
     let pixels = ProjectedRing.pixels(degrees) { points in
       for i in points.indices { points[i] = matrix.pixelCoordinates(of: matrixSet.unwrappedPoint(points[i])) }
     }
-    let kept = Self.divided(Self.simplified(pixels.filter { $0.x.isFinite && $0.y.isFinite }))
-    guard let box = PixelBox(around: kept) else { return nil }
-    (points, low, high) = (kept, box.low, box.high)
-    lengths = Self.lengths(along: kept)
+    self.init(pixels: Self.divided(Self.simplified(pixels.filter { $0.x.isFinite && $0.y.isFinite })))
+  }
+
+  private init?(pixels: [SIMD2<Double>]) {
+    guard let box = PixelBox(around: pixels) else { return nil }
+    (points, low, high) = (pixels, box.low, box.high)
+    lengths = Self.lengths(along: pixels)
+  }
+
+  /// The line beside this one. Corners are mitered; those that would reach far beyond the offset are cut off.
+  ///
+  /// - Parameters:
+  ///   - offset: in pixels: to the right of a line, to the inside of a polygon's ring; negative for the other side.
+  ///   - isHole: whether a ring is a hole of the polygon, so that the polygon's inside is outside of the ring.
+  func moved(aside offset: Double, isHole: Bool) -> LineShape? {
+    let isRing = points.count > 3 && points[0] == points[points.count - 1]
+    var offset = offset
+    if isRing {
+      var area = 0.0
+      for (a, b) in zip(points, points.dropFirst()) { area += (a.x - points[0].x) * (b.y - points[0].y) }
+      for (a, b) in zip(points, points.dropFirst()) { area -= (b.x - points[0].x) * (a.y - points[0].y) }
+      // With rows downwards, a clockwise ring has its inside on the right, and a positive area.
+      if (area > 0) == isHole { offset = -offset }
+    }
+    let distinct = points.indices.filter { $0 == 0 || points[$0] != points[$0 - 1] }.map { points[$0] }
+    let sides = zip(distinct, distinct.dropFirst()).map { a, b in
+      let way = (b - a) / (b - a).length
+      return SIMD2(-way.y, way.x)
+    }
+    guard let first = sides.first, let last = sides.last else { return nil }
+    var moved: [SIMD2<Double>] = []
+    for (index, point) in distinct.enumerated() {
+      let before = index > 0 ? sides[index - 1] : isRing ? last : first
+      let after = index < sides.count ? sides[index] : isRing ? first : last
+      let middle = before + after
+      // Half the square of the middle's length is 1 plus the cosine of the bend.
+      let share = (middle * middle).sum() / 2
+      if share > 0.5 {
+        moved.append(point + middle * (offset / share))
+      } else {
+        moved += [point + before * offset, point + after * offset]
+      }
+    }
+    if isRing, moved.count > 1, moved[0] != moved[moved.count - 1] { moved.append(moved[0]) }
+    return LineShape(pixels: moved)
   }
 
   /// The way from the first of some points to each.

@@ -62,6 +62,23 @@ package final class VectorMap: Sendable {
   /// - Throws: ``DrawingError`` for unknown fonts and icons.
   package func check() throws(DrawingError) { _ = try drawing(zoom: matrixSet.zooms.lowerBound) }
 
+  /// The fonts that labels are set in up to a zoom, also those that Pango takes for single letters: by family and
+  /// style, the start of the SHA-256 of the file.
+  ///
+  /// - Complexity: finds the places of all labels, which drawing finds no more.
+  /// - Throws: ``DrawingError`` for unknown fonts and icons.
+  package func fonts(through zoom: Int) throws(DrawingError) -> [String: String] {
+    let result: Result<[String: String], DrawingError> = state.withLock { state in
+      do throws(DrawingError) {
+        _ = try labels(layers(zoom: zoom), zoom: zoom, &state)
+        return .success(state.shaper?.fonts ?? [:])
+      } catch {
+        return .failure(error)
+      }
+    }
+    return try result.get()
+  }
+
   /// - Throws: ``DrawingError`` for unknown fonts and icons.
   func drawing(zoom: Int) throws(DrawingError) -> ZoomDrawing {
     // A thrown error would lose its type in the closure.

@@ -113,6 +113,10 @@ extension ZoomDrawing.Item {
   }
 
   fileprivate init?(_ shapes: [LineShape], _ style: ZoomDrawing.Style) {
+    var shapes = shapes
+    if case .line(let pen) = style, pen.offset != 0 {
+      shapes = shapes.enumerated().compactMap { $1.moved(aside: pen.offset, isHole: $0 > 0) }
+    }
     guard let first = shapes.first else { return nil }
     (self.shapes, self.style) = (shapes, style)
     low = shapes.reduce(first.low) { pointwiseMin($0, $1.low) }
@@ -143,6 +147,7 @@ extension ZoomDrawing.Style {
       pen.cap = rule.word("line-cap", zoom: zoom, feature).flatMap(Pen.Cap.init) ?? .butt
       pen.join = rule.word("line-join", zoom: zoom, feature).flatMap(Pen.Join.init) ?? .miter
       pen.miterLimit = number("line-miter-limit", 2)
+      pen.offset = number("line-offset", 0) * density
       // Dashes are measured in widths of the line.
       let dashes = rule.numbers("line-dasharray", zoom: zoom, feature).map { max(0, $0) * pen.width }
       if dashes.contains(where: { $0 > 0 }) { pen.dashes = dashes }

@@ -98,6 +98,15 @@ extension Cutter {
     }
   }
 
+  /// - Throws: ``CutError``.
+  static func fonts(of map: VectorMap, through zoom: Int) throws -> [String: String] {
+    do {
+      return try map.fonts(through: zoom)
+    } catch {
+      throw CutError(error)
+    }
+  }
+
   private static func source(_ data: VectorLayer.Data) throws -> VectorMap.Layer.Source {
     switch data {
     case .file(let file): .features(try FeatureFile.features(path: file))

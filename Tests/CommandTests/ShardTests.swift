@@ -117,6 +117,30 @@ import Testing
     #expect(try folder.bytes("out.pmtiles") == folder.bytes("whole.pmtiles"))
   }
 
+  /// A machine that has another file of the same font makes no shard.
+  @Test func otherFontsAreRefused() throws {
+    try folder.write("place.gpx", "<gpx><wpt lat='40.35' lon='-105.7'><name>Ida</name></wpt></gpx>")
+    try folder.write(
+      "map.json",
+      #"""
+      {"regions": [{"id": "a", "title": "A", "category": "c", "zooms": [7, 9], "format": "jpeg", "layers": [
+        {"type": "raster", "sources": ["\#(Self.raster)"]},
+        {"type": "vector", "data": "place.gpx", "style": [{"type": "symbol", "layout": {"text-field": "{name}"}}]}]}]}
+      """#)
+    #expect(try run(["plan", "map.json", "-o", "plan.json"]).status == 0)
+    let font = try #require(Command(installed: "fc-match")).run(["-f", "%{file}", "Open Sans"]).stdout
+    try FileManager.default.createDirectory(atPath: folder.file("fonts"), withIntermediateDirectories: false)
+    try folder.write("fonts/OpenSans.ttf", bytes: Array(Data(contentsOf: URL(fileURLWithPath: font))) + [0])
+    try folder.write(
+      "fonts.conf",
+      "<fontconfig><dir>\(folder.file("fonts"))</dir><cachedir>\(folder.file("cache"))</cachedir></fontconfig>")
+    let other = ["FONTCONFIG_FILE": folder.file("fonts.conf")]
+    expectRefusal(
+      try run(["cut", "--plan", "plan.json", "--shard", "0"], environment: other), status: 65,
+      naming: "another font Open Sans,")
+    #expect(try cut(0).status == 0)
+  }
+
   /// Without a copy of the tiles; what is converted from it is the undivided cut.
   @Test func tilesetOfShardsIsOneBundle() throws {
     #expect(try run(["cut", Self.raster, "-o", "whole.pmtiles"] + Self.options).status == 0)

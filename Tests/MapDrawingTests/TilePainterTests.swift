@@ -116,6 +116,41 @@ struct TilePainterTests {
     }
   }
 
+  /// To the right of a line's direction; within a polygon, whichever way its rings go.
+  @Test(arguments: [false, true]) func linesLieBesideTheirPath(isReversed: Bool) throws {
+    func ring(_ west: Double, _ east: Double, _ turn: Bool) -> String {
+      let corners = [(west, 46.0 + west / 100), (east, 46.0 + west / 100), (east, 46.7), (west, 46.7)]
+      let all = (turn ? corners.reversed() : corners) + [turn ? corners[3] : corners[0]]
+      return "[\(all.map { "[\($0.0), \($0.1)]" }.joined(separator: ","))]"
+    }
+    let style = ##"[{"type": "line", "paint": {"line-width": 6, "line-offset": 3, "line-color": "#f00"}}]"##
+    func inked(_ geometry: String) throws -> [Double] {
+      let map = try map(style, #"{"type": "Feature", "properties": {}, "geometry": \#(geometry)}"#)
+      let tile = try TileID(zoom: 8, column: 134, row: 91)
+      let picture = try #require(try TilePainter(map, insideOnly: false).painted(nil, tile))
+      let matrix = map.matrixSet[8]
+      func seen(_ longitude: Double, _ latitude: Double, _ aside: SIMD2<Double>) -> Double {
+        let place = matrix.pixelCoordinates(of: map.matrixSet.point(longitude: longitude, latitude: latitude)) + aside
+        let (x, y) = (Int(place.x) - 134 * 256, Int(place.y) - 91 * 256)
+        return Double(picture.bytes.load(fromByteOffset: (y * 256 + x) * 4 + 3, as: UInt8.self)) / 255
+      }
+      let middle = 46.4
+      return [
+        seen(8.6, middle, SIMD2(3, 0)), seen(8.6, middle, SIMD2(-3, 0)), seen(9.6, middle, SIMD2(-3, 0)),
+        seen(9.6, middle, SIMD2(3, 0)),
+      ]
+    }
+    let area = try inked(#"{"type": "Polygon", "coordinates": [\#(ring(8.6, 9.6, isReversed))]}"#)
+    #expect(area == [1, 0, 1, 0])
+    let holed = #"[\#(ring(8.45, 9.75, isReversed)), \#(ring(8.6, 9.6, isReversed))]"#
+    #expect(try inked(#"{"type": "Polygon", "coordinates": \#(holed)}"#) == [0, 1, 0, 1])
+    // Northwards on both sides, or southwards.
+    let ends = isReversed ? ["46.9", "45.8"] : ["45.8", "46.9"]
+    let lines = [8.6, 9.6].map { "[[\($0), \(ends[0])], [\($0), \(ends[1])]]" }.joined(separator: ",")
+    let beside = try inked(#"{"type": "MultiLineString", "coordinates": [\#(lines)]}"#)
+    #expect(beside == (isReversed ? [0, 1, 1, 0] : [1, 0, 0, 1]))
+  }
+
   @Test func whatReachesOverTheAntimeridianIsSeenOnTheOtherSide() throws {
     let features = #"{"type": "LineString", "coordinates": [[170, 10], [190, 10]]}"#
     let map = try map(#"[{"type": "line", "paint": {"line-width": 4}}]"#, features)

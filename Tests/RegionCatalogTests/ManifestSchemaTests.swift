@@ -67,7 +67,13 @@ import TileIndex
       (true, #"{"regions": [{\#(region), "scale": "auto", "bands": [4, 3, 2], "alpha": "none"}]}"#),
       (true, #"{"regions": [{\#(region), "scale": [4400, 0], "bands": [2], "alpha": 5, "resampling": "mode"}]}"#),
       (true, #"{"regions": [{\#(layered) [{"type": "relief", "dem": ["x"], "tint": [[0, "red"]]}]}]}"#),
-      (true, #"{"regions": [{\#(layered) [{"type": "raster", "sources": [{"file": "x"}]}]}]}"#),
+      (
+        true,
+        #"""
+        {"regions": [{\#(layered) [{"type": "relief", "dem": ["x"], "overlay": true, "shadowColor": "#213a5c",
+          "highlightColor": "#fff0d0"}]}]}
+        """#
+      ), (true, #"{"regions": [{\#(layered) [{"type": "raster", "sources": [{"file": "x"}]}]}]}"#),
       (true, #"{"regions": [{\#(layered) [{"type": "raster", "sources": ["x"]}, \#(lines)]}]}"#),
       (false, #"{"regions": [{\#(layered) [\#(lines)]}]}"#),
       (false, #"{"regions": [{\#(layered) []}]}"#), (false, #"{"regions": [{\#(layered) [{"type": "relief"}]}]}"#),

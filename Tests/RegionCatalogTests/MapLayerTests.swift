@@ -23,7 +23,7 @@ struct MapLayerTests {
         {"type": "relief", "dem": ["west.tif", {"file": "east.tif", "nodata": [0]}], "tint": "ramp.txt"},
         {"type": "raster", "sources": ["cover.tif"]},
         {"type": "relief", "dem": ["dem.tif"], "shading": "multidirectional", "altitude": 60, "overlay": true,
-          "strength": 0.5, "exaggeration": 1.5}
+          "strength": 0.5, "exaggeration": 1.5, "shadowColor": "#204080"}
       ]
       """#)
     let settings = try RegionManifest(path: path).regions[0].settings
@@ -35,6 +35,7 @@ struct MapLayerTests {
     let overlay = try #require(settings.sourceSettings[3]?.relief)
     #expect(overlay.shading == .multidirectional && overlay.isOverlay && overlay.altitude == 60)
     #expect(overlay.strength == 0.5 && overlay.exaggeration == 1.5 && overlay.tint == nil)
+    #expect(overlay.shadowColour == MapColour("#204080") && overlay.highlightColour == .white)
   }
 
   @Test func contoursHaveAnIntervalAndAStyleOfTheirOwn() throws {
@@ -116,6 +117,11 @@ struct MapLayerTests {
     (#""layers": [{"type": "relief", "dem": ["x"], "shading": "slope", "azimuth": 1}]"#, "azimuth means nothing"),
     (#""layers": [{"type": "relief", "dem": ["x"], "tintBy": "slope"}]"#, "tintBy means nothing without tint"),
     (#""layers": [{"type": "relief", "dem": ["x"], "tint": [[0, "red"]], "overlay": true}]"#, "draws no colours"),
+    (#""layers": [{"type": "relief", "dem": ["x"], "shadowColor": "navy"}]"#, "means nothing for a grey relief"),
+    (
+      #""layers": [{"type": "relief", "dem": ["x"], "overlay": true, "highlightColor": "rgba(1, 2, 3, 0.5)"}]"#,
+      "highlightColor is no opaque colour"
+    ),
     (#""layers": [{"type": "relief", "dem": ["x"], "tint": [[0, "reddish"]]}]"#, "tint[0] is not a value and a colour"),
     (#""layers": [{"type": "relief", "dem": ["x"], "tint": "missing.txt"}]"#, "which cannot be read"),
     (#""layers": [{"type": "relief", "dem": ["x"], "tint": "bad.txt"}]"#, "bad.txt: line 2 has no colour"),

@@ -217,6 +217,43 @@ struct ReliefTests {
     #expect(shadows.contains { $0 >> 24 > 100 } && words.contains { $0 & 0xff_ffff == 0xff_ffff })
   }
 
+  /// Full shade multiplies by the colour of shadows, and light goes half way to that of lit slopes.
+  @Test(arguments: [false, true]) func shadowsAndLightsHaveTheirColours(isOverlay: Bool) throws {
+    var style = ReliefLayer()
+    (style.azimuth, style.altitude, style.isOverlay) = (270, 45, isOverlay)
+    style.shadowColour = try #require(MapColour("#204080"))
+    style.highlightColour = try #require(MapColour("#ffe0a0"))
+    if !isOverlay { style.tint = try ColourRamp(gdalText: "0 100 200 100") }
+    let shader = ReliefShader(style)
+    // A slope of 45 degrees that faces the light, and one that turns away from it.
+    let lit = unsafeBitCast(shader.word(height: 0, east: 1, north: 0), to: SIMD4<UInt8>.self)
+    let dark = unsafeBitCast(shader.word(height: 0, east: -1, north: 0), to: SIMD4<UInt8>.self)
+    if isOverlay {
+      #expect(lit == SIMD4(255, 224, 160, 128) && dark == SIMD4(32, 64, 128, 255))
+    } else {
+      #expect(lit == SIMD4(178, 212, 130, 255) && dark == SIMD4(13, 50, 50, 255))
+    }
+    #expect(shader.word(height: 0, east: 0, north: 0) == (isOverlay ? 0 : 0xff64_c864))
+  }
+
+  /// Slopes between the model's pixels neither jump nor swing, and a plane stays one.
+  @Test func slopesOfRefinedHeightsAreSmooth() throws {
+    func shades(_ height: @escaping (Int) -> Double) throws -> [Int] {
+      let model = ArraySource(
+        width: 24, height: 8, crs: try CoordinateReferenceSystem(definition: "EPSG:32633"),
+        affine: Affine(a: 100, b: 0, c: 500_000, d: 0, e: -100, f: 5_000_000)
+      ) { x, _ in pixel(height(x)) }
+      let relief = try ReliefRaster(model, ReliefLayer(), factor: 8)
+      return try relief.words(PixelRect(x: 16, y: 32, width: 160, height: 1)).words.map { Int($0 & 255) }
+    }
+    let plane = try shades { Double($0) * 20 }
+    #expect(plane.max()! - plane.min()! <= 1)
+    // A break of the slope: its shade goes from one level to the other without a swing beyond either.
+    let edge = try shades { $0 < 12 ? 0 : Double($0 - 12) * 60 }
+    for (a, b) in zip(edge, edge.dropFirst()) { #expect(b >= a, "\(edge)") }
+    #expect(edge.first! < edge.last! - 20)
+  }
+
   @Test(arguments: ["-9999", "0", "8848.86", "-430.5", "32767"])
   func heightsSurviveTheirCode(_ text: String) throws {
     let height = try #require(Double(text))

@@ -197,6 +197,31 @@ struct VectorLayerTests {
     #expect(after.difference(from: before)?.contains("trip.gpx") == true)
   }
 
+  /// Also those that Pango takes for letters which the style's font lacks.
+  @Test func identitiesKnowTheFonts() throws {
+    func identity(_ text: String, _ font: String) throws -> CutIdentity {
+      let rule = #"{"type": "symbol", "layout": {"text-field": "\#(text)", "text-font": ["\#(font)"]}}"#
+      var cut = try options()
+      cut.drawing[0].rules = [try #require(StyleRule(try JSONValue(parsing: Array(rule.utf8))) { _, _, _ in })]
+      return try Cutter(cut).identity(toolVersion: "1")
+    }
+    func fonts(_ identity: CutIdentity) -> [LibraryIdentity] {
+      identity.libraries.filter { $0.name.hasPrefix("font ") }
+    }
+    let plain = try identity("Weg", "Open Sans Regular")
+    #expect(fonts(plain).map(\.name) == ["font Open Sans"] && fonts(plain)[0].version.count == 16)
+    let cursive = fonts(try identity("Weg", "Open Sans Italic"))
+    #expect(cursive.map(\.name) == ["font Open Sans Italic"] && cursive[0].version != fonts(plain)[0].version)
+    #expect(fonts(try identity("Weg \u{2713}", "Open Sans Regular")).count > 1)
+    // The same style with another file of the font.
+    let other = plain.libraries.map { library in
+      library.name == "font Open Sans" ? LibraryIdentity(name: library.name, version: "0123456789abcdef") : library
+    }
+    let changed = CutIdentity(
+      toolVersion: "1", libraries: other, sources: plain.sources, options: try options(), name: "a")
+    #expect(plain.difference(from: changed)?.contains("another font Open Sans,") == true)
+  }
+
   @Test(arguments: [
     (#"{"text-field": "x", "text-font": ["Nowhere Grotesk"]}"#, "Nowhere Grotesk"),
     (#"{"icon-image": "unicorn"}"#, "unicorn"),
@@ -216,6 +241,25 @@ struct VectorLayerTests {
     cut.drawing[0].images = ["hut": folder.file("hut.svg")]
     let error = #expect(throws: CutError.self) { try Cutter(cut) }
     #expect(error?.code == .badSource && error?.path?.hasSuffix("hut.svg") == true)
+  }
+
+  /// Their styles, icons and fonts at every zoom, and their coarsest tiles.
+  @Test(arguments: ["rocky-mountain-np/outdoor", "liechtenstein/hiking", "jacksboro-fault/topographic"])
+  func sampleMapsAreDrawn(_ name: String) throws {
+    let manifest = try RegionManifest(path: ProjectFiles.path("sample-regions/\(name).json"))
+    var options = CutOptions(sources: [])
+    options.apply(manifest.regions[0], of: manifest)
+    let fonts = try Cutter(options).libraries().filter { $0.name.hasPrefix("font ") }
+    #expect(!fonts.isEmpty && fonts.allSatisfy { $0.name.hasPrefix("font Open Sans") }, "\(fonts)")
+    guard case .levels(let zooms) = options.zoom else {
+      Issue.record("the manifest says no zooms")
+      return
+    }
+    options.zoom = .levels(zooms.lowerBound...(zooms.lowerBound + 1))
+    let drawn = try tiles(options, "drawn.mbtiles")
+    options.drawing = []
+    let plain = try tiles(options, "plain.mbtiles")
+    #expect(drawn.count > 1 && Set(drawn.keys) == Set(plain.keys) && drawn != plain)
   }
 
   @Test func missingAndMalformedFilesAreNamed() throws {

@@ -31,6 +31,8 @@ typedef struct CPangoFontDescription CPangoFontDescription;
 
 // Lengths are in 1/1024 pixels.
 #define CPANGO_SCALE 1024
+// PANGO_FONT_MASK_SIZE.
+#define CPANGO_SIZE_FIELD (1u << 5)
 
 typedef struct {
   int x, y, width, height;
@@ -75,6 +77,8 @@ CPangoFontDescription *pango_font_description_from_string(const char *text);
 void pango_font_description_free(CPangoFontDescription *description);
 const char *pango_font_description_get_family(const CPangoFontDescription *description);
 void pango_font_description_set_family(CPangoFontDescription *description, const char *family);
+char *pango_font_description_to_string(const CPangoFontDescription *description);
+void pango_font_description_unset_fields(CPangoFontDescription *description, unsigned fields);
 void pango_font_description_set_absolute_size(CPangoFontDescription *description, double size);
 CPangoLayout *pango_layout_new(CPangoContext *context);
 void pango_layout_set_text(CPangoLayout *layout, const char *text, int length);
@@ -90,6 +94,20 @@ CPangoGlyphItem *pango_layout_iter_get_run_readonly(CPangoLayoutIter *iterator);
 void pango_layout_iter_get_run_extents(CPangoLayoutIter *iterator, CPangoRectangle *ink, CPangoRectangle *logical);
 void pango_cairo_glyph_string_path(cairo_t *context, CPangoFont *font, CPangoGlyphString *glyphs);
 void g_object_unref(void *object);
+void g_free(void *memory);
+
+// HarfBuzz, which Pango sets texts with, knows the file of a font.
+
+typedef struct CHarfBuzzFont CHarfBuzzFont;
+typedef struct CHarfBuzzFace CHarfBuzzFace;
+typedef struct CHarfBuzzBlob CHarfBuzzBlob;
+
+// The font keeps what it returns.
+CHarfBuzzFont *pango_font_get_hb_font(CPangoFont *font);
+CHarfBuzzFace *hb_font_get_face(CHarfBuzzFont *font);
+CHarfBuzzBlob *hb_face_reference_blob(CHarfBuzzFace *face);
+const char *hb_blob_get_data(CHarfBuzzBlob *blob, unsigned *count);
+void hb_blob_destroy(CHarfBuzzBlob *blob);
 
 // What is used of librsvg 2.52 and later, whose binary interface is stable.
 

@@ -189,6 +189,8 @@ struct Pen: Hashable {
 
   var ink: Ink
   var width: Double
+  /// How far the line lies to the right of its path, and of a polygon's rings within it.
+  var offset = 0.0
   var cap: Cap = .butt
   var join: Join = .miter
   var miterLimit = 2.0

@@ -1,5 +1,6 @@
 import CCairo
 import CCairoShim
+import Support
 
 /// A text in one font, as outlines of glyphs.
 ///
@@ -52,6 +53,8 @@ final class TextShaper {
   private var known: [Request: ShapedText] = [:]
   private var descriptions: [[String]: OpaquePointer] = [:]
   private var outlines: [GlyphKey: Outline] = [:]
+  /// The start of the SHA-256 of the files of all fonts that letters were taken from, by family and style.
+  private(set) var fonts: [String: String] = [:]
 
   /// Of the text that is shaped: a font's address may be another one's later.
   private struct GlyphKey: Hashable {
@@ -151,6 +154,7 @@ final class TextShaper {
   ) {
     let scale = Double(CPANGO_SCALE)
     let (glyphs, font) = (run.glyphs.pointee, run.item.pointee.font!)
+    remember(font)
     let count = Int(glyphs.num_glyphs)
     var start = 0
     while start < count {
@@ -209,6 +213,24 @@ final class TextShaper {
   }
 
   // MARK: - Fonts
+
+  private func remember(_ font: OpaquePointer) {
+    let description = pango_font_describe(font)!
+    defer { pango_font_description_free(description) }
+    pango_font_description_unset_fields(description, CPANGO_SIZE_FIELD)
+    let text = pango_font_description_to_string(description)!
+    defer { g_free(text) }
+    let name = String(cString: text)
+    guard fonts[name] == nil, let blob = hb_face_reference_blob(hb_font_get_face(pango_font_get_hb_font(font))) else {
+      return
+    }
+    defer { hb_blob_destroy(blob) }
+    var count: UInt32 = 0
+    let bytes = UnsafeRawBufferPointer(start: hb_blob_get_data(blob, &count), count: Int(count))
+    var hash = SHA256Hash()
+    hash.update(bytes)
+    fonts[name] = String(Hexadecimal.text(hash.digest()).prefix(16))
+  }
 
   private static let genericFamilies: Set<String> = ["sans-serif", "sans", "serif", "monospace", "system-ui"]
 

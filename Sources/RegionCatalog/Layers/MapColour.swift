@@ -14,7 +14,8 @@ public struct MapColour: Hashable, Sendable, Codable {
     (self.red, self.green, self.blue, self.alpha) = (red, green, blue, alpha)
   }
 
-  package static let white = MapColour(red: 255, green: 255, blue: 255)
+  /// Opaque white.
+  public static let white = MapColour(red: 255, green: 255, blue: 255)
 
   /// The colour as a word, red in the lowest byte.
   package var word: UInt32 {

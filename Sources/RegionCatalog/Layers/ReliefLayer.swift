@@ -30,6 +30,10 @@ public struct ReliefLayer: Hashable, Sendable, Codable {
   public var exaggeration = 1.0
   /// How much of the shading is drawn, from 0 to 1.
   public var strength = 1.0
+  /// What slopes in full shade are multiplied by; its alpha does not count.
+  public var shadowColour = MapColour(red: 0, green: 0, blue: 0)
+  /// What lit slopes go towards; its alpha does not count.
+  public var highlightColour = MapColour.white
   /// The colours of the ground; nil for grey.
   public var tint: ColourRamp?
   /// What the tints stand for.

@@ -80,7 +80,11 @@ public struct StyleRule: Hashable, Sendable {
 
   package static func paint(_ kind: Kind) -> [String: PropertyType] {
     switch kind {
-    case .line: ["line-color": .colour, "line-opacity": share, "line-width": size, "line-dasharray": .numbers]
+    case .line:
+      [
+        "line-color": .colour, "line-opacity": share, "line-width": size, "line-offset": .number(-1_000...1_000),
+        "line-dasharray": .numbers,
+      ]
     case .fill: ["fill-color": .colour, "fill-opacity": share, "fill-outline-color": .colour]
     case .circle:
       [

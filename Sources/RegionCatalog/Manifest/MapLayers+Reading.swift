@@ -17,7 +17,8 @@ struct MapLayers {
   static let graticuleKeys = ["type", "interval", "style", "images"]
   static let rasterKeys = ["type", "sources"]
   static let reliefKeys = [
-    "type", "dem", "shading", "azimuth", "altitude", "exaggeration", "strength", "tint", "tintBy", "overlay",
+    "type", "dem", "shading", "azimuth", "altitude", "exaggeration", "strength", "shadowColor", "highlightColor",
+    "tint", "tintBy", "overlay",
   ]
 
   /// - Returns: nil if there is no list.
@@ -187,6 +188,8 @@ extension ReliefLayer {
     exaggeration = object.number("exaggeration", in: 0.001...1000) ?? exaggeration
     strength = object.number("strength", in: 0...1) ?? strength
     isOverlay = object.flag("overlay", remedy: "write true for shadows and lights alone") ?? isOverlay
+    shadowColour = object.colour("shadowColor") ?? shadowColour
+    highlightColour = object.colour("highlightColor") ?? highlightColour
     tint = ColourRamp(object, "tint", faults)
     if let word = object.word("tintBy", among: TintValue.allCases.map(\.rawValue)) {
       tintBy = TintValue(rawValue: word) ?? tintBy
@@ -198,10 +201,27 @@ extension ReliefLayer {
     if shading == .none, !object.has("tint") {
       object.fault("shading", "leaves nothing to draw without tint", remedy: "give it a tint, or another shading")
     }
+    for key in ["shadowColor", "highlightColor"] where object.has(key) {
+      if shading == .none {
+        object.fault(key, "means nothing for the shading \"none\"", remedy: "leave it out")
+      } else if tint == nil, !object.has("tint"), !isOverlay {
+        object.fault(key, "means nothing for a grey relief", remedy: "give it a tint, or \"overlay\": true")
+      }
+    }
     for key in ["azimuth", "altitude"] where object.has(key) {
       if shading == .hillshade || key == "altitude" && shading == .multidirectional { continue }
       object.fault(key, "means nothing for the shading \"\(shading.rawValue)\"", remedy: "leave it out")
     }
+  }
+}
+
+extension ManifestObject {
+  fileprivate func colour(_ key: String) -> MapColour? {
+    let remedy = "write an opaque colour, such as \"#2b3a67\""
+    guard let word = text(key, remedy: remedy) else { return nil }
+    if let colour = MapColour(word), colour.alpha == 255 { return colour }
+    fault(key, "is no opaque colour: \"\(word)\"", remedy: remedy)
+    return nil
   }
 }
 

@@ -49,9 +49,9 @@ public struct BuildPlan: Sendable {
     var libraries: [LibraryIdentity] = []
     shards = try builder.shards { region, inputs, scratch in
       let cut = CutOptions(of: region, in: options.manifest)
-      for library in LibraryIdentity.all(for: cut) where !libraries.contains(library) { libraries.append(library) }
-      let tiles = try Cutter(cut, scratchDirectory: scratch).plan.tileCountMax
-      return Shard(region: region.id, tiles: tiles, inputs: inputs)
+      let cutter = try Cutter(cut, scratchDirectory: scratch)
+      for library in try cutter.libraries() where !libraries.contains(library) { libraries.append(library) }
+      return Shard(region: region.id, tiles: cutter.plan.tileCountMax, inputs: inputs)
     }.enumerated().sorted { ($1.element.tiles, $0.offset) < ($0.element.tiles, $1.offset) }.map(\.element)
     self.libraries = libraries
     digest = Self.digest(toolVersion, libraries, shards)

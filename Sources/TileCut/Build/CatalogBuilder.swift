@@ -120,9 +120,11 @@ public struct CatalogBuilder: Sendable {
     }
     let hashes = InputHashes(file: folder.hashes)
     let region = try check(shard, path: path, hashes)
-    try plan.check(LibraryIdentity.all(for: CutOptions(of: region, in: options.manifest)), path: path)
     let (_, resources) = options.shares(regions: 1)
-    let made = make(region, folder, hashes, resources, cancellation) { onProgress?($0) }
+    let builder = RegionBuilder(
+      region: region, options: options, folder: folder, hashes: hashes, resources: resources,
+      checkLibraries: { try plan.check($0, path: path) })
+    let made = make(builder, cancellation) { onProgress?($0) }
     if let error = made.error { throw error }
     return made.report
   }
@@ -173,7 +175,9 @@ public struct CatalogBuilder: Sendable {
         guard index < selected.count else { break }
         let region = selected[index]
         progressLock.withLock { _ in onProgress?(.started(id: region.id)) }
-        let result = make(region, folder, hashes, resources, cancellation) { progress in
+        let builder = RegionBuilder(
+          region: region, options: options, folder: folder, hashes: hashes, resources: resources)
+        let result = make(builder, cancellation) { progress in
           progressLock.withLock { _ in onProgress?(.cutting(id: region.id, progress)) }
         }
         // After a cancellation, only finished regions are reported.
@@ -189,16 +193,14 @@ public struct CatalogBuilder: Sendable {
   }
 
   private func make(
-    _ region: RegionManifest.Region, _ folder: CatalogFolder, _ hashes: InputHashes, _ resources: CutResources,
-    _ cancellation: CutCancellation, _ onProgress: @escaping (CutProgress) -> Void
+    _ builder: RegionBuilder, _ cancellation: CutCancellation, _ onProgress: @escaping (CutProgress) -> Void
   ) -> Made {
+    let region = builder.region
     do {
-      let builder = RegionBuilder(
-        region: region, options: options, folder: folder, hashes: hashes, resources: resources)
       let result = try builder.build(cancellation: cancellation, onProgress: onProgress)
       return Made(region: region, record: result.record, report: result.report, error: nil)
     } catch {
-      CatalogFiles.remove(folder.work(region.id))
+      CatalogFiles.remove(builder.folder.work(region.id))
       let report = RegionReport(
         id: region.id, edition: region.settings.edition, outcome: .failed, tileCount: 0, bytes: 0, packCount: 0,
         patchCount: 0, seconds: 0, warnings: [], error: "\(error)")

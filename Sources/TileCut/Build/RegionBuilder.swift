@@ -17,6 +17,8 @@ struct RegionBuilder {
   let folder: CatalogFolder
   let hashes: InputHashes
   let resources: CutResources
+  /// Refuses libraries and fonts that are not those of a plan.
+  var checkLibraries: (([LibraryIdentity]) throws -> Void)?
 
   /// The result of one region's build.
   struct Result {
@@ -106,6 +108,7 @@ struct RegionBuilder {
     var cutOptions = CutOptions(of: region, in: options.manifest)
     try cutOptions.readPlaces(of: region, in: options.manifest)
     let cutter = try Cutter(cutOptions, resources: resources, scratchDirectory: work)
+    if let checkLibraries { try checkLibraries(try cutter.libraries()) }
     let name = region.bundleName
     let summary = try cutter.cut(
       to: "\(work)/\(name)", replacing: true, cancellation: cancellation, onProgress: onProgress)

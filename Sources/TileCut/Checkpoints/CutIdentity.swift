@@ -1,8 +1,8 @@
 import Support
 import TileIndex
 
-/// Everything that the bytes of a cut depend on: the tool's version and build, the libraries that it loads, the
-/// sources' content, and the options.
+/// Everything that the bytes of a cut depend on: the tool's version and build, the libraries that it loads, the fonts
+/// of labels, the sources' content, and the options.
 ///
 /// Two cuts of equal identity give equal bundles, so one may continue the other, or do a part of it.
 struct CutIdentity: Sendable {
@@ -14,6 +14,7 @@ struct CutIdentity: Sendable {
   }
 
   let toolVersion: String
+  /// Fonts too, as ``Cutter/libraries()`` lists them.
   let libraries: [LibraryIdentity]
   let sources: [SourceIdentity]
   /// In the order of ``CutOptions``' members.

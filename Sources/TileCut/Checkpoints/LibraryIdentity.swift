@@ -10,7 +10,7 @@ import Support
 import TileImage
 import TileIndex
 
-/// A library that the bytes of a cut depend on, and which may be upgraded without the tool.
+/// A library or a font that the bytes of a cut depend on, and which may be upgraded without the tool.
 struct LibraryIdentity: Hashable, Sendable {
   let name: String
   /// The version that the library tells, or the start of its file's SHA-256; `static` for one that is in the program.

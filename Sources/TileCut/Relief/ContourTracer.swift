@@ -47,7 +47,7 @@ struct ContourTracer {
     defer { band.deallocate() }
     for top in stride(from: 0, to: height, by: bandRows) {
       let window = PixelRect(x: 0, y: top, width: width, height: min(bandRows, height - top))
-      try HeightWindow.read(window, of: model, factor: factor, into: band)
+      try HeightWindow.read(window, of: model, factor: factor, .exact, into: band)
       for y in 0..<window.height {
         for x in 0..<width { heights[(top + y) * width + x] = band[(y + 1) * (width + 2) + x + 1] }
       }

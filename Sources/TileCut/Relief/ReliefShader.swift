@@ -17,8 +17,17 @@ struct ReliefShader: Sendable {
   private let level: Double
   private let values: [Double]
   private let colours: [SIMD4<Double>]
+  private let highlightColour: SIMD4<Double>
+  /// What full shade takes of each channel, from 0 to 1.
+  private let shadow: SIMD4<Double>
+  /// As words of an overlay, without alpha.
+  private let overlayColours: (shadow: UInt32, highlight: UInt32)
 
-  /// How far the brightest slope goes towards white; a slope in full shade becomes black.
+  private static func channels(_ word: UInt32) -> SIMD4<Double> {
+    SIMD4((0..<4).map { Double(word >> UInt32(8 * $0) & 255) })
+  }
+
+  /// How far the brightest slope goes towards the colour of lit ones; full shade multiplies by that of shadows.
   private static let highlight = 0.5
 
   init(_ style: ReliefLayer) {
@@ -29,9 +38,10 @@ struct ReliefShader: Sendable {
     level = style.shading == .slope ? 1 : sin(altitude)
     let stops = style.tint?.stops ?? []
     values = stops.map(\.value)
-    colours = stops.map { stop in
-      SIMD4((0..<4).map { Double(stop.rgba >> UInt32(8 * $0) & 255) })
-    }
+    colours = stops.map { Self.channels($0.rgba) }
+    highlightColour = Self.channels(style.highlightColour.word)
+    shadow = 1 - Self.channels(style.shadowColour.word) / 255
+    overlayColours = (style.shadowColour.word & 0xff_ffff, style.highlightColour.word & 0xff_ffff)
   }
 
   /// A straight RGBA word.
@@ -54,7 +64,7 @@ struct ReliefShader: Sendable {
     var colour = tint(value)
     let alpha = colour.w
     let (shade, gleam) = contrast(light)
-    colour = (colour + (SIMD4(repeating: 255) - colour) * gleam) * (1 - shade)
+    colour = (colour + (highlightColour - colour) * gleam) * (1 - shadow * shade)
     colour.w = alpha
     return Self.packed(colour)
   }
@@ -86,18 +96,18 @@ struct ReliefShader: Sendable {
     return sum / (2 * steepness2) / (1 + steepness2).squareRoot()
   }
 
-  /// How far a light makes a colour black, or white; one of the two is 0.
+  /// How far a light darkens a colour, or lightens it; one of the two is 0.
   @inline(__always)
   private func contrast(_ light: Double) -> (shade: Double, gleam: Double) {
     if light <= level { return (style.strength * (1 - light / level), 0) }
     return (0, style.strength * Self.highlight * (light - level) / (1 - level))
   }
 
-  /// Black or white with alpha; level ground is transparent.
+  /// The colour of shadows or of lit slopes with alpha; level ground is transparent.
   private func overlay(_ light: Double) -> UInt32 {
     let (shade, gleam) = contrast(light)
     let alpha = UInt32(max(shade, gleam) * 255 + 0.5)
-    return alpha == 0 ? 0 : alpha << 24 | (gleam > shade ? 0xff_ffff : 0)
+    return alpha == 0 ? 0 : alpha << 24 | (gleam > shade ? overlayColours.highlight : overlayColours.shadow)
   }
 
   private func tint(_ value: Double) -> SIMD4<Double> {
