@@ -123,7 +123,7 @@ import Testing
     try folder.write(
       "map.json",
       #"""
-      {"regions": [{"id": "a", "title": "A", "category": "c", "zooms": [7, 9], "format": "jpeg", "layers": [
+      {"regions": [{"id": "a", "title": "A", "category": "c", "zoom": [7, 9], "format": "jpeg", "layers": [
         {"type": "raster", "sources": ["\#(Self.raster)"]},
         {"type": "vector", "data": "place.gpx", "style": [{"type": "symbol", "layout": {"text-field": "{name}"}}]}]}]}
       """#)
