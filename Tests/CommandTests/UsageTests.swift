@@ -60,7 +60,9 @@ import Testing
 
   /// The argument parser would suggest `--zoom` for `--bbox`.
   @Test func optionsOfOtherToolsAreAnsweredWithOurs() throws {
-    for (theirs, ours) in [("--bbox", "--bounds"), ("--quiet", "--progress"), ("-q", "--progress"), ("--s_srs", "--crs")] {
+    for (theirs, ours) in [
+      ("--bbox", "--bounds"), ("--quiet", "--progress"), ("-q", "--progress"), ("--s_srs", "--crs"),
+    ] {
       let run = try tilecut("cut", picture, "-o", output, theirs, "1,2,3,4")
       expectRefusal(run, status: 64, naming: "there is no \(theirs); its name here is \(ours)")
     }

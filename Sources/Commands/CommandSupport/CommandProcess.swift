@@ -130,6 +130,7 @@ private let optionsElsewhere: [(theirs: String, ours: String)] = [
   ("--bbox", "--bounds"), ("--extent", "--bounds"), ("--zooms", "--zoom"), ("--min-zoom", "--zoom"),
   ("--max-zoom", "--zoom"), ("--minzoom", "--zoom"), ("--maxzoom", "--zoom"), ("--grid", "--matrix"),
   ("--srs", "--crs"), ("--s_srs", "--crs"), ("--overwrite", "--force"), ("--out", "--output"),
-  ("--processes", "--threads"), ("--quiet", "--progress"), ("--silent", "--progress"), ("-q", "--progress"), ("-z", "--zoom"),
+  ("--processes", "--threads"), ("--quiet", "--progress"), ("--silent", "--progress"),
+  ("-q", "--progress"), ("-z", "--zoom"),
   ("--tilesize", "--tile-size"),
 ]
