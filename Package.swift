@@ -33,6 +33,7 @@ let package = Package(
     .library(name: "TilePrefetch", targets: ["TilePrefetch"]),
     .library(name: "TileServe", targets: ["TileServe"]),
     .library(name: "MemoryPressure", targets: ["MemoryPressure"]),
+    .library(name: "PurchaseVerification", targets: ["PurchaseVerification"]),
     .library(name: "PurchaseLedger", targets: ["PurchaseLedger"]),
     .library(name: "MapStoreWire", targets: ["MapStoreWire"]),
     .library(name: "MapStoreServer", targets: ["MapStoreServer"]),
@@ -42,8 +43,12 @@ let package = Package(
   traits: [
     .default(enabledTraits: ["Servers"]),
     .trait(
-      name: "Servers", description: "The commands, the servers and the ledger", enabledTraits: ["StoreClient"]),
-    .trait(name: "StoreClient", description: "MapStoreClient, which needs an HTTP client and cryptography"),
+      name: "Servers", description: "The commands, the servers and the ledger",
+      enabledTraits: ["AsyncHTTPClient", "PurchaseVerification"]),
+    .trait(
+      name: "AsyncHTTPClient",
+      description: "MapStoreClient on Linux by AsyncHTTPClient, in place of Foundation's URLSession"),
+    .trait(name: "PurchaseVerification", description: "PurchaseVerification, which needs certificates and RSA"),
   ],
   dependencies: [
     .package(url: "https://github.com/apple/swift-argument-parser", from: "1.8.0"),
@@ -97,6 +102,8 @@ let package = Package(
       name: "CCairo", pkgConfig: lateLibrary("cairo"), providers: [.apt(["libcairo2-dev"]), .brew(["cairo"])]),
     // SHA-256; Apple's platforms have CryptoKit.
     .systemLibrary(name: "CNettle", pkgConfig: "nettle", providers: [.apt(["nettle-dev"])]),
+    // Ed25519, from the same package.
+    .systemLibrary(name: "CHogweed", pkgConfig: "hogweed", providers: [.apt(["nettle-dev"])]),
     // Normalisation of logins and passwords; Apple's platforms have Foundation's. Debian has no pkg-config file of it.
     .systemLibrary(name: "CUnistring", providers: [.apt(["libunistring-dev"])]),
 
@@ -223,13 +230,25 @@ let package = Package(
       ],
       path: "Sources/Commands/TileServeCommand", swiftSettings: strict),
 
+    // From signed bytes to facts; for apps too, so without a ledger and without HTTP.
+    .target(
+      name: "PurchaseVerification",
+      dependencies: [
+        "Support",
+        .product(name: "Crypto", package: "swift-crypto"),
+        // RSA for receipts and for Google's signatures.
+        .product(name: "CryptoExtras", package: "swift-crypto"),
+        .product(name: "X509", package: "swift-certificates"),
+        .product(name: "SwiftASN1", package: "swift-asn1"),
+      ],
+      swiftSettings: strict),
     .target(
       name: "PurchaseLedger",
       dependencies: [
-        "Support", "CSQLite", "CSystemShim",
+        "Support", "PurchaseVerification", "CSQLite", "CSystemShim",
         .target(name: "CUnistring", condition: .when(platforms: [.linux])),
         .product(name: "Crypto", package: "swift-crypto"),
-        // RSA for receipts and for Google's signatures, scrypt for passwords.
+        // RSA for Google's access tokens, scrypt for passwords.
         .product(name: "CryptoExtras", package: "swift-crypto"),
         .product(name: "X509", package: "swift-certificates"),
         .product(name: "SwiftASN1", package: "swift-asn1"),
@@ -276,8 +295,8 @@ let package = Package(
       name: "MapStoreClient",
       dependencies: [
         "Support", "TileIndex", "RegionCatalog", "MapStoreWire",
+        .target(name: "CHogweed", condition: .when(platforms: [.linux])),
         .product(name: "AsyncHTTPClient", package: "async-http-client"),
-        .product(name: "Crypto", package: "swift-crypto"),
         .product(name: "NIOCore", package: "swift-nio"),
         .product(name: "NIOPosix", package: "swift-nio"),
         .product(name: "NIOHTTP1", package: "swift-nio"),
@@ -338,9 +357,9 @@ let package = Package(
       name: "DocumentationTests",
       dependencies: [
         "OfflineMap", "Gazetteer", "MemoryPressure", "RegionCatalog", "TileImage", "TileIndex", "TilePrefetch",
-        "TileServe", "PurchaseLedger", "MapStoreClient", "MapStoreWire", "MapStoreServer", "TileCutCommand",
-        "TileServeCommand", "PurchaseLedgerCommand", "MapStoreCommand", "TerminalViewer", "OneProcess", "ShopClient",
-        "TestSupport",
+        "TileServe", "PurchaseVerification", "PurchaseLedger", "MapStoreClient", "MapStoreWire", "MapStoreServer",
+        "TileCutCommand", "TileServeCommand", "PurchaseLedgerCommand", "MapStoreCommand", "TerminalViewer",
+        "OneProcess", "ShopClient", "TestSupport",
         .product(name: "Crypto", package: "swift-crypto"),
         .product(name: "Logging", package: "swift-log"),
       ],
@@ -398,7 +417,7 @@ let package = Package(
     .testTarget(
       name: "PurchaseLedgerTests",
       dependencies: [
-        "Support", "PurchaseLedger", "PurchaseLedgerCommand", "TestSupport",
+        "Support", "PurchaseLedger", "PurchaseLedgerCommand", "PurchaseVerification", "TestSupport",
         .product(name: "Crypto", package: "swift-crypto"),
         .product(name: "CryptoExtras", package: "swift-crypto"),
         .product(name: "X509", package: "swift-certificates"),
@@ -423,8 +442,8 @@ let package = Package(
         .product(name: "NIOPosix", package: "swift-nio"),
         .product(name: "NIOHTTP1", package: "swift-nio"),
       ],
-      // A file for Apple's platforms is a source of these tests, on top of what Foundation has on Linux.
-      swiftSettings: strict + [.define("BACKGROUND_TRANSPORT_TESTS", .when(platforms: [.linux]))]),
+      // Files for Apple's platforms are sources of these tests, on top of what Foundation has on Linux.
+      swiftSettings: strict + [.define("URL_SESSION_TESTS", .when(platforms: [.linux]))]),
     .testTarget(
       name: "MapStoreServerTests",
       dependencies: [
@@ -460,12 +479,15 @@ let package = Package(
 )
 
 // Products of other packages belong to traits, so that those whose traits are off are not fetched.
-let packagesOfStoreClient: Set = ["async-http-client", "swift-crypto", "swift-nio", "swift-nio-ssl"]
+let traitsOfTargets = ["MapStoreClient": "AsyncHTTPClient", "PurchaseVerification": "PurchaseVerification"]
 for target in package.targets {
+  let traits: Set = [traitsOfTargets[target.name] ?? "Servers"]
   target.dependencies = target.dependencies.map { dependency in
     guard case .productItem(let name, let package?, let aliases, _) = dependency else { return dependency }
-    let traits: Set = [packagesOfStoreClient.contains(package) ? "StoreClient" : "Servers"]
-    return .productItem(name: name, package: package, moduleAliases: aliases, condition: .when(traits: traits))
+    // MapStoreClient has URLSession on Apple's platforms, whatever the traits.
+    let condition: TargetDependencyCondition? =
+      target.name == "MapStoreClient" ? .when(platforms: [.linux], traits: traits) : .when(traits: traits)
+    return .productItem(name: name, package: package, moduleAliases: aliases, condition: condition)
   }
 }
 
@@ -538,7 +560,7 @@ if let runtime = Context.environment["LIBFUZZER_RUNTIME"] {
       swiftSettings: strict,
       linkerSettings: [.unsafeFlags([runtime]), .linkedLibrary("stdc++")]),
   ]
-  let fuzzed = ["PurchaseLedger", "Support", "TileCut", "TileImage", "TileIndex"]
+  let fuzzed = ["PurchaseLedger", "PurchaseVerification", "Support", "TileCut", "TileImage", "TileIndex"]
   for target in package.targets where fuzzed.contains(target.name) {
     target.swiftSettings = strict + [.unsafeFlags(["-sanitize=fuzzer"])]
   }
