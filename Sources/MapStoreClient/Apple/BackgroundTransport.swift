@@ -1,8 +1,8 @@
-#if canImport(Darwin) || BACKGROUND_TRANSPORT_TESTS
+#if canImport(Darwin) || URL_SESSION_TESTS
   public import Foundation
   import Synchronization
 
-  #if BACKGROUND_TRANSPORT_TESTS
+  #if URL_SESSION_TESTS
     import Dispatch
     public import FoundationNetworking
     public import MapStoreClient
