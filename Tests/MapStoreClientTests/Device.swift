@@ -1,4 +1,3 @@
-import Foundation
 import MapStoreClient
 import MapStoreWire
 import RegionCatalog
@@ -15,8 +14,7 @@ enum Connections: CaseIterable {
   func client(
     _ address: String, _ session: StoreSession = StoreSession(), _ retry: RetryRule = Device.retry()
   ) -> StoreClient {
-    let isAll = ProcessInfo.processInfo.environment["URLS"] != nil
-    if self == .ofTheClient, !isAll { return StoreClient(address: address, session: session, retry: retry) }
+    if self == .ofTheClient { return StoreClient(address: address, session: session, retry: retry) }
     return StoreClient(address: address, session: session, retry: retry, connections: URLSessionConnections(retry))
   }
 }

@@ -26,7 +26,7 @@ import TilePrefetch
     let session = try MapSession(
       bundle: MapBundle(path: folder.writeBundle("any.mbtiles", zooms: 0...0)), budget: budget, tileCost: tileCost,
       coverage: .init(), now: { .seconds(clock.withLock { $0 }) },
-      decode: { _ in (CountedPicture(tileCost, held), byteCount: tileCost) })
+      decode: { _ in (CountedPicture(tileCost, in: held), byteCount: tileCost) })
     var busy: [(end: Double, load: MapLoader<CountedPicture>.Load)] = []
     var missingSince: [TileID: Int] = [:]
     var score = Score()
@@ -42,7 +42,7 @@ import TilePrefetch
     func finishFirst() {
       let (end, load) = busy.removeFirst()
       clock.withLock { $0 = end }
-      session.finish(load, .tile(CountedPicture(tileCost, held), byteCount: tileCost))
+      session.finish(load, .tile(CountedPicture(tileCost, in: held), byteCount: tileCost))
       count(load.key, Int((end * 60 - 1e-9).rounded(.up)))
       feed(end)
     }
@@ -56,7 +56,7 @@ import TilePrefetch
       if index == 0 {
         for _ in visible {
           guard let load = session.loader.next() else { break }
-          session.finish(load, .tile(CountedPicture(tileCost, held), byteCount: tileCost))
+          session.finish(load, .tile(CountedPicture(tileCost, in: held), byteCount: tileCost))
         }
       }
       for tile in visible where missingSince[tile] == nil && session.loader.tile(tile) == nil {

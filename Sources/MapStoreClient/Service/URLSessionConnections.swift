@@ -25,7 +25,8 @@
     private let idleMax: Double
 
     init(_ retry: RetryRule) {
-      idleMax = retry.idleMax
+      // Foundation on Linux takes whole seconds.
+      idleMax = max(retry.idleMax.rounded(.up), 1)
       super.init()
       let configuration = URLSessionConfiguration.ephemeral
       configuration.urlCache = nil
@@ -115,7 +116,7 @@
 
     // MARK: Errors
 
-    private static func fault(_ error: any Error) -> ConnectionFault {
+    static func fault(_ error: any Error) -> ConnectionFault {
       guard let error = error as? URLError else { return ConnectionFault(.interrupted, error.localizedDescription) }
       switch error.code {
       case .badURL: return ConnectionFault(.notSent, "this is not an address")
@@ -136,12 +137,22 @@
         // Its names for an answer of HTTP 0.9, and for none at all.
         case .unsupportedURL: return ConnectionFault(.notHTTP, "the answer is not HTTP")
         case .badServerResponse: return ConnectionFault(.interrupted, "the connection was cut off")
+        case .unknown where isHandshake(error.localizedDescription):
+          let reason = error.localizedDescription.split(separator: ":").last ?? "the handshake failed"
+          return ConnectionFault(.notSent, "no secure connection: \(reason.drop { $0 == " " })")
       #else
         case .badServerResponse: return ConnectionFault(.notHTTP, "the answer is not HTTP")
       #endif
       default: return ConnectionFault(.interrupted, error.localizedDescription)
       }
     }
+
+    #if canImport(FoundationNetworking)
+      /// Whether a text of curl's, for which Foundation has no code, is about TLS before the first byte of HTTP.
+      private static func isHandshake(_ text: String) -> Bool {
+        text.contains("SSL") && !text.contains("SSL_read") && !text.contains("SSL_write")
+      }
+    #endif
   }
 
   /// The bytes of an answer between the session, which delivers them, and the one reader, who may be slower.
