@@ -48,6 +48,8 @@ let systemLibraries = [
   system("CCairo", late("cairo"), apt: "libcairo2-dev", brew: "cairo"),
   // SHA-256; Apple's platforms have CryptoKit.
   system("CNettle", "nettle", apt: "nettle-dev"),
+  // Ed25519, from the same package.
+  system("CHogweed", "hogweed", apt: "nettle-dev"),
   // Normalisation of logins and passwords; Apple's platforms have Foundation's. Debian has no pkg-config file of it.
   system("CUnistring", apt: "libunistring-dev"),
 ]
@@ -129,10 +131,17 @@ let libraries = [
       "viewer-maplibre.js", "viewer-search.js", "viewer-track.js",
     ]),
 
+  // From signed bytes to facts; for apps too, so without a ledger and without HTTP.
+  library(
+    "PurchaseVerification",
+    ["Support"]
+      // CryptoExtras: RSA for receipts and for Google's signatures.
+      + products(of: "swift-crypto", "Crypto", "CryptoExtras") + products(of: "swift-certificates", "X509")
+      + products(of: "swift-asn1", "SwiftASN1")),
   library(
     "PurchaseLedger",
-    ["Support", "CSQLite", "CSystemShim", onLinux("CUnistring")]
-      // CryptoExtras: RSA for receipts and for Google's signatures, scrypt for passwords.
+    ["Support", "PurchaseVerification", "CSQLite", "CSystemShim", onLinux("CUnistring")]
+      // CryptoExtras: RSA for Google's access tokens, scrypt for passwords.
       + products(of: "swift-crypto", "Crypto", "CryptoExtras") + products(of: "swift-certificates", "X509")
       + products(of: "swift-asn1", "SwiftASN1") + products(of: "async-http-client", "AsyncHTTPClient")
       // NIOPosix and NIOSSL for their errors alone: what went wrong below HTTP is said in words.
@@ -152,8 +161,9 @@ let libraries = [
   // The device's side. An app has no server in it.
   library(
     "MapStoreClient",
-    ["Support", "TileIndex", "RegionCatalog", "MapStoreWire"] + products(of: "async-http-client", "AsyncHTTPClient")
-      + products(of: "swift-crypto", "Crypto") + products(of: "swift-nio", "NIOCore", "NIOPosix", "NIOHTTP1")
+    ["Support", "TileIndex", "RegionCatalog", "MapStoreWire", onLinux("CHogweed")]
+      + products(of: "async-http-client", "AsyncHTTPClient")
+      + products(of: "swift-nio", "NIOCore", "NIOPosix", "NIOHTTP1")
       // For its errors alone: failures of TLS are reported in words.
       + products(of: "swift-nio-ssl", "NIOSSL")),
 ]
@@ -259,7 +269,8 @@ let testTargets = [
       + products(of: "swift-nio", "NIOCore", "NIOPosix", "NIOHTTP1")),
   tests(
     "PurchaseLedgerTests",
-    ["Support", "PurchaseLedger", "PurchaseLedgerCommand"] + products(of: "swift-crypto", "Crypto", "CryptoExtras")
+    ["Support", "PurchaseLedger", "PurchaseLedgerCommand", "PurchaseVerification"]
+      + products(of: "swift-crypto", "Crypto", "CryptoExtras")
       + products(of: "swift-certificates", "X509") + products(of: "swift-asn1", "SwiftASN1")
       + products(of: "swift-nio", "NIOCore", "NIOPosix", "NIOHTTP1")),
   tests(
@@ -268,8 +279,8 @@ let testTargets = [
       "MapStoreClient", "MapStoreCommand", "MapStoreWire", "Support", "TileIndex", "RegionCatalog", "CatalogProbe",
     ] + products(of: "async-http-client", "AsyncHTTPClient") + products(of: "swift-crypto", "Crypto")
       + products(of: "swift-nio", "NIOCore", "NIOPosix", "NIOHTTP1"),
-    // A file for Apple's platforms is a source of these tests, on top of what Foundation has on Linux.
-    settings: [.define("BACKGROUND_TRANSPORT_TESTS", .when(platforms: [.linux]))]),
+    // Files for Apple's platforms are sources of these tests, on top of what Foundation has on Linux.
+    settings: [.define("URL_SESSION_TESTS", .when(platforms: [.linux]))]),
   tests(
     "MapStoreServerTests",
     [
@@ -295,8 +306,9 @@ let testTargets = [
     "DocumentationTests",
     [
       "OfflineMap", "Gazetteer", "MemoryPressure", "RegionCatalog", "TileImage", "TileIndex", "TilePrefetch",
-      "TileServe", "PurchaseLedger", "MapStoreClient", "MapStoreWire", "MapStoreServer", "TileCutCommand",
-      "TileServeCommand", "PurchaseLedgerCommand", "MapStoreCommand", "TerminalViewer", "OneProcess", "ShopClient",
+      "TileServe", "PurchaseVerification", "PurchaseLedger", "MapStoreClient", "MapStoreWire", "MapStoreServer",
+      "TileCutCommand", "TileServeCommand", "PurchaseLedgerCommand", "MapStoreCommand", "TerminalViewer", "OneProcess",
+      "ShopClient",
     ] + products(of: "swift-crypto", "Crypto") + products(of: "swift-log", "Logging")),
 ]
 
@@ -310,7 +322,7 @@ let commandProducts: [Product] = [
 ]
 let libraryProducts = [
   "TileIndex", "RegionCatalog", "Gazetteer", "OfflineMap", "TileImage", "TileCut", "TilePrefetch", "TileServe",
-  "MemoryPressure", "PurchaseLedger", "MapStoreWire", "MapStoreServer", "MapStoreClient",
+  "MemoryPressure", "PurchaseVerification", "PurchaseLedger", "MapStoreWire", "MapStoreServer", "MapStoreClient",
 ].map { Product.library(name: $0, targets: [$0]) }
 
 let package = Package(
@@ -321,8 +333,12 @@ let package = Package(
   traits: [
     .default(enabledTraits: ["Servers"]),
     .trait(
-      name: "Servers", description: "The commands, the servers and the ledger", enabledTraits: ["StoreClient"]),
-    .trait(name: "StoreClient", description: "MapStoreClient, which needs an HTTP client and cryptography"),
+      name: "Servers", description: "The commands, the servers and the ledger",
+      enabledTraits: ["AsyncHTTPClient", "PurchaseVerification"]),
+    .trait(
+      name: "AsyncHTTPClient",
+      description: "MapStoreClient on Linux by AsyncHTTPClient, in place of Foundation's URLSession"),
+    .trait(name: "PurchaseVerification", description: "PurchaseVerification, which needs certificates and RSA"),
   ],
   dependencies: [
     .package(url: "https://github.com/apple/swift-argument-parser", from: "1.8.0"),
@@ -347,12 +363,15 @@ let package = Package(
 )
 
 // Products of other packages belong to traits, so that those whose traits are off are not fetched.
-let packagesOfStoreClient: Set = ["async-http-client", "swift-crypto", "swift-nio", "swift-nio-ssl"]
+let traitsOfTargets = ["MapStoreClient": "AsyncHTTPClient", "PurchaseVerification": "PurchaseVerification"]
 for target in package.targets {
+  let traits: Set = [traitsOfTargets[target.name] ?? "Servers"]
   target.dependencies = target.dependencies.map { dependency in
     guard case .productItem(let name, let package?, let aliases, _) = dependency else { return dependency }
-    let traits: Set = [packagesOfStoreClient.contains(package) ? "StoreClient" : "Servers"]
-    return .productItem(name: name, package: package, moduleAliases: aliases, condition: .when(traits: traits))
+    // MapStoreClient has URLSession on Apple's platforms, whatever the traits.
+    let condition: TargetDependencyCondition? =
+      target.name == "MapStoreClient" ? .when(platforms: [.linux], traits: traits) : .when(traits: traits)
+    return .productItem(name: name, package: package, moduleAliases: aliases, condition: condition)
   }
 }
 
@@ -422,7 +441,7 @@ if let runtime = Context.environment["LIBFUZZER_RUNTIME"] {
     fuzzer.linkerSettings = [.unsafeFlags([runtime]), .linkedLibrary("stdc++")]
     package.targets.append(fuzzer)
   }
-  let fuzzed = ["PurchaseLedger", "Support", "TileCut", "TileImage", "TileIndex"]
+  let fuzzed = ["PurchaseLedger", "PurchaseVerification", "Support", "TileCut", "TileImage", "TileIndex"]
   for target in package.targets where fuzzed.contains(target.name) {
     target.swiftSettings = strict + [.unsafeFlags(["-sanitize=fuzzer"])]
   }

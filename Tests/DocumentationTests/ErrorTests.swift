@@ -56,7 +56,7 @@ import TileServe
     let libraries = [
       "TileIndex", "Gazetteer", "RegionCatalog", "TilePrefetch", "MemoryPressure", "OfflineMap", "TileImage",
       "TileServe",
-      "MapStoreWire", "MapStoreClient", "PurchaseLedger", "MapStoreServer",
+      "MapStoreWire", "MapStoreClient", "PurchaseVerification", "PurchaseLedger", "MapStoreServer",
     ]
     for (path, text) in try sources() where libraries.contains(where: { path.hasPrefix("\($0)/") }) {
       for line in text.split(separator: "\n") where line.contains(/"[^"]* --[a-z][^"]*"/) {

@@ -81,6 +81,22 @@ import TilePrefetch
     #expect(try bytes == BundleFile.open(path).tile(tile))
   }
 
+  @Test func purchaseVerification() async throws {
+    let authority = try EphemeralCA()
+    let fact = StoreTransaction(
+      store: .apple, environment: .production, transactionID: "1", originalTransactionID: "1", productID: Self.product,
+      purchaseDate: 1_794_000_000_000, signedDate: 1_794_000_000_000, trust: .signed, statement: .purchased)
+    let signed = String(decoding: try authority.transaction(fact, bundleID: "org.example"), as: UTF8.self)
+    func products(root: [UInt8]) async throws -> [String] {
+      try await productsPaid(by: signed, root: root, bundleID: "org.example", now: 1_794_000_001_000)
+    }
+    #expect(try await products(root: authority.rootCertificate) == [Self.product])
+    let stranger = try EphemeralCA().rootCertificate
+    await #expect { try await products(root: stranger) } throws: {
+      ($0 as? VerificationError)?.code == .untrustedChain
+    }
+  }
+
   @Test func purchaseLedger() async throws {
     let folder = try TemporaryFolder()
     let owned = try await recordPurchase(

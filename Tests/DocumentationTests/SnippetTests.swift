@@ -5,8 +5,8 @@ import Testing
 /// The code of each DocC article is that of the example which is compiled here.
 @Suite struct SnippetTests {
   static let libraries = [
-    "TileIndex", "RegionCatalog", "Gazetteer", "OfflineMap", "TilePrefetch", "MapStoreClient", "PurchaseLedger",
-    "TileServe",
+    "TileIndex", "RegionCatalog", "Gazetteer", "OfflineMap", "TilePrefetch", "MapStoreClient",
+    "PurchaseVerification", "PurchaseLedger", "TileServe",
   ]
 
   @Test(arguments: libraries) func articleHasTheCompiledExample(_ library: String) throws {

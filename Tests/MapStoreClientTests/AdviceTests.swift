@@ -16,14 +16,10 @@ import Testing
     return nil
   }
 
-  private func client(_ address: String? = nil) -> StoreClient {
-    StoreClient(address: address ?? store.address, retry: Device.retry())
-  }
-
   /// A request that may have succeeded is not repeated, and the error says how to find out.
-  @Test func anAccountThatMayHaveBeenMade() async throws {
+  @Test(arguments: Connections.allCases) func anAccountThatMayHaveBeenMade(over: Connections) async throws {
     store.lie.withLock { $0 = { _, _ in ChaosAnswer(body: [1, 2, 3], fault: .cut(1)) } }
-    let client = client()
+    let client = over.client(store.address)
     let error = await failure { _ = try await client.register(person) }
     #expect(error?.code == .unreachable && error?.remedy?.contains("sign in") == true, "\(error as Any)")
     #expect(error?.remedy?.contains("address") == false)
@@ -31,29 +27,48 @@ import Testing
   }
 
   /// No request was sent, so the remedy is about the network and the address.
-  @Test func unreachableServerIsReportedWithARemedy() async throws {
+  @Test(arguments: Connections.allCases) func unreachableServerIsReportedWithARemedy(over: Connections) async throws {
     store.stop()
-    let client = client()
+    let client = over.client(store.address)
     let error = await failure { _ = try await client.register(person) }
     #expect(error?.code == .unreachable && error?.remedy?.contains("check the network and the address") == true)
     #expect(error?.message.contains("connect(") == false, "\(error as Any)")
   }
 
-  @Test(arguments: [true, false]) func failingServerGetsNoAdviceAboutItsAddress(isCut: Bool) async throws {
+  @Test(arguments: [true, false], Connections.allCases)
+  func failingServerGetsNoAdviceAboutItsAddress(isCut: Bool, over: Connections) async throws {
     store.lie.withLock {
       $0 = { _, _ in isCut ? ChaosAnswer(body: [1, 2, 3], fault: .cut(1)) : ChaosAnswer(status: 503) }
     }
-    let client = client()
+    let client = over.client(store.address)
     let error = await failure { _ = try await client.region("alps") }
     #expect(error?.code == .unreachable && error?.remedy?.contains("address") == false, "\(error as Any)")
     #expect(error?.message.contains("6 attempts") == true)
   }
 
   /// Errors of libraries name the files that they were built from.
-  @Test func messagesHaveNoPathsOfTheBuildMachine() async throws {
-    let client = client("https://127.0.0.1:\(store.port)")
+  @Test(arguments: Connections.allCases) func messagesHaveNoPathsOfTheBuildMachine(over: Connections) async throws {
+    let client = over.client("https://127.0.0.1:\(store.port)")
     let error = await failure { _ = try await client.region("alps") }
     #expect(error?.message.contains("no secure connection: ") == true, "\(error as Any)")
     #expect(error?.message.contains("/") == false, "\(error as Any)")
+  }
+
+  /// The session's token could be sent to another server.
+  @Test(arguments: Connections.allCases) func noRedirectIsFollowed(over: Connections) async throws {
+    store.lie.withLock { $0 = { _, _ in ChaosAnswer(status: 302, headers: [("Location", "/v1/elsewhere")]) } }
+    let session = StoreSession(SessionDetails(token: "first", expiresAt: .max, account: Device.account))
+    let client = over.client(store.address, session)
+    let error = await failure { _ = try await client.account() }
+    #expect(error?.code == .refused && error?.message.contains("302") == true, "\(error as Any)")
+    #expect(store.book.withLock { $0.requests } == ["GET /v1/account"])
+  }
+
+  @Test(arguments: Connections.allCases) func aClientThatWasShutDownSendsNothing(over: Connections) async throws {
+    let client = over.client(store.address)
+    await client.shutdown()
+    let error = await failure { _ = try await client.region("alps") }
+    #expect(error?.code == .unreachable, "\(error as Any)")
+    #expect(store.book.withLock { $0.requests } == [])
   }
 }

@@ -65,6 +65,16 @@ import Testing
     transport.invalidate()
   }
 
+  @Test func anInvalidatedTransportFetchesNothing() async throws {
+    let transport = try transport(device.folder)
+    transport.invalidate()
+    let manager = try device.manager { $0.transport = transport }
+    await #expect { try await manager.install("alps", from: device.client) } throws: {
+      ($0 as? MapStoreError)?.message.contains("the transport was invalidated") == true
+    }
+    #expect(store.book.withLock { $0.files.isEmpty })
+  }
+
   #if os(Linux)
     /// With declarations of what Apple's frameworks have, in Tests/StandIns.
     @Test func theFilesForApplesFrameworksAreTypeCorrect() throws {

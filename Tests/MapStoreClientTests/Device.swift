@@ -4,6 +4,21 @@ import RegionCatalog
 import TestSupport
 import TileIndex
 
+/// What carries the requests of a client.
+enum Connections: CaseIterable {
+  /// What a client takes unless told otherwise.
+  case ofTheClient
+  /// What a client takes on Apple's platforms, over Foundation's own `URLSession` here.
+  case ofURLSession
+
+  func client(
+    _ address: String, _ session: StoreSession = StoreSession(), _ retry: RetryRule = Device.retry()
+  ) -> StoreClient {
+    if self == .ofTheClient { return StoreClient(address: address, session: session, retry: retry) }
+    return StoreClient(address: address, session: session, retry: retry, connections: URLSessionConnections(retry))
+  }
+}
+
 /// A device with its folder, and a client of the server.
 final class Device: Sendable {
   let folder: TemporaryFolder
@@ -13,14 +28,15 @@ final class Device: Sendable {
 
   static let account = AccountDetails(id: "a", appAccountToken: "t")
 
-  init(_ store: ChaosStore, folder: TemporaryFolder? = nil, idleMax: Double = 20, credentials: Credentials? = nil)
-    throws
-  {
+  init(
+    _ store: ChaosStore, folder: TemporaryFolder? = nil, idleMax: Double = 20, credentials: Credentials? = nil,
+    over connections: Connections = .ofTheClient
+  ) throws {
     self.folder = try folder ?? TemporaryFolder()
     self.store = store
     session = StoreSession(
       SessionDetails(token: "first", expiresAt: .max, account: Self.account), credentials: { credentials })
-    client = StoreClient(address: store.address, session: session, retry: Self.retry(idleMax: idleMax))
+    client = connections.client(store.address, session, Self.retry(idleMax: idleMax))
   }
 
   static func retry(idleMax: Double = 20) -> RetryRule {

@@ -58,11 +58,14 @@ import TileIndex
     ("another tag", [.cut(30_000), .tag("\"other\"")]),
   ]
 
-  @Test(arguments: troubles)
-  func aDownloadSurvivesEveryFault(name: String, faults: [ChaosStore.Fault]) async throws {
+  @Test(arguments: troubles, Connections.allCases)
+  func aDownloadSurvivesEveryFault(
+    _ trouble: (name: String, faults: [ChaosStore.Fault]), over: Connections
+  ) async throws {
+    let (name, faults) = trouble
     let left = Locked(faults)
     store.fault.withLock { $0 = { _ in left.withLock { $0.isEmpty ? .none : $0.removeFirst() } } }
-    let device = try Device(store, idleMax: name == "hangs" ? 0.5 : 20)
+    let device = try Device(store, idleMax: name == "hangs" ? 0.5 : 20, over: over)
     let file = try await device.manager().install("alps", from: device.client)
     #expect(file.sha256 == region.sha256)
     #expect(try device.folder.bytes("alps.mbtiles") == shop.folder.bytes(region.file), "\(name)")

@@ -1,3 +1,4 @@
+import Foundation
 import MapStoreWire
 import RegionCatalog
 import TestSupport
@@ -42,6 +43,15 @@ import Testing
     for try await progress in manager.updateProgress(from: device.client) { phases.insert(progress.phase) }
     #expect(phases.contains(.installed))
     #expect(try manager.installed().map(\.edition) == ["2"])
+  }
+
+  @Test func foldersAndFilesHaveURLs() async throws {
+    let folder = URL(filePath: device.folder.file("by url"))
+    let manager = try OfflineRegionManager(folder: folder, options: Device.options())
+    try await manager.install("alps", from: device.client)
+    #expect(try Data(contentsOf: manager.url(of: part)) == shop.folder.bytes(region.file))
+    let elsewhere = try #require(URL(string: "https://example.org/maps"))
+    #expect { try OfflineRegionManager(folder: elsewhere) } throws: { ($0 as? MapStoreError)?.code == .storage }
   }
 
   @Test func aFailureIsThrownInTheLoop() async throws {

@@ -203,6 +203,19 @@ import TilePrefetch
     #expect(session.byteCount <= 100 && session.visibleTiles.allSatisfy { $0.id.zoom == 3 })
   }
 
+  /// What the warning gives back is gone when the call returns, not only from the session's count.
+  @Test func memoryWarningLetsGoOfPictures() throws {
+    let held = CountedPicture.Count((bytes: 0, peak: 0))
+    let session = try MapSession(
+      bundle: bundle(), budget: 400, tileCost: 10, decode: { _ in (CountedPicture(10, in: held), byteCount: 10) })
+    session.update(view(zoom: 4), phase: .rest)
+    while let load = session.loader.next() { session.finish(load, session.tiles.load(load.key)) }
+    let before = held.withLock { $0 }
+    #expect(before.bytes > 200 && before.bytes == session.byteCount && before.peak <= 400, "\(before)")
+    session.memoryWarning()
+    #expect(held.withLock { $0.bytes } <= 200 && held.withLock { $0.bytes } == session.byteCount)
+  }
+
   @Test func othersGridsAreRefused() throws {
     let path = try folder.writeBundle("degrees.mbtiles", zooms: 0...0, matrixSet: .degrees)
     let bundle = try MapBundle(path: path)

@@ -16,9 +16,11 @@ import TilePrefetch
     var random = SeededGenerator(seed: seed)
     let eviction: any EvictionPolicy = isLRU ? LRUEviction() : DistanceEviction()
     let time = Mutex(Duration.zero)
-    let cache = TileCache<TileID, Int>(byteCountMax: 4000, eviction: eviction, now: { time.withLock { $0 } })
+    let cache = TileCache<TileID, CountedPicture>(
+      byteCountMax: 4000, eviction: eviction, now: { time.withLock { $0 } })
+    let held = CountedPicture.Count((bytes: 0, peak: 0))
     var budget = 4000
-    var loads: [TileLoad<TileID, Int>] = []
+    var loads: [TileLoad<TileID, CountedPicture>] = []
     func randomTile() -> TileID {
       let zoom = Int.random(in: 5...8, using: &random)
       return TileID(unchecked: zoom, Int.random(in: 0..<24, using: &random), Int.random(in: 0..<24, using: &random))
@@ -27,7 +29,9 @@ import TilePrefetch
       switch Int.random(in: 0..<100, using: &random) {
       case ..<40:
         let tile = randomTile()
-        if let value = cache.value(for: tile) { #expect(value == Self.value(tile), "seed \(seed), step \(step)") }
+        if let picture = cache.value(for: tile) {
+          #expect(picture.number == Self.value(tile), "seed \(seed), step \(step)")
+        }
       case ..<70:
         let purpose: LoadPurpose = Bool.random(using: &random) ? .demand : .prefetch
         if case .load(let load) = cache.begin(
@@ -42,7 +46,9 @@ import TilePrefetch
         case 0: cache.finish(load, .absent)
         case 1: cache.finish(load, .failed(CancellationError()))
         default:
-          cache.finish(load, .tile(Self.value(load.key), byteCount: Int.random(in: 1...350, using: &random)))
+          let cost = Int.random(in: 1...350, using: &random)
+          let picture = CountedPicture(cost, number: Self.value(load.key), in: held)
+          cache.finish(load, .tile(picture, byteCount: cost))
         }
       case ..<96:
         let (column, row) = (Int.random(in: 0..<20, using: &random), Int.random(in: 0..<20, using: &random))
@@ -55,7 +61,8 @@ import TilePrefetch
         cache.resize(to: budget)
       case 98:
         time.withLock { $0 += .seconds(20) }
-        cache.insert(7, for: TileID(unchecked: 9, 0, step), byteCount: Int.random(in: 1...300, using: &random))
+        let cost = Int.random(in: 1...300, using: &random)
+        cache.insert(CountedPicture(cost, in: held), for: TileID(unchecked: 9, 0, step), byteCount: cost)
       default: cache.trim(to: budget / 2) { $0.zoom == 5 }
       }
       let statistics = cache.statistics
@@ -63,6 +70,12 @@ import TilePrefetch
         statistics.unusedBytes <= statistics.bytes, statistics.pinnedBytes >= 0, statistics.unusedBytes >= 0
       else {
         Issue.record("seed \(seed), step \(step): \(statistics) with a budget of \(budget)")
+        return
+      }
+      // Nothing that left the cache is held by it.
+      let heldBytes = held.withLock { $0.bytes }
+      guard heldBytes == statistics.bytes else {
+        Issue.record("seed \(seed), step \(step): \(heldBytes) bytes are held, not \(statistics.bytes)")
         return
       }
     }

@@ -44,6 +44,7 @@ struct MapStoreCommand: AsyncParsableCommand {
     return switch error {
     case is ConfigurationError: .unusableOption
     case let error as StoreError: error.code == .cannotListen ? .unavailable : .unusableOption
+    case is VerificationError: .unusableOption
     case let error as LedgerError: [.configuration, .input].contains(error.code) ? .unusableOption : .ledger
     case is BundleError: .unusableOption
     default: nil

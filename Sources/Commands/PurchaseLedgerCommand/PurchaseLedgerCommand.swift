@@ -51,7 +51,7 @@ struct PurchaseLedgerCommand: AsyncParsableCommand {
 
   /// The exit code for an error of ours; nil for the argument parser's. docs/reference/exit-codes.md has the table.
   private static func status(of error: any Error) -> ExitStatus? {
-    if error is ConfigurationError { return .unusableOption }
+    if error is ConfigurationError || error is VerificationError { return .unusableOption }
     guard let error = error as? LedgerError else { return nil }
     return switch error.code {
     case .configuration, .input, .exists, .account, .loginTaken, .wrongPassword, .busy: .unusableOption

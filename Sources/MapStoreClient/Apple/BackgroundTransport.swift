@@ -1,8 +1,8 @@
-#if canImport(Darwin) || BACKGROUND_TRANSPORT_TESTS
+#if canImport(Darwin) || URL_SESSION_TESTS
   public import Foundation
   import Synchronization
 
-  #if BACKGROUND_TRANSPORT_TESTS
+  #if URL_SESSION_TESTS
     import Dispatch
     public import FoundationNetworking
     public import MapStoreClient
@@ -48,7 +48,13 @@
     }
 
     /// Ends the session; transfers go on, and the next transport of that identifier finds them.
-    public func invalidate() { session.withLock { $0?.finishTasksAndInvalidate() } }
+    public func invalidate() {
+      session.withLock { session in
+        session?.finishTasksAndInvalidate()
+        // It takes no more tasks: asking it would end the app.
+        session = nil
+      }
+    }
 
     /// For `handleEventsForBackgroundURLSession`: called when all that arrived meanwhile is in the folder.
     public func whenEventsEnd(_ completion: @escaping @Sendable () -> Void) {
@@ -58,9 +64,10 @@
     /// Gives what has arrived already, or waits for the transfer that runs, or starts one.
     public func get(_ request: FileRequest, received: @escaping @Sendable (Int) -> Void) async throws -> FileAnswer {
       if let answer = try kept(request.key) { return answer }
-      guard let session = session.withLock({ $0 }), let url = URL(string: request.url) else {
-        throw URLError(.badURL)
+      guard let session = session.withLock({ $0 }) else {
+        throw ConnectionFault(.notSent, "the transport was invalidated")
       }
+      guard let url = URL(string: request.url) else { throw ConnectionFault(.notSent, "this is not an address") }
       let tasks = await session.allTasks
       let known = tasks.first { $0.taskDescription == request.key && $0.state == .running }
       let task = known ?? start(request, url, in: session)
@@ -141,7 +148,7 @@
     /// Ends the wait for a transfer.
     public func urlSession(_ session: URLSession, task: URLSessionTask, didCompleteWithError error: (any Error)?) {
       guard let key = task.taskDescription else { return }
-      end(key, error.map { .failure($0) } ?? .success(()))
+      end(key, error.map { .failure(URLSessionConnections.fault($0)) } ?? .success(()))
     }
 
     /// Passes the progress on.

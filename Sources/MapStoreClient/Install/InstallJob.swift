@@ -162,7 +162,7 @@ struct InstallJob: Sendable {
     let wanted = download.wanted
     let context = TransferContext(
       client: client, state: state, download: download, path: files.part(download), options: options,
-      transport: options.transport ?? HTTPTransport(client: client), budget: budget,
+      transport: options.transport ?? ClientTransport(client: client), budget: budget,
       report: { phase, done, complaint in report(download, phase, done, complaint) })
     try await FileTransfer(context: context, newTicket: { try await ticket(wanted) }).run()
   }

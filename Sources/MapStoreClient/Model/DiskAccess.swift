@@ -1,5 +1,4 @@
-import Crypto
-import NIOPosix
+import Dispatch
 import Support
 import TileIndex
 
@@ -42,27 +41,24 @@ enum FileDigest {
   }
 
   static func sha256(_ file: ReadOnlyFile, _ range: Range<Int>) throws -> String? {
-    var hash = SHA256()
+    var hash = SHA256Hash()
     var offset = range.lowerBound
     while offset < range.upperBound {
       let bytes = try file.bytes(at: offset, count: min(chunk, range.upperBound - offset))
       guard !bytes.isEmpty else { return nil }
-      hash.update(data: bytes)
+      hash.update(bytes)
       offset += bytes.count
     }
-    return Hexadecimal.text(hash.finalize())
+    return Hexadecimal.text(hash.digest())
   }
 }
 
-/// Runs blocking work on NIO's thread pool instead of Swift's few threads.
+/// Runs blocking work on the system's threads instead of Swift's few.
 enum Blocking {
   /// Runs to its end even if the task is cancelled meanwhile, so that received data is recorded.
   static func run<Value: Sendable>(_ work: @escaping @Sendable () throws -> Value) async throws -> Value {
     try await withCheckedThrowingContinuation { continuation in
-      NIOThreadPool.singleton.submit { state in
-        guard state == .active else { return continuation.resume(throwing: CancellationError()) }
-        continuation.resume(with: Result { try work() })
-      }
+      DispatchQueue.global().async { continuation.resume(with: Result { try work() }) }
     }
   }
 }

@@ -57,7 +57,7 @@ public struct RetryRule: Sendable {
   public var retryAfterMax = 120.0
   /// A connection without a byte for this long counts as dead.
   public var idleMax = 30.0
-  /// A connection that is not made after this long counts as failed.
+  /// A connection that is not made after this long counts as failed. `URLSession` has ``idleMax`` for that too.
   public var connectMax = 10.0
 
   /// Six attempts, half a second to half a minute apart.

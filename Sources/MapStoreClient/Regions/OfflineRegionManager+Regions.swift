@@ -1,5 +1,11 @@
 public import MapStoreWire
 
+#if canImport(FoundationEssentials)
+  public import FoundationEssentials
+#else
+  public import Foundation
+#endif
+
 extension OfflineRegionManager {
   /// All regions of the library, in its order, then other installed regions. Needs no network.
   ///
@@ -34,6 +40,9 @@ extension OfflineRegionManager {
 
   /// The path of an installed file.
   public nonisolated func path(of part: RegionPart) -> String { files.installed(part) }
+
+  /// The file of an installed part.
+  public nonisolated func url(of part: RegionPart) -> URL { URL(filePath: path(of: part)) }
 
   /// Whether a region may be opened at a time, according to the stored grants.
   ///

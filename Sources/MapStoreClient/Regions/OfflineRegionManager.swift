@@ -3,6 +3,12 @@ public import RegionCatalog
 import Support
 import TileIndex
 
+#if canImport(FoundationEssentials)
+  public import FoundationEssentials
+#else
+  public import Foundation
+#endif
+
 /// The regions on a device: a folder of complete bundles, and a small database of what is owned and being downloaded.
 ///
 /// One process uses a folder at a time. A kill at any moment leaves each region in its old or its new edition;
@@ -49,6 +55,19 @@ public actor OfflineRegionManager {
     self.grants = OfflineGrants(state: state, rule: grants)
     budget = TransferBudget(state: state, control: options.transfers, clock: options.clock)
     slots = TransferSlots(options.downloadsMax)
+  }
+
+  /// Opens a folder of regions, as by its path.
+  ///
+  /// - Parameter folder: of this device. An app excludes it from backups (`isExcludedFromBackup`), since all of it can
+  ///   be downloaded again.
+  public init(
+    folder: URL, options: OfflineRegionOptions = OfflineRegionOptions(), grants: OfflineGrants.Rule = .init()
+  ) throws {
+    guard folder.isFileURL else {
+      throw MapStoreError(.storage, folder.absoluteString, "is not a folder of this device", remedy: "name one")
+    }
+    try self.init(folder: folder.path, options: options, grants: grants)
   }
 
   /// Installs a region or updates it to the server's edition; continues an interrupted install. Cancelling the task

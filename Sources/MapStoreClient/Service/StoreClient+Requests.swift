@@ -1,19 +1,6 @@
-import AsyncHTTPClient
 import MapStoreWire
-import NIOCore
-import NIOHTTP1
-import NIOPosix
-import NIOSSL
 import Support
 import TileIndex
-
-#if canImport(Darwin)
-  import Darwin
-#elseif canImport(Musl)
-  import Musl
-#else
-  import Glibc
-#endif
 
 extension StoreClient {
   /// - Parameter fits: throws an ``AnswerFault`` for an answer that does not fit the request.
@@ -118,14 +105,10 @@ extension StoreClient {
         asked = answer.retryAfter
       } catch let error as MapStoreError {
         throw error
-      } catch is NIOTooManyBytesError {
-        throw damaged(path, "the answer is larger than \(Self.answerBytesMax) bytes")
-      } catch let error as HTTPParserError where error != .invalidEOFState {
-        throw damaged(path, "the answer is not HTTP")
-      } catch {
-        try Task.checkCancellation()
-        complaint = Self.text(error)
-        let isSent = !Self.isNoConnection(error)
+      } catch let fault as ConnectionFault {
+        if fault.kind == .notHTTP { throw damaged(path, fault.description) }
+        complaint = fault.description
+        let isSent = fault.kind != .notSent
         guard repeats || !isSent else {
           throw MapStoreError(
             .unreachable, address, complaint,
@@ -157,18 +140,20 @@ extension StoreClient {
   }
 
   private func once(_ route: StoreRoute, target: String, token: String?, body: [UInt8]?) async throws -> Answer {
-    var request = HTTPClientRequest(url: address + target)
-    request.method = .init(rawValue: route.method.rawValue)
-    request.headers.add(name: "Accept", value: "application/json, \(Problem.contentType)")
-    if let token, route.takesSession { request.headers.add(name: "Authorization", value: "Bearer \(token)") }
-    if let body {
-      request.headers.add(name: "Content-Type", value: "application/json")
-      request.body = .bytes(body)
+    var request = HTTPMessage(method: route.method.rawValue, url: address + target, body: body)
+    request.fields = [("Accept", "application/json, \(Problem.contentType)")]
+    if let token, route.takesSession { request.fields.append(("Authorization", "Bearer \(token)")) }
+    if body != nil { request.fields.append(("Content-Type", "application/json")) }
+    let answer = try await connections.send(request)
+    var bytes: [UInt8] = []
+    for try await piece in answer.body {
+      guard bytes.count + piece.count <= Self.answerBytesMax else {
+        throw damaged(target.prefix { $0 != "?" }, "the answer is larger than \(Self.answerBytesMax) bytes")
+      }
+      bytes += piece
     }
-    let response = try await http.execute(request, deadline: .distantFuture)
-    let bytes = try await response.body.collect(upTo: Self.answerBytesMax)
-    let asked = response.headers.first(name: "Retry-After").flatMap { RetryAfter.seconds($0, now: clock.now()) }
-    return Answer(status: Int(response.status.code), retryAfter: asked, body: Array(bytes.readableBytesView))
+    let asked = answer.field("Retry-After").flatMap { RetryAfter.seconds($0, now: clock.now()) }
+    return Answer(status: answer.status, retryAfter: asked, body: bytes)
   }
 
   static func signedOut(_ address: String) -> MapStoreError {
@@ -184,47 +169,5 @@ extension StoreClient {
     case (404, _): MapStoreError(.unknown, place, text, remedy: "check the name against the catalogue")
     default: MapStoreError(.refused, place, text)
     }
-  }
-
-  /// Whether no connection was made, so that nothing was sent.
-  private static func isNoConnection(_ error: any Error) -> Bool {
-    if let error = error as? HTTPClientError { return error == .connectTimeout || error == .invalidURL }
-    // For an IP address the system's error is thrown; for a host name, one error for all its addresses.
-    if let error = error as? IOError { return ![ECONNRESET, EPIPE, ENOTCONN].contains(error.errnoCode) }
-    return error is NIOConnectionError || tlsReason(error) != nil
-  }
-
-  /// The reason of a failure below HTTP, in words.
-  static func text(_ error: any Error) -> String {
-    if let error = error as? HTTPClientError {
-      return switch error {
-      case .readTimeout: "the server has stopped sending"
-      case .connectTimeout: "the attempt to connect timed out"
-      case .remoteConnectionClosed: "the connection was cut off"
-      case .invalidURL: "this is not an address"
-      default: "\(error.shortDescription)"
-      }
-    }
-    if let error = error as? NIOConnectionError {
-      let reason = error.connectionErrors.first.map { text($0.error) } ?? "the host is unknown"
-      return "no connection to \(error.host):\(error.port): \(reason)"
-    }
-    // The system's text, without the name of the call.
-    if let error = error as? IOError { return "\(FileSystem.SystemError(number: error.errnoCode))" }
-    if let reason = tlsReason(error) { return "no secure connection: \(reason)" }
-    return error is HTTPParserError ? "the answer ended in its header" : "\(error)"
-  }
-
-  /// BoringSSL's reason in words; nil for errors of other layers. Its own text has paths of the machine that built it.
-  private static func tlsReason(_ error: any Error) -> String? {
-    #if canImport(Network)
-      if error is HTTPClient.NWTLSError { return "the handshake failed" }
-    #endif
-    let isTLS =
-      (error as? NIOSSLError).map { $0 != .uncleanShutdown } ?? (error is NIOSSLExtraError || error is BoringSSLError)
-    guard isTLS else { return nil }
-    let text = "\(error)"
-    guard let mark = text.firstRange(of: "OPENSSL_internal:") else { return "the handshake failed" }
-    return text[mark.upperBound...].prefix { $0.isLetter || $0 == "_" }.lowercased().replacing("_", with: " ")
   }
 }

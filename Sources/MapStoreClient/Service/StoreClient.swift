@@ -1,7 +1,4 @@
-import AsyncHTTPClient
 public import MapStoreWire
-import NIOCore
-import NIOHTTP1
 import RegionCatalog
 import Synchronization
 import TileIndex
@@ -16,30 +13,32 @@ public final class StoreClient: Sendable {
   public let session: StoreSession
   let retry: RetryRule
   let clock: DeviceClock
-  let http: HTTPClient
+  let connections: any HTTPConnections
 
   /// The largest answer that is read.
   static let answerBytesMax = 64 << 20
 
-  /// - Parameter address: the base URL of the server; may have a path.
-  public init(address: String, session: StoreSession = StoreSession(), retry: RetryRule = RetryRule()) {
-    self.address = address.hasSuffix("/") ? String(address.dropLast()) : address
-    (self.session, self.retry, clock) = (session, retry, DeviceClock())
-    var configuration = HTTPClient.Configuration()
-    configuration.timeout.connect = .milliseconds(Int64(retry.connectMax * 1000))
-    configuration.timeout.read = .milliseconds(Int64(retry.idleMax * 1000))
-    // A redirect could send the session's token to another server.
-    configuration.redirectConfiguration = .disallow
-    // Retries are ours: those of AsyncHTTPClient are not counted, and hide the error.
-    configuration.connectionPool.retryConnectionEstablishment = false
-    http = HTTPClient(eventLoopGroupProvider: .singleton, configuration: configuration)
+  /// - Parameter address: the base URL of the server; may have a path. Apple's platforms allow only `https` unless the
+  ///   app's `NSAppTransportSecurity` says otherwise.
+  public convenience init(address: String, session: StoreSession = StoreSession(), retry: RetryRule = RetryRule()) {
+    #if AsyncHTTPClient && !canImport(Darwin)
+      let connections = NIOConnections(retry)
+    #else
+      let connections = URLSessionConnections(retry)
+    #endif
+    self.init(address: address, session: session, retry: retry, connections: connections)
   }
 
-  // Without it, the connections would stay open on the shared event loops. A second shutdown does nothing.
-  deinit { _ = http.shutdown() }
+  package init(address: String, session: StoreSession, retry: RetryRule, connections: any HTTPConnections) {
+    self.address = address.hasSuffix("/") ? String(address.dropLast()) : address
+    (self.session, self.retry, self.connections, clock) = (session, retry, connections, DeviceClock())
+  }
+
+  // Without it, the connections would stay open.
+  deinit { connections.abandon() }
 
   /// Closes all connections. The client cannot be used afterwards.
-  public func shutdown() async { try? await http.shutdown() }
+  public func shutdown() async { await connections.close() }
 
   // MARK: Accounts
 

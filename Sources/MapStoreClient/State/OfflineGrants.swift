@@ -1,4 +1,3 @@
-import Crypto
 public import MapStoreWire
 import Support
 import Synchronization
@@ -124,56 +123,6 @@ extension Int64 {
   func addingClamped(_ other: Int64) -> Int64 {
     let (sum, overflow) = addingReportingOverflow(other)
     return overflow ? (other > 0 ? .max : .min) : sum
-  }
-}
-
-/// Verifies grant documents.
-struct GrantVerifier: Sendable {
-  /// Ed25519 keys by their ids.
-  private let keys: [String: Curve25519.Signing.PublicKey]
-
-  /// - Parameter keys: the trusted keys; those that are not Ed25519 keys are ignored.
-  init(_ keys: [GrantKey]) {
-    var trusted: [String: Curve25519.Signing.PublicKey] = [:]
-    for key in keys where key.algorithm == "Ed25519" {
-      guard let bytes = Base64URL.decode(key.publicKey) else { continue }
-      trusted[key.keyId] = try? Curve25519.Signing.PublicKey(rawRepresentation: bytes)
-    }
-    self.keys = trusted
-  }
-
-  /// - Throws: ``MapStoreError`` `.grant` if the document does not verify.
-  func document(_ signed: SignedGrants) throws -> GrantDocument {
-    func refused(_ why: String) -> MapStoreError {
-      MapStoreError(.grant, "grants", why, remedy: "fetch them again")
-    }
-    guard let key = keys[signed.keyId] else { throw refused("are signed with a key that is not trusted") }
-    guard let payload = Base64URL.decode(signed.payload), let signature = Base64URL.decode(signed.signature),
-      key.isValidSignature(signature, for: SignedGrants.signedBytes(of: payload))
-    else { throw refused("have an invalid signature") }
-    let document: GrantDocument
-    do {
-      document = try WireJSON.decode(GrantDocument.self, from: payload)
-      try document.check()
-    } catch {
-      throw refused("cannot be understood: \(error)")
-    }
-    guard document.version == GrantDocument.versionNow else {
-      throw refused("are of version \(document.version), and only \(GrantDocument.versionNow) is supported")
-    }
-    return document
-  }
-}
-
-/// The keys that are trusted now; they can change while the app runs.
-final class TrustedKeys: Sendable {
-  private let keys: Mutex<[GrantKey]>
-
-  init(_ keys: [GrantKey]) { self.keys = Mutex(keys) }
-
-  var current: [GrantKey] {
-    get { keys.withLock { $0 } }
-    set { keys.withLock { $0 = newValue } }
   }
 }
 

@@ -1,4 +1,3 @@
-import Crypto
 import Support
 import TileIndex
 
@@ -52,7 +51,7 @@ struct PieceWriter {
   let pieceBytes: Int
   let onStep: @Sendable (InstallStep) -> Void
 
-  private var hash = SHA256()
+  private var hash = SHA256Hash()
   private var first = 0
   private var end = 0
 
@@ -67,9 +66,9 @@ struct PieceWriter {
   /// Writes bytes at an offset: the end of the current piece, or the beginning of a new one.
   mutating func write(_ bytes: UnsafeRawBufferPointer, at offset: Int) throws {
     precondition(first == end || offset == end, "a piece is closed before another begins")
-    if first == end { (first, end, hash) = (offset, offset, SHA256()) }
+    if first == end { (first, end, hash) = (offset, offset, SHA256Hash()) }
     try file.write(bytes, at: offset)
-    hash.update(bufferPointer: bytes)
+    hash.update(bytes)
     end += bytes.count
   }
 
@@ -80,7 +79,7 @@ struct PieceWriter {
   /// Flushes the piece, then records it: never the other way round.
   mutating func close() async throws {
     guard first < end else { return }
-    let piece = Piece(range: first..<end, sha256: Hexadecimal.text(hash.finalize()))
+    let piece = Piece(range: first..<end, sha256: Hexadecimal.text(hash.digest()))
     first = end
     let (file, state, download) = (file, state, download)
     try await Blocking.run {

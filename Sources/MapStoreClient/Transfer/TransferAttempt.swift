@@ -49,11 +49,9 @@ struct TransferAttempt {
     do {
       let (report, done) = (transfer.report, transfer.wanted.bytes - missing.byteCount)
       answer = try await transfer.transport.get(request) { report(.downloading, done + $0, nil) }
-    } catch let fault as TransferFault {
-      throw fault
     } catch {
       try Task.checkCancellation()
-      throw TransferFault.interrupted("\(error)", retryAfter: nil)
+      throw Self.fault(error)
     }
     try await receive(answer.body, from: try start(of: answer))
   }
@@ -159,10 +157,16 @@ struct TransferAttempt {
       if let error = error as? FileSystem.SystemError { throw diskFailure(error) }
       if error is MapStoreError || error is TransferFault { throw error }
       try Task.checkCancellation()
-      throw TransferFault.interrupted(StoreClient.text(error), retryAfter: nil)
+      throw Self.fault(error)
     }
     try await writer.close()
     try transfer.budget.store()
+  }
+
+  /// What an error of a transport means: ``ConnectionFault``, or whatever an app's own transport throws.
+  private static func fault(_ error: any Error) -> TransferFault {
+    if let fault = error as? ConnectionFault, fault.kind == .notHTTP { return .wrongAnswer(fault.description) }
+    return .interrupted("\(error)", retryAfter: nil)
   }
 
   private func diskFailure(_ error: FileSystem.SystemError) -> MapStoreError {

@@ -258,8 +258,9 @@ public final class MapSession<Picture: Sendable>: Sendable {
   /// Responds to a change of the memory pressure level, such as `MemoryPressureMonitor` reports: the whole budget, half
   /// or a quarter of it. It stays until the next call.
   public func adjust(to level: PressureLevel) {
-    loader.adjust(to: level)
     tiles.encoded.adjust(to: level)
+    // Last, since it gives what was freed back to the system.
+    loader.adjust(to: level)
     let time = now()
     state.withLock { state in
       state.recoveryTime = nil

@@ -1,3 +1,5 @@
+// Stores, transactions and verifiers are words of the ledger's interface.
+@_exported public import PurchaseVerification
 import Support
 import Synchronization
 

@@ -73,7 +73,8 @@ struct CacheTable<Key: TileCacheKey, Value: Sendable>: ~Copyable, @unchecked Sen
       hitCount &+= 1
       return tile._withUnsafeGuaranteedRef { tile in
         tile.touch(now)
-        return Hit(value: tile.value, isFirstUse: tile.isUnused)
+        // It is kept as long as it is in the dictionary.
+        return Hit(value: tile.value.unsafelyUnwrapped, isFirstUse: tile.isUnused)
       }
     }
   }
@@ -91,12 +92,17 @@ struct CacheTable<Key: TileCacheKey, Value: Sendable>: ~Copyable, @unchecked Sen
     withAllLocks(from: 0) { tiles.pointee[key] = tile }
   }
 
-  /// Removes a tile. The entry must be one of this cache's tiles.
+  /// Removes a tile, and lets go of its value. The entry must be one of this cache's tiles.
   ///
   /// - Complexity: as for ``publish(_:)``.
   func withdraw(_ entry: KeptEntry) {
-    let key = key(of: entry)
-    withAllLocks(from: 0) { tiles.pointee[key] = nil }
+    let tile = unsafeDowncast(entry, to: Tile.self)
+    var value: Value?
+    withAllLocks(from: 0) {
+      tiles.pointee[tile.key] = nil
+      swap(&value, &tile.value)
+    }
+    // The value is released here, when readers can go on.
   }
 
   func key(of entry: KeptEntry) -> Key { unsafeDowncast(entry, to: Tile.self).key }

@@ -64,11 +64,12 @@ struct KeptEntries: Sendable {
   func has(_ entry: KeptEntry) -> Bool { known.contains(ObjectIdentifier(entry)) }
 }
 
-/// A tile in a cache.
+/// A tile in a cache. It outlives its stay there, as a candidate for eviction; its value does not.
 @usableFromInline
 final class KeptTile<Key: TileCacheKey, Value: Sendable>: KeptEntry, @unchecked Sendable {
   @usableFromInline let key: Key
-  @usableFromInline let value: Value
+  /// Nil when the tile is no longer kept. Changed under the cache's lock and all locks of the table.
+  @usableFromInline var value: Value?
 
   init(key: Key, value: Value, byteCount: Int, now: UInt64, isUnused: Bool) {
     self.key = key

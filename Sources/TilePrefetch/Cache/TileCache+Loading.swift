@@ -11,13 +11,13 @@ extension TileCache {
     if purpose == .demand, let value = value(for: key) { return .kept(value) }
     let time = now()
     return state.withLock { state in
-      if let tile = peek(key) {
+      if let tile = peek(key), let value = tile.value {
         tile.touch(clock.load(ordering: .relaxed))
         if purpose == .demand {
           state.markUsed(tile)
           state.statistics.hits += 1
         }
-        return .kept(tile.value)
+        return .kept(value)
       }
       if state.absent.contains(key, at: time) {
         if purpose == .demand { state.statistics.absentHits += 1 }

@@ -19,7 +19,8 @@ struct VictimQueue {
     var takenCount = 0
 
     mutating func mapMoved(tileCount: Int) {
-      if takenCount * 64 >= tileCount { queue = [] }
+      // More candidates than tiles: most of them were used or evicted meanwhile.
+      if takenCount * 64 >= tileCount || queue.count > tileCount { queue = [] }
     }
 
     /// Inserts a tile that arrived after the ranking, if it would be evicted before one of the candidates.

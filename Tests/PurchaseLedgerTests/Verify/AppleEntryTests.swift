@@ -4,6 +4,7 @@ import TestSupport
 import Testing
 
 @testable import PurchaseLedger
+@testable import PurchaseVerification
 
 /// Entries of the index without a verdict: signed JSON that may be accepted or rejected, and certificates.
 @Suite(.ownThread, .enabled(if: TestData.isPresent, Comment(rawValue: TestData.skipMessage)))
@@ -73,8 +74,8 @@ struct AppleEntryTests {
     if item.bytes.first == 0x30 {
       _ = try EvidenceVerifier(identity: identity)
     } else {
-      let error = #expect(throws: LedgerError.self) { try EvidenceVerifier(identity: identity) }
-      #expect(error.map { "\($0)".contains("DER") } == true)
+      let error = #expect(throws: VerificationError.self) { try EvidenceVerifier(identity: identity) }
+      #expect(error?.code == .configuration && error?.reason.contains("DER") == true)
     }
   }
 

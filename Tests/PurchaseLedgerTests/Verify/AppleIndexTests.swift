@@ -3,6 +3,7 @@ import TestSupport
 import Testing
 
 @testable import PurchaseLedger
+@testable import PurchaseVerification
 
 /// All entries of the index that are Apple's: the verdicts under the roots and options they name, and the decoded
 /// content of the others.

@@ -4,6 +4,7 @@ import TestSupport
 import Testing
 
 @testable import PurchaseLedger
+@testable import PurchaseVerification
 
 /// Responses and payloads of the App Store Server API from the index, by entry number. Unsigned payloads are signed by
 /// an ephemeral certificate authority.

@@ -8,7 +8,7 @@ public struct StoreIdentity: Sendable {
   public var bundleID: String?
   /// Checked only in production, where Apple states it.
   public var appAppleID: Int64?
-  /// If set, evidence of another environment is rejected. The ledger's import leaves it nil.
+  /// If set, evidence of another environment is rejected.
   public var requiredEnvironment: StoreEnvironment?
   /// The app's licensing key from the Play console, in DER (SubjectPublicKeyInfo).
   public var googlePublicKey: [UInt8]?

@@ -18,16 +18,16 @@ package struct GoogleVerifier: StoreEvidenceVerifier {
   let identity: StoreIdentity
   private let key: _RSA.Signing.PublicKey?
 
-  /// - Throws: `LedgerError` with code `configuration` if the licensing key is not an RSA key.
-  package init(identity: StoreIdentity) throws(LedgerError) {
+  /// - Throws: `VerificationError` with code `configuration` if the licensing key is not an RSA key.
+  package init(identity: StoreIdentity) throws(VerificationError) {
     self.identity = identity
     do {
       // Licensing keys of apps created before 2012 may have 1024 bits, which the checked initialiser rejects.
       key = try identity.googlePublicKey.map { try _RSA.Signing.PublicKey(unsafeDERRepresentation: Data($0)) }
     } catch {
-      throw LedgerError(
-        .configuration, at: "googlePublicKey",
-        "is no RSA public key; take the licensing key from the Play console, Monetisation setup")
+      throw VerificationError(
+        .configuration,
+        "googlePublicKey is no RSA public key; take the licensing key from the Play console, Monetisation setup")
     }
   }
 

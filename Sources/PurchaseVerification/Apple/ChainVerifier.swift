@@ -21,14 +21,14 @@ struct ChainVerifier: Sendable {
   private let roots: CertificateStore
   private let hasRoots: Bool
 
-  /// - Throws: `LedgerError` that names the root certificate that cannot be read.
-  init(rootCertificates: [[UInt8]]) throws(LedgerError) {
+  /// - Throws: `VerificationError` that names the root certificate that cannot be read.
+  init(rootCertificates: [[UInt8]]) throws(VerificationError) {
     var certificates: [Certificate] = []
     for (index, bytes) in rootCertificates.enumerated() {
       do { certificates.append(try Certificate(derEncoded: bytes)) } catch {
-        throw LedgerError(
-          .configuration, at: "root certificate \(index + 1)",
-          "not an X.509 certificate in DER; give the file as the store publishes it")
+        throw VerificationError(
+          .configuration,
+          "root certificate \(index + 1) is no X.509 certificate in DER; give the file as the store publishes it")
       }
     }
     roots = CertificateStore(certificates)

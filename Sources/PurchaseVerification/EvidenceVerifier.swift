@@ -13,14 +13,14 @@ public struct EvidenceVerifier: Sendable {
   private let google: GoogleVerifier?
   private let bytesMax: Int
 
-  /// - Throws: `LedgerError` (`configuration`) for a root certificate or a licensing key that cannot be read.
-  public init(identity: StoreIdentity) throws(LedgerError) {
+  /// - Throws: `VerificationError` (`configuration`) for a root certificate or a licensing key that cannot be read.
+  public init(identity: StoreIdentity) throws(VerificationError) {
     try self.init(identity: identity, others: [GoogleVerifier(identity: identity)])
   }
 
   /// - Parameter others: Verifiers of stores other than Apple's.
-  /// - Throws: `LedgerError` (`configuration`) that names the root certificate that cannot be read.
-  package init(identity: StoreIdentity, others: [any StoreEvidenceVerifier]) throws(LedgerError) {
+  /// - Throws: `VerificationError` (`configuration`) that names the root certificate that cannot be read.
+  package init(identity: StoreIdentity, others: [any StoreEvidenceVerifier]) throws(VerificationError) {
     apple = try AppleVerifier(identity: identity)
     self.others = others
     google = others.first as? GoogleVerifier

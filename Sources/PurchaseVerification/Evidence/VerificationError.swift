@@ -6,7 +6,7 @@ import Support
   public import Foundation
 #endif
 
-/// Why evidence is not accepted: a code for programs and a text for people.
+/// Why evidence is not accepted, or why a verifier cannot be made: a code for programs and a text for people.
 public struct VerificationError: Error, Sendable, Hashable, Codable, CustomStringConvertible {
   /// The kind of failure, for programs; new kinds may be added.
   public struct Code: RawRepresentable, Sendable, Hashable, Codable {
@@ -60,14 +60,11 @@ public struct VerificationError: Error, Sendable, Hashable, Codable, CustomStrin
     public static let unsigned = Self(rawValue: "unsigned")
     /// A format that can no longer be verified.
     public static let unsupportedFormat = Self(rawValue: "unsupported-format")
-    /// Another account owns the grant.
-    public static let claimedByAnotherAccount = Self(rawValue: "claimed-by-another-account")
-    /// The store names another account as the buyer.
-    public static let tokenOfAnotherAccount = Self(rawValue: "token-of-another-account")
-    /// The queue of store look-ups is full.
-    public static let queueFull = Self(rawValue: "queue-full")
-    /// The account does not exist or was erased.
-    public static let noSuchAccount = Self(rawValue: "no-such-account")
+
+    // MARK: Of the verifier
+
+    /// A root certificate or a key of ``StoreIdentity`` cannot be read.
+    public static let configuration = Self(rawValue: "configuration")
 
     // MARK: Quarantined: kept, but not recorded; evaluated again when presented again
 
@@ -86,7 +83,7 @@ public struct VerificationError: Error, Sendable, Hashable, Codable, CustomStrin
     public var quarantines: Bool { Self.quarantining.contains(self) }
 
     /// Whether a wrong configuration (root certificates, app identity) makes valid store responses fail with this code.
-    var isOfConfiguration: Bool {
+    package var isOfConfiguration: Bool {
       [.noRootCertificate, .untrustedChain, .noLicensingKey, .wrongBundle, .wrongApp, .wrongPackage].contains(self)
     }
 
@@ -119,7 +116,7 @@ extension String {
   /// become question marks.
   ///
   /// - Complexity: O(bytes). Printable ASCII is scanned and not copied.
-  var withoutControls: String {
+  package var withoutControls: String {
     if utf8.allSatisfy({ (0x20..<0x7f).contains($0) }) { return self }
     return String(
       String.UnicodeScalarView(

@@ -71,11 +71,11 @@ extension AppleVerifier {
 /// The app's shared secret, which a version 1 notification carries as `password`.
 ///
 /// It authorises requests in the app's name, so it is removed before the evidence is stored.
-enum VersionOneSecret {
+package enum VersionOneSecret {
   /// The same JSON with asterisks in place of the secret, at any depth.
   ///
   /// - Complexity: O(bytes).
-  static func blanked(_ bytes: [UInt8]) -> [UInt8] {
+  package static func blanked(_ bytes: [UInt8]) -> [UInt8] {
     guard let places = try? JSONReader.places(of: "password", in: bytes) else { return bytes }
     var blanked = bytes
     for place in places {

@@ -1,8 +1,3 @@
-import AsyncHTTPClient
-import NIOCore
-import NIOHTTP1
-import Support
-
 /// Fetches files of the store's: over HTTP connections of the client's own unless
 /// ``OfflineRegionOptions/transport`` names another one.
 ///
@@ -49,26 +44,4 @@ public struct FileAnswer: Sendable {
 
   /// The value of a header field; nil if the answer does not have it.
   public func field(_ name: String) -> String? { fields[name.lowercased()] }
-}
-
-/// The client's own connections.
-struct HTTPTransport: FileTransport {
-  let client: StoreClient
-
-  func get(_ request: FileRequest, received: @escaping @Sendable (Int) -> Void) async throws -> FileAnswer {
-    var message = HTTPClientRequest(url: request.url)
-    for field in request.fields { message.headers.add(name: field.name, value: field.value) }
-    let response: HTTPClientResponse
-    do {
-      response = try await client.http.execute(message, deadline: .distantFuture)
-    } catch let error as HTTPParserError where error != .invalidEOFState {
-      throw TransferFault.wrongAnswer("the answer is not HTTP")
-    } catch {
-      try Task.checkCancellation()
-      throw TransferFault.interrupted(StoreClient.text(error), retryAfter: nil)
-    }
-    return FileAnswer(
-      status: Int(response.status.code), fields: response.headers.map { ($0.name, $0.value) },
-      body: response.body.map { Array($0.readableBytesView) })
-  }
 }

@@ -55,7 +55,7 @@ public enum EvidenceKind: UInt8, Sendable, Hashable, Codable, CaseIterable {
 
   /// Whether the facts follow from the bytes alone. Google's evidence takes its environment, product or token from the
   /// context.
-  var isWhole: Bool {
+  package var isWhole: Bool {
     switch self {
     case .transaction, .notification, .renewal, .receipt, .verifyReceipt, .notificationV1: true
     case .googlePurchase, .googleProduct, .googleVoided, .googleNotification: false

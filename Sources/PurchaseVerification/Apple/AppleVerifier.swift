@@ -9,8 +9,8 @@ package struct AppleVerifier: StoreEvidenceVerifier {
   let jws: JWSVerifier
   let receipts: ReceiptVerifier
 
-  /// - Throws: `LedgerError` that names the root certificate that cannot be read.
-  package init(identity: StoreIdentity) throws(LedgerError) {
+  /// - Throws: `VerificationError` that names the root certificate that cannot be read.
+  package init(identity: StoreIdentity) throws(VerificationError) {
     self.identity = AppleIdentity(identity)
     skew = identity.futureSkewMilliseconds
     let chains = try ChainVerifier(rootCertificates: identity.rootCertificates)

@@ -80,3 +80,15 @@ extension LedgerError: LocalizedError {
   /// What to do about it, where the message says it.
   public var recoverySuggestion: String? { Sentence.parts(of: message).remedy.map(Sentence.of) }
 }
+
+/// Why the ledger refuses evidence that verifies.
+extension VerificationError.Code {
+  /// Another account owns the grant.
+  public static let claimedByAnotherAccount = Self(rawValue: "claimed-by-another-account")
+  /// The store names another account as the buyer.
+  public static let tokenOfAnotherAccount = Self(rawValue: "token-of-another-account")
+  /// The queue of store look-ups is full.
+  public static let queueFull = Self(rawValue: "queue-full")
+  /// The account does not exist or was erased.
+  public static let noSuchAccount = Self(rawValue: "no-such-account")
+}

@@ -1,0 +1,1 @@
+../../Sources/MapStoreClient/Service/URLSessionConnections.swift
