@@ -26,7 +26,7 @@ export PATH=$work/bin:$PATH
 
 # Five of the eight rows of zoom 3.
 options=(${placed[@]+"${placed[@]}"} --zoom "0-${BENCH_ZOOM:-7}" --name "World relief")
-[ "${#placed[@]}" != 0 ] || options+=(--bounds -180,-66.4,180,79.1)
+[ "${#placed[@]}" != 0 ] || options+=(--bounds "-180,-66.4,180,79.1")
 tiles=$((4 ** (${BENCH_ZOOM:-7} - 2) / 3))
 tilecut plan "$raster" "${options[@]}" --shard-tiles "$tiles" -o "$work/plan.json"
 echo "cores: $(nproc)"
@@ -52,9 +52,11 @@ over() {
 }
 # midway NAME VARIABLE: half of the shards are done, and a process for somebody with this in its environment runs.
 midway() {
-  until [ "$(find "$work/$1/plan.shards" -maxdepth 1 -name '*.json' 2>/dev/null | wc -l)" -ge 20 ] && [ -n "$(processes "$2")" ]; do
+  for _ in $(seq 2000); do
+    [ "$(find "$work/$1/plan.shards" -maxdepth 1 -name '*.json' 2>/dev/null | wc -l)" -lt 20 ] || [ -z "$(processes "$2")" ] || return 0
     sleep 0.05
   done
+  fail "$1: it does not come to its midst"
 }
 with_parallel() { SCALE_NODE=parallel "$project/examples/parallel/cut.sh" "$work/$1/plan.json" "$work/$1/out.mbtiles" -j "$2" >"$work/$1.log" 2>&1; }
 for count in 1 2 4; do

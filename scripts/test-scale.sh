@@ -60,13 +60,22 @@ expect_same() {
   echo "scale: $1: same bytes, $(seconds)"
 }
 
-# A shard's process runs for somebody with this in its environment, and a few shards are done.
-midway() {
+# wait_until NAME COMMAND...: waits for two and a half minutes at most.
+wait_until() {
+  local name=$1
+  shift
   for _ in $(seq 3000); do
-    [ "$(done_shards "$1")" -lt 4 ] || [ -z "$(processes "$2")" ] || return 0
+    if "$@"; then return; fi
     sleep 0.05
   done
-  fail "$1: it does not come to its midst"
+  fail "$name: waited in vain for: $*"
+}
+# A shard's process runs for somebody with this in its environment, and a few shards are done.
+is_midway() { [ "$(done_shards "$1")" -ge 4 ] && [ -n "$(processes "$2")" ]; }
+midway() { wait_until "$1" is_midway "$@"; }
+no_jobs() {
+  local left
+  left=$(squeue -h) && [ -z "$left" ]
 }
 
 with_slurm() {
@@ -86,14 +95,14 @@ with_slurm() {
   prepare source-away
   mv "$work/source" "$work/elsewhere"
   job=$(submit source-away)
-  until grep -qs "to be tried again" "$work"/source-away/plan.log/*.log; do sleep 0.1; done
+  wait_until source-away grep -qsr "to be tried again" "$work/source-away/plan.log"
   mv "$work/elsewhere" "$work/source"
   expect_same source-away "$(wait_for "$job")"
 
   prepare poison
   echo 65 >"$work/poison/refuse-5"
   state=$(wait_for "$(submit poison)")
-  until [ -z "$(squeue -h)" ]; do sleep 0.1; done
+  wait_until poison no_jobs
   [ "$state" = CANCELLED ] || fail "poison: the merge ended with $state"
   [ "$(tilecut missing "$work/poison/plan.json")" = 5 ] || fail "poison: missing are $(tilecut missing "$work/poison/plan.json")"
   rm "$work/poison/refuse-5"

@@ -31,7 +31,8 @@ struct RemoteSourceTests {
         if found:
             last = int(found[1]) + len(part) - 1
             self.send_header('Content-Range', 'bytes %s-%d/%d' % (found[1], last, len(data)))
-        self.send_header('ETag', '"1"')
+        edition = os.path.join(root, 'edition')
+        self.send_header('ETag', '"%s"' % (open(edition).read() if os.path.exists(edition) else '1'))
         self.send_header('Content-Length', str(len(part)))
         self.end_headers()
         self.wfile.write(part)
@@ -78,6 +79,34 @@ struct RemoteSourceTests {
       let missing = try tilecut("cut", "http://127.0.0.1:\(port)/none.tif", "-o", output, "--force", timeout: 120)
       expectRefusal(missing, status: 66, naming: "none.tif", "cannot be fetched")
     }
+  }
+
+  /// Shards read a server's file as one process reads the file, and refuse another edition of it.
+  @Test func shardsReadURLs() throws {
+    let raster = try Data(contentsOf: URL(filePath: ShardTests.raster))
+    try folder.write("map.tif", bytes: [UInt8](raster))
+    let options = ["--zoom", "0-11", "--format", "jpeg", "--name", "map"]
+    func run(_ words: [String]) throws -> CommandRun {
+      try Command(built: "tilecut").run(words + ["--progress", "none"], in: folder.path)
+    }
+    #expect(try run(["cut", "map.tif", "-o", "whole.pmtiles"] + options).status == 0)
+    let cut = ["cut", "--plan", "plan.json", "--shard"]
+    try withServer { port in
+      let url = "http://127.0.0.1:\(port)/map.tif"
+      let plan = try Command(built: "tilecut").run(
+        ["plan", url, "-o", "plan.json", "--shard-tiles", "20"] + options, in: folder.path)
+      #expect(plan.status == 0 && plan.stdout.hasPrefix("plan.json: 4 shards "), "\(plan)")
+      for shard in 0..<3 { #expect(try run(cut + ["\(shard)"]).status == 0) }
+      try folder.write("edition", "2")
+      expectRefusal(try run(cut + ["3"]), status: 65, naming: "the source \(url) has changed since")
+      try folder.write("edition", "1")
+      #expect(try run(cut + ["3"]).status == 0)
+      #expect(try run(["merge", "--plan", "plan.json", "-o", "out.pmtiles"]).status == 0)
+    }
+    #expect(try folder.bytes("out.pmtiles") == folder.bytes("whole.pmtiles"))
+    // A server that is gone may come back.
+    try FileManager.default.removeItem(atPath: folder.file("plan.shards/0.json"))
+    #expect(try run(cut + ["0"]).status == 75)
   }
 
   /// A certificate that nobody vouches for ends the cut; `SSL_CERT_FILE` vouches.

@@ -160,7 +160,7 @@ import Testing
     #expect(try run(["missing", "plan.json"]).stdout == "0-\(count - 1)\n")
     #expect(try cut(1).status == 0)
     #expect(try run(["missing", "plan.json"]).stdout == "0,2-\(count - 1)\n")
-    expectRefusal(try merge("out.mbtiles"), status: 65, naming: "the shards 0,2-\(count - 1) are not done")
+    expectRefusal(try merge("out.mbtiles"), status: 65, naming: "has shards that are not done: 0,2-\(count - 1)")
     #expect(!folder.names.contains("out.mbtiles"))
   }
 
@@ -172,12 +172,29 @@ import Testing
     bytes[bytes.count / 2] ^= 1
     try folder.write(shard, bytes: bytes)
     expectRefusal(try merge(output), status: 65, naming: "\(shard): is damaged")
+    // A tileset copies nothing, and reads what it names when it is asked to.
+    let tileset = ["merge", "--plan", "plan.json", "-o", "out.tileset"]
+    expectRefusal(try run(tileset + ["--verify"]), status: 65, naming: "\(shard): is damaged")
     #expect(folder.names == ["plan.json", "plan.shards"])
     // The remedy.
     try FileManager.default.removeItem(atPath: folder.file(shard))
     #expect(try run(["missing", "plan.json"]).stdout == "1\n")
     #expect(try cut(1).status == 0)
     #expect(try merge(output).status == 0)
+    #expect(try run(tileset + ["--verify"]).status == 0)
+  }
+
+  /// A bundle that somebody put in the place of another, with a receipt to it.
+  @Test(arguments: ["out.mbtiles", "out.pmtiles", "out.tileset"])
+  func theBundleOfAnotherShardIsNamedByTheMerge(_ output: String) throws {
+    for shard in 0..<(try plan()) { #expect(try cut(shard).status == 0) }
+    for suffix in ["pmtiles", "rgba"] {
+      try folder.write("plan.shards/2.\(suffix)", bytes: Array(folder.bytes("plan.shards/1.\(suffix)")))
+    }
+    let receipt = String(decoding: try folder.bytes("plan.shards/1.json"), as: UTF8.self)
+    try folder.write("plan.shards/2.json", receipt.replacing("\"shard\": 1", with: "\"shard\": 2"))
+    expectRefusal(try merge(output), status: 65, naming: "plan.shards/2.pmtiles: is damaged")
+    #expect(folder.names == ["plan.json", "plan.shards"])
   }
 
   @Test func damagedPixelsAreNamedByTheMerge() throws {
@@ -237,6 +254,14 @@ import Testing
     let listed = try self.run(words + ["--shard-list", "list"], environment: [name: "1"])
     #expect(listed.stdout.hasPrefix("shard 2 of "), "\(listed)")
     #expect(try self.run(words + ["--shard-list", "list"], environment: [name: "3"]).status == 64)
+    let beyond = try self.run(words + ["--shard-offset", "1"], environment: [name: "\(Int.max)"])
+    expectRefusal(beyond, status: 64, naming: "--shard-offset")
+    // A disk that is not there may come back.
+    expectRefusal(
+      try self.run(words + ["--shard-list", "elsewhere"], environment: [name: "1"]), status: 75, naming: "elsewhere")
+    try folder.write("list", "many\n")
+    expectRefusal(
+      try self.run(words + ["--shard-list", "list"], environment: [name: "1"]), status: 64, naming: "list is no list")
   }
 
   @Test func exitCodesTellSchedulersWhetherToTryAgain() throws {

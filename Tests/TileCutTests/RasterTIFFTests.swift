@@ -236,6 +236,19 @@ struct RasterTIFFTests {
     #expect(throws: CutError.self) { try open(fixture) }
   }
 
+  /// Of more than a million blocks every second one is checked.
+  @Test func aBlockBetweenThoseThatAreCheckedIsFound() throws {
+    var fixture = TIFFFixture()
+    (fixture.width, fixture.height, fixture.tile) = (1025 * 16, 1025 * 16, (16, 16))
+    fixture.tags[33550] = .double([0.001, 0.001, 0])
+    fixture.missing = Set(0..<1025 * 1025)
+    #expect(throws: CutError.self) { try open(fixture) }
+    fixture.missing.remove(1)
+    let source = try open(fixture)
+    #expect(try source.words(PixelRect(x: 16, y: 0, width: 16, height: 16)).isOpaque)
+    #expect(try !source.words(PixelRect(x: 0, y: 0, width: 16, height: 16)).isOpaque)
+  }
+
   @Test(
     "Any window of any layout equals that part of the whole raster, and reports correctly whether it is opaque",
     arguments: layouts.map(\.0))

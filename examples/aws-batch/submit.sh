@@ -1,12 +1,17 @@
 #!/bin/bash
 # Cuts a plan's shards as array jobs of AWS Batch, and merges them. Needs the AWS command line, a queue, and the job
-# definition beside this script, with your image and your file system:
+# definition beside this script: put in your image, which the Dockerfile of this package makes, and your file system,
+# an EFS that the image's user (10001) may write. The plan lies there, and is made with it mounted at /maps too.
 #
 #   aws batch register-job-definition --cli-input-json file://job-definition.json
 #   submit.sh QUEUE PLAN OUTPUT SHARDS
 #
 # PLAN and OUTPUT are paths in the container; SHARDS is their number, which `tilecut plan` prints. An array has at most
 # 10,000 jobs, and at least 2.
+#
+# A job that ends with 64 or 65 fails; any other failure, also the loss of a spot instance, is tried again, five times
+# at most. The merge does not start if a shard fails. Mend the cause and submit again: a shard that is done ends at
+# once.
 set -euo pipefail
 usage="usage: submit.sh QUEUE PLAN OUTPUT SHARDS"
 queue=${1:?$usage} plan=${2:?$usage} output=${3:?$usage} shards=${4:?$usage}
@@ -14,7 +19,8 @@ most=10000
 depends=()
 for ((first = 0; first < shards; first += most)); do
   size=$((shards - first < most ? shards - first : most))
-  command='["tilecut","cut","--plan","'$plan'","--shard","auto","--shard-offset","'$first'","--threads","1","--progress","none"]'
+  command='["tilecut","cut","--plan","'$plan'","--shard","auto","--shard-offset","'$first'"'
+  command=$command',"--threads","1","--progress","none"]'
   array=(--array-properties "size=$size")
   if [ "$size" = 1 ]; then
     # One job is no array, and has no index.
@@ -25,5 +31,6 @@ for ((first = 0; first < shards; first += most)); do
     ${array[@]+"${array[@]}"} --container-overrides "{\"command\": $command}" --query jobId --output text)
   depends+=("jobId=$job")
 done
-aws batch submit-job --job-name tilecut-merge --job-queue "$queue" --job-definition tilecut --depends-on "${depends[@]}" \
-  --container-overrides '{"command": ["tilecut","merge","--plan","'"$plan"'","-o","'"$output"'"]}' --query jobId --output text
+aws batch submit-job --job-name tilecut-merge --job-queue "$queue" --job-definition tilecut \
+  --depends-on "${depends[@]}" --query jobId --output text \
+  --container-overrides '{"command": ["tilecut","merge","--plan","'"$plan"'","-o","'"$output"'"]}'

@@ -11,10 +11,10 @@ usage="usage: cut.sh PLAN OUTPUT [options of parallel]"
 plan=$(realpath "${1:?$usage}")
 shift
 if grep -q '"format": *"tilecut build plan"' "$plan"; then
-  step=build
+  step="build"
   last=(tilecut build --plan "$plan" --progress none)
 else
-  step=cut
+  step="cut"
   last=(tilecut merge --plan "$plan" -o "${1:?$usage}")
   shift
 fi

@@ -11,14 +11,15 @@ set -euo pipefail
 usage="usage: submit.sh PLAN OUTPUT [options of sbatch]"
 plan=$(realpath "${1:?$usage}")
 shift
-step=cut
+step="cut"
 output=""
 if grep -q '"format": *"tilecut build plan"' "$plan"; then
-  step=build
+  step="build"
 else
   output=$(realpath -m "${1:?$usage}")
+  # A folder of tiles.
+  case "$1" in */) output=$output/ ;; esac
   shift
-  case "${output##*/}" in *.*) ;; *) output=$output/ ;; esac
 fi
 here=$(cd "$(dirname "$0")" && pwd)
 log=${plan%.json}.log
@@ -26,12 +27,15 @@ mkdir -p "$log"
 # The highest number of an array that Slurm takes is one less.
 most=$(scontrol show config | awk '$1 == "MaxArraySize" { print $3 }')
 jobs=""
+job=""
 # Before an array is submitted: a plan that cannot be read ends this script.
 missing=$(tilecut missing "$plan")
-# A line for each array: what is added to its numbers, and the numbers.
+# A line for each array: what is added to its numbers, and the numbers. AT_A_TIME counts in each array, so that with it
+# an array waits for the one before.
 while read -r offset numbers; do
   job=$(STEP=$step PLAN=$plan SHARD_OFFSET=$offset sbatch --parsable --export=ALL \
-    --array="$numbers${AT_A_TIME:+%$AT_A_TIME}" --output="$log/cut-%A_%a.log" "$@" "$here/cut.sbatch")
+    ${AT_A_TIME:+${job:+--dependency=afterany:$job}} --array="$numbers${AT_A_TIME:+%$AT_A_TIME}" \
+    --output="$log/cut-%A_%a.log" "$@" "$here/cut.sbatch")
   jobs=$jobs:$job
 done < <(echo "$missing" | tr , '\n' | awk -F- -v most="$most" '
   NF { for (n = $1; n <= $NF; n = last + 1) {

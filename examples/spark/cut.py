@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Cuts the shards of a plan as tasks of Spark, and merges them.
 
-  spark-submit --conf spark.task.maxFailures=5 cut.py PLAN OUTPUT
+  spark-submit --master spark://HOST:7077 --conf spark.task.maxFailures=5 cut.py PLAN OUTPUT
 
 The plan lies on a disk that all machines share, under the same path, and tilecut is in their PATH (or TILECUT names
 it). A task is one shard of one thread: --conf spark.task.cpus=4 and THREADS=4 for larger ones. Spark's speculation
@@ -42,6 +42,9 @@ def main():
     if len(sys.argv) != 3:
         sys.exit("usage: spark-submit cut.py PLAN OUTPUT")
     plan, output = os.path.abspath(sys.argv[1]), os.path.abspath(sys.argv[2])
+    if sys.argv[2].endswith("/"):
+        # A folder of tiles.
+        output += "/"
     missing = shards_missing(plan)
     if missing:
         spark = SparkSession.builder.appName("tilecut").getOrCreate()

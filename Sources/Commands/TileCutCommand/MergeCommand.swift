@@ -28,6 +28,12 @@ struct MergeCommand: ParsableCommand {
   var onConflict: ConflictArgument = .error
   @Option(help: "The new tileset's name; the first bundle's unless given.")
   var name: String?
+  @Flag(
+    help: """
+      Read the shards of the plan that a .tileset names, and compare every byte with their receipts; what is copied is \
+      always compared.
+      """)
+  var verify = false
   @Option(help: "How rows count in a folder: xyz from the north, tms from the south. (default: xyz)")
   var scheme: TileScheme?
   @Flag(help: "Replace the output if it exists.")
@@ -38,6 +44,7 @@ struct MergeCommand: ParsableCommand {
 
   func validate() throws {
     if bundles.isEmpty == (plan == nil) { throw ValidationError("name bundles, or a --plan") }
+    if plan == nil, verify { throw ValidationError("--verify is for the shards of a --plan") }
     if plan != nil, name != nil { throw ValidationError("the name is the plan's: leave --name out") }
     try requireFolder(output, for: scheme)
     if name?.isEmpty == true { throw ValidationError("--name is empty") }
@@ -46,8 +53,8 @@ struct MergeCommand: ParsableCommand {
   func run() throws {
     if let plan {
       let merge = PlanMerge(
-        plan: plan, output: output, replacing: force, scheme: scheme ?? .xyz, progress: progress.progress,
-        json: json, cutter: CutCommand.cutter)
+        plan: plan, output: output, replacing: force, scheme: scheme ?? .xyz, verifying: verify,
+        progress: progress.progress, json: json, cutter: CutCommand.cutter)
       return try merge.run()
     }
     try OutputFile.protect(bundles, from: output)

@@ -141,7 +141,7 @@ public struct CatalogBuilder: Sendable {
     let missing = try plan.missing()
     guard missing.isEmpty else {
       throw CutError(
-        .badSource, path: path, "the regions of the shards \(ShardFolder.text(missing)) are not made",
+        .badSource, path: path, "has shards whose region is not made: \(ShardFolder.text(missing))",
         remedy: "make them: tilecut build --plan '\(path)' --shard N")
     }
     if let other = selected.first(where: { region in !plan.shards.contains { $0.region == region.id } }) {

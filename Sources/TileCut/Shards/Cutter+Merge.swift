@@ -10,22 +10,26 @@ public import TileIndex
 ///    same bytes. A PMTiles archive depends on its tiles alone: it gets them in the order of their ids, zoom by zoom
 ///    and shard by shard, since a shard is one contiguous section of the Hilbert curve of each zoom. They are then
 ///    copied once. A tileset of the shards copies none.
-/// 4. What was copied of each shard is what its receipt says (``TileDigest``), or nothing is published.
+/// 4. What was copied of each shard is what its receipt says (``TileDigest``), or nothing is published. Of the bundles
+///    that a tileset names, all bytes are compared if that is asked for, else the size, the number of tiles and where
+///    they lie.
 extension Cutter {
   /// Makes the bundle from all shards.
   ///
   /// - Parameters:
   ///   - path: the plan's file.
+  ///   - verifying: whether a tileset of shards names none of which a byte is another than when it was cut.
   ///   - onProgress: called with the tiles of the shards that were copied, now and then.
   /// - Throws: ``CutError`` `.badSource` if a shard is missing or damaged; ``BundleError``.
   public func merge(
     _ shards: ShardPlan, path: String, to output: String, replacing: Bool = false, scheme: TileScheme = .xyz,
-    cancellation: CutCancellation = CutCancellation(), onProgress: ((CutProgress) -> Void)? = nil
+    verifying: Bool = false, cancellation: CutCancellation = CutCancellation(),
+    onProgress: ((CutProgress) -> Void)? = nil
   ) throws -> CutSummary {
     try shards.check(self, path: path)
     try BundleFile.check(output: output, grid: options.matrixSet)
     let start = ContinuousClock.now
-    let finished = try FinishedShards(shards, path: path)
+    let finished = try FinishedShards(shards, path: path, plan.matrixSet)
     let kind = try BundleFile.kind(ofOutput: output)
     let sink: any TileSink
     var tileset: ShardedWriter?
@@ -67,10 +71,13 @@ extension Cutter {
           try accept(shard, of: finished, assembler)
           defer { finished.close(shard) }
           finished.tilesDone += finished.receipts[shard].tiles
+          if verifying { try finished.verify(shard) }
           guard let bundle = try finished.bundle(shard) else { continue }
           let formats = bundle.metadata.mixedFormats
           assembler.formats.formUnion(formats.isEmpty ? Set([bundle.metadata.format].compactMap(\.self)) : formats)
-          try tileset?.add(bundle, root: shards.shards[shard].root, tiles: finished.receipts[shard].tiles)
+          try finished.reading(shard) {
+            try tileset?.add(bundle, root: shards.shards[shard].root, tiles: finished.receipts[shard].tiles)
+          }
         }
       default: try putInOrder(finished, assembler, step)
       }
@@ -116,7 +123,7 @@ extension Cutter {
       let bundle = try finished.bundle(number)
       for tile in order.tiles(completedBy: subtree) {
         guard let bytes = try finished.reading(number, { try bundle?.tile(tile) }) else { continue }
-        finished.add(tile, bytes, of: number)
+        try finished.add(tile, bytes, of: number)
         try assembler.store([EncodedTile(id: tile, bytes: bytes)])
       }
       subtreesLeft[number] -= 1
@@ -139,7 +146,7 @@ extension Cutter {
         try finished.reading(shard) {
           try archive.forEachTileByID(zoom: zoom) { tile, bytes in
             let bytes = Array(bytes)
-            finished.add(tile, bytes, of: shard)
+            try finished.add(tile, bytes, of: shard)
             try assembler.store([EncodedTile(id: tile, bytes: bytes)])
           }
         }
@@ -155,6 +162,7 @@ private final class FinishedShards {
   let path: String
   let folder: ShardFolder
   let receipts: [ShardReceipt]
+  private let matrixSet: TileMatrixSet
   private var open: [Int: any BundleReader] = [:]
   /// Of each shard, what was copied so far.
   private var copied: [TileDigest]
@@ -162,14 +170,14 @@ private final class FinishedShards {
   var tilesDone = 0
 
   /// - Throws: ``CutError`` `.badSource` naming those that are not done.
-  init(_ shards: ShardPlan, path: String) throws {
-    (self.shards, self.path) = (shards, path)
+  init(_ shards: ShardPlan, path: String, _ matrixSet: TileMatrixSet) throws {
+    (self.shards, self.path, self.matrixSet) = (shards, path, matrixSet)
     let folder = ShardFolder(ofPlan: path, shards)
     let found = shards.shards.indices.map { folder.receipt($0) }
     let missing = found.indices.filter { found[$0] == nil }
     guard missing.isEmpty else {
       throw CutError(
-        .badSource, path: path, "the shards \(ShardFolder.text(missing)) are not done",
+        .badSource, path: path, "has shards that are not done: \(ShardFolder.text(missing))",
         remedy: "cut them: tilecut cut --plan '\(path)' --shard N")
     }
     self.folder = folder
@@ -199,7 +207,11 @@ private final class FinishedShards {
   }
 
   /// Notes a tile that was copied.
-  func add(_ tile: TileID, _ bytes: [UInt8], of shard: Int) {
+  ///
+  /// - Throws: ``CutError`` `.badSource` if it is not below the shard's root.
+  func add(_ tile: TileID, _ bytes: [UInt8], of shard: Int) throws {
+    let root = shards.shards[shard].root
+    guard matrixSet.ancestor(of: tile, zoom: root.zoom) == root else { throw damaged(folder.bundle(shard), shard) }
     copied[shard].add(tile, bytes)
     tilesDone += 1
   }
@@ -207,6 +219,12 @@ private final class FinishedShards {
   /// - Throws: ``CutError`` `.badSource` if the tiles that were copied are not those that were cut.
   func checkCopied(_ shard: Int) throws {
     guard copied[shard].text == receipts[shard].content else { throw damaged(folder.bundle(shard), shard) }
+  }
+
+  /// - Throws: ``CutError`` `.badSource` if a byte of the bundle is another than when it was cut.
+  func verify(_ shard: Int) throws {
+    guard let file = receipts[shard].bundle else { return }
+    guard try ShardReceipt.File(folder.bundle(shard)) == file else { throw damaged(folder.bundle(shard), shard) }
   }
 
   func close(_ shard: Int) { open[shard] = nil }

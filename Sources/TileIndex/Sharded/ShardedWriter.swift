@@ -37,8 +37,23 @@ package final class ShardedWriter: TileSink {
   package var tileCount: Int { state.withLock { $0.tileset.tiles } }
 
   /// Adds a bundle with the tiles below a root.
+  ///
+  /// - Complexity: no tile is read.
+  /// - Throws: ``BundleError`` `.malformed` for a bundle with another number of tiles, or tiles elsewhere.
   package func add(_ bundle: any BundleReader, root: TileID, tiles: Int) throws {
     let ranges = try bundle.zooms().compactMap { try bundle.range(zoom: $0) }
+    let corners = ranges.flatMap { range in
+      [
+        TileID(unchecked: range.zoom, range.columns.lowerBound, range.rows.lowerBound),
+        TileID(unchecked: range.zoom, range.columns.upperBound, range.rows.upperBound),
+      ]
+    }
+    guard bundle.knownTileCount ?? tiles == tiles,
+      corners.allSatisfy({ matrixSet.ancestor(of: $0, zoom: root.zoom) == root })
+    else {
+      throw BundleError(
+        .malformed, path: bundle.path, "does not have the tiles below \(root)", remedy: "make the bundle again")
+    }
     let file = relative(bundle.path)
     state.withLock { state in
       for range in ranges { state.insert(range) }

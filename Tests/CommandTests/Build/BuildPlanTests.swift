@@ -47,7 +47,7 @@ import Testing
     }
     #expect(try run("missing", "plan.json").stdout == "1\n")
     expectRefusal(
-      try run("build", "--plan", "plan.json"), status: 65, naming: "the regions of the shards 1 are not made")
+      try run("build", "--plan", "plan.json"), status: 65, naming: "has shards whose region is not made: 1")
     #expect(!FileManager.default.fileExists(atPath: catalog.path("catalogue.json")))
     let last = try run("build", "--plan", "plan.json", "--shard", "auto", environment: ["SLURM_ARRAY_TASK_ID": "1"])
     #expect(last.status == 0, "\(last)")

@@ -46,11 +46,19 @@ struct ShardNumber {
   ]
 
   func value() throws -> Int {
-    let index = try index() + (options.shardOffset ?? 0)
+    let (index, overflow) = try index().addingReportingOverflow(options.shardOffset ?? 0)
+    guard !overflow else { throw ValidationError("--shard-offset makes no number of a shard") }
     guard let list = options.shardList else { return index }
-    guard let text = try? FileSystem.bytes(of: list, countMax: 1 << 24),
-      let numbers = ShardFolder.numbers(String(decoding: text, as: UTF8.self))
-    else { throw ValidationError("\(list) cannot be read, or is no list of numbers such as 3,7-9") }
+    let text: [UInt8]
+    do {
+      text = try FileSystem.bytes(of: list, countMax: 1 << 24)
+    } catch {
+      throw CutError(
+        .unreadableSource, path: list, "cannot be read: \(error)", remedy: "make it with: tilecut missing PLAN")
+    }
+    guard let numbers = ShardFolder.numbers(String(decoding: text, as: UTF8.self)) else {
+      throw ValidationError("\(list) is no list of numbers such as 3,7-9")
+    }
     guard numbers.indices.contains(index) else {
       throw ValidationError("\(list) has \(counted(numbers.count, "number")), and none at position \(index)")
     }
@@ -136,6 +144,7 @@ struct PlanMerge {
   let output: String
   let replacing: Bool
   let scheme: TileScheme
+  let verifying: Bool
   let progress: ProgressStyle
   let json: Bool
   /// The cut of a plan.
@@ -157,7 +166,7 @@ struct PlanMerge {
     do {
       let summary = try cutter.merge(
         shards, path: path, to: output.hasSuffix("/") ? target + "/" : target, replacing: replacing, scheme: scheme,
-        cancellation: cancellation
+        verifying: verifying, cancellation: cancellation
       ) {
         printer.show($0)
       }

@@ -177,7 +177,14 @@ struct TIFFBlockSurvey {
         throw Self.bad(file, "is cut short: block \(number) of \(count) ends at byte \(end) of \(file.size)")
       }
     }
+    // The few that were written may all lie between those that were checked.
+    if !written, step > 1 { written = (0..<count).contains { Self.isWritten($0, handle) } }
     guard written else { throw Self.bad(file, "holds no pixels: none of its \(count) blocks was written") }
+  }
+
+  private static func isWritten(_ number: Int, _ handle: TIFFHandle) -> Bool {
+    var (offset, bytes): (UInt64, UInt64) = (0, 0)
+    return ctiff_block_range(handle.pointer, UInt32(number), &offset, &bytes) != 0 && offset != 0 && bytes != 0
   }
 
   private static func bad(_ file: SourceFile, _ message: String) -> CutError {
