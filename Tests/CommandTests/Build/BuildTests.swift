@@ -47,7 +47,7 @@ import TileImage
         try expectValid(catalog.path(pack.file))
         let reader = try MBTilesReader(path: catalog.path(pack.file))
         #expect(try reader.tileCount() == pack.tileCount)
-        #expect(try reader.zooms().first == pack.zooms.lowerBound && reader.zooms().last == pack.zooms.upperBound)
+        #expect(try reader.zooms().first == pack.minzoom && reader.zooms().last == pack.maxzoom)
         try reader.forEachTile { tile, bytes in
           #expect(index.pack(of: tile) == number, "\(tile)")
           let stored = try whole.tile(tile)
