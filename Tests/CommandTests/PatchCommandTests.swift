@@ -47,7 +47,8 @@ import TileIndex
     expectRefusal(try tilecut("apply", patch, old, "-o", new), status: 73, naming: new)
     for name in ["out.pmtiles", "out.gpkg", "out/"] {
       expectRefusal(
-        try tilecut("apply", patch, old, "-o", folder.file(name)), status: 64, naming: name, "which is what patches make")
+        try tilecut("apply", patch, old, "-o", folder.file(name)), status: 64, naming: name,
+        "which is what patches make")
     }
     expectRefusal(try tilecut("apply", patch, old, "-o", patch, "--force"), status: 64, naming: patch)
     expectRefusal(try tilecut("diff", old, new, "-o", new, "--force"), status: 64, naming: new)

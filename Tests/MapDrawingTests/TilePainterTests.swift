@@ -126,12 +126,12 @@ struct TilePainterTests {
     let style = ##"[{"type": "line", "paint": {"line-width": 6, "line-offset": 3, "line-color": "#f00"}}]"##
     func inked(_ geometry: String) throws -> [Double] {
       let map = try map(style, #"{"type": "Feature", "properties": {}, "geometry": \#(geometry)}"#)
-      let tile = try TileID(zoom: 8, column: 134, row: 91)
+      let tile = try TileID(zoom: 8, column: 134, row: 90)
       let picture = try #require(try TilePainter(map, insideOnly: false).painted(nil, tile))
       let matrix = map.matrixSet[8]
       func seen(_ longitude: Double, _ latitude: Double, _ aside: SIMD2<Double>) -> Double {
         let place = matrix.pixelCoordinates(of: map.matrixSet.point(longitude: longitude, latitude: latitude)) + aside
-        let (x, y) = (Int(place.x) - 134 * 256, Int(place.y) - 91 * 256)
+        let (x, y) = (Int(place.x) - 134 * 256, Int(place.y) - 90 * 256)
         return Double(picture.bytes.load(fromByteOffset: (y * 256 + x) * 4 + 3, as: UInt8.self)) / 255
       }
       let middle = 46.4

@@ -33,7 +33,8 @@ import TileIndex
         return sum + (try TileEncoder(.png(PNGOptions(effort: effort))).encode(picture).count)
       }
     }
-    #expect(sizes[1] < sizes[0] && sizes[2] < sizes[1], "\(sizes)")
+    // A search that finds next to nothing in noise may cost half a percent.
+    #expect(Double(sizes[1]) < Double(sizes[0]) * 1.005 && sizes[2] < min(sizes[0], sizes[1]), "\(sizes)")
   }
 
   /// Rows enlarged twofold downwards repeat themselves as differences from the row above: half of them are zero.
@@ -108,8 +109,12 @@ import TileIndex
         return deflater.compress(
           data, count: rows.byteCount, into: output, capacity: deflater.byteCountMax(rows.byteCount))
       }
+      let filtered = rows.filteredInBands(pixelBytes: 3)
+      let estimate = RepeatEstimate().share(filtered, height: rows.height, rowBytes: rows.rowBytes)
+      let compression = try PNGEffort.balanced.filteredCompression(repeats: { estimate }, share: { 0 })
+      guard case .level(let level) = compression else { preconditionFailure("\(estimate)") }
       return (
-        try size(rows.filteredInBands(pixelBytes: 3), 2),
+        try size(filtered, level),
         try size(rows.unfiltered(), PNGEffort.balanced.unfilteredLevel)
       )
     }

@@ -73,9 +73,10 @@ package struct ConfigurationError: Error, CustomStringConvertible {
   /// Begins with the file's path and the member's name, or with the option's name.
   package let description: String
 
-  /// - Parameter option: the option's name in the configuration file.
+  /// - Parameter option: the option's name in the configuration file; the message has the flag's, as in `public-url`.
   package init(option: String, _ reason: String) {
-    (isInFile, description) = (false, "\(option): \(reason)")
+    let flag = option.reduce("") { $0 + ($1.isUppercase ? "-\($1.lowercased())" : String($1)) }
+    (isInFile, description) = (false, "\(flag): \(reason)")
   }
 
   /// - Parameter file: the path of the configuration file.

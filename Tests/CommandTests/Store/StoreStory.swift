@@ -55,7 +55,7 @@ final class StoreStory {
        1000000,
        "transfersByAccount": 4}}
       """)
-    let made = try ledger("init")
+    let made = try Command(built: "purchase-ledger").run(["init", "--ledger", folder.file("ledger.sqlite")])
     guard made.status == 0 else { throw Unexpected(description: "\(made)") }
   }
 
