@@ -164,7 +164,7 @@ private struct ConfigurationFileReader {
     do {
       try check()
     } catch let error as ConfigurationError {
-      throw ConfigurationError(file: path, Self.object(of: place) + error.description)
+      throw ConfigurationError(file: path, Self.object(of: place) + error.descriptionInFile)
     } catch {
       throw wrong(place, "\(error)")
     }

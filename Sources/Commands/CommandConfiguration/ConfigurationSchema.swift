@@ -73,17 +73,20 @@ package struct ConfigurationError: Error, CustomStringConvertible {
   /// Begins with the file's path and the member's name, or with the option's name.
   package let description: String
 
+  /// The same, with the option's name in the configuration file.
+  package let descriptionInFile: String
+
   /// - Parameter option: the option's name in the configuration file; the message has the flag's, as in `public-url`.
   package init(option: String, _ reason: String) {
     let flag = option.reduce("") { $0 + ($1.isUppercase ? "-\($1.lowercased())" : String($1)) }
-    (isInFile, description) = (false, "\(flag): \(reason)")
+    (isInFile, description, descriptionInFile) = (false, "\(flag): \(reason)", "\(option): \(reason)")
   }
 
   /// - Parameter file: the path of the configuration file.
   package init(file: String, _ reason: String) {
-    (isInFile, description) = (true, "\(file): \(reason)")
+    (isInFile, description, descriptionInFile) = (true, "\(file): \(reason)", "\(file): \(reason)")
   }
 
   /// An invalid combination of options.
-  package init(_ message: String) { (isInFile, description) = (false, message) }
+  package init(_ message: String) { (isInFile, description, descriptionInFile) = (false, message, message) }
 }

@@ -74,11 +74,11 @@ final class StoreStory {
   // MARK: Processes
 
   func ledger(_ arguments: String...) throws -> CommandRun {
-    try Command(built: "purchase-ledger").run(
-      arguments + [
-        "--ledger", folder.file("ledger.sqlite"), "--root-certificate", folder.file("root.der"), "--bundle-id",
-        Self.bundleID,
-      ], timeout: 120)
+    // Commands that verify nothing have no options about the app.
+    let verifies = ["import", "inspect", "pull", "reconcile", "verify"].contains(arguments[0])
+    let app = ["--root-certificate", folder.file("root.der"), "--bundle-id", Self.bundleID]
+    return try Command(built: "purchase-ledger").run(
+      arguments + ["--ledger", folder.file("ledger.sqlite")] + (verifies ? app : []), timeout: 120)
   }
 
   /// Starts the server on the port that it had before.
