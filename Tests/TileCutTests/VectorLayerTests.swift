@@ -244,7 +244,7 @@ struct VectorLayerTests {
   }
 
   /// Their styles, icons and fonts at every zoom, and their coarsest tiles.
-  @Test(arguments: ["rocky-mountain-np/outdoor", "liechtenstein/hiking", "jacksboro-fault/topographic"])
+  @Test(arguments: ["rocky-mountain-np/outdoor", "liechtenstein/hiking"])
   func sampleMapsAreDrawn(_ name: String) throws {
     let manifest = try RegionManifest(path: ProjectFiles.path("sample-regions/\(name).json"))
     var options = CutOptions(sources: [])
