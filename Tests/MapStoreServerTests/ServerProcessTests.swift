@@ -222,7 +222,7 @@ import Testing
   @Test(arguments: [
     (["--catalogue", "none"], 2, "none/catalogue.json"), (["--ledger", "none.sqlite"], 3, "none.sqlite"),
     (["--port", "70000"], 2, "port"), (["--hmac-key-file", "none.key"], 2, "none.key"),
-    (["--products", "none.csv"], 2, "none.csv"), (["--public-url", "x"], 2, "publicUrl"),
+    (["--products", "none.csv"], 2, "none.csv"), (["--public-url", "x"], 2, "public-url"),
     (["--nonsense"], 64, "nonsense"), (["--ledger", "catalogue"], 3, "catalogue: is a folder"),
     (["--trusted-proxies", "192.0.2.1, foo bar"], 2, "trustedProxies: \"foo bar\" is no address"),
   ])
@@ -237,11 +237,11 @@ import Testing
     let shop = try ServerProcess.Shop()
     let run = try Command(built: "mapstore").run(
       shop.arguments, in: shop.folder.path, environment: ["MAPSTORE_REFUSE_APPLE_V1": "maybe"])
-    #expect(run.status == 2 && run.stderr.contains("refuseAppleV1: \"maybe\" is neither"), "\(run)")
+    #expect(run.status == 2 && run.stderr.contains("refuse-apple-v1: \"maybe\" is neither"), "\(run)")
     let good = try Command(built: "mapstore").run(
       shop.arguments + ["--link-seconds", "0"], in: shop.folder.path,
       environment: ["MAPSTORE_REFUSE_APPLE_V1": "true"])
-    #expect(!good.stderr.contains("refuseAppleV1"), "\(good)")
+    #expect(!good.stderr.contains("refuse-apple-v1"), "\(good)")
   }
 
   @Test(arguments: [#"{"shelff": "x"}"#, #"{"port": "x"}"#, #"{"limits": {"x": 1}}"#, "[]", "{"])
