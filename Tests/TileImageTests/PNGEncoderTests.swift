@@ -112,9 +112,17 @@ import TileIndex
       let filtered = rows.filteredInBands(pixelBytes: 3)
       let estimate = RepeatEstimate().share(filtered, height: rows.height, rowBytes: rows.rowBytes)
       let compression = try PNGEffort.balanced.filteredCompression(repeats: { estimate }, share: { 0 })
-      guard case .level(let level) = compression else { preconditionFailure("\(estimate)") }
+      let filteredSize: Int
+      switch compression {
+      case .level(let level): filteredSize = try size(filtered, level)
+      case .huffman:
+        let output = UnsafeMutableRawPointer.allocate(
+          byteCount: HuffmanDeflater.byteCountMax(rows.byteCount), alignment: 16)
+        defer { output.deallocate() }
+        filteredSize = HuffmanDeflater().compress(filtered, count: rows.byteCount, into: output)
+      }
       return (
-        try size(filtered, level),
+        filteredSize,
         try size(rows.unfiltered(), PNGEffort.balanced.unfilteredLevel)
       )
     }
