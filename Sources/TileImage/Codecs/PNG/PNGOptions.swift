@@ -17,7 +17,7 @@ public struct PNGOptions: Hashable, Sendable {
 
 /// How much time PNG tiles are given. Every effort is lossless.
 public enum PNGEffort: String, Hashable, Sendable, Codable, CaseIterable {
-  /// About two thirds of the time of ``balanced``, for 3-11% more bytes.
+  /// About two thirds of the time of ``balanced``, for 11-12% more bytes.
   case fast
   /// As small as is cheap.
   case balanced
