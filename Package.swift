@@ -2,8 +2,8 @@
 import Foundation
 import PackageDescription
 
-// In this order: libraries of the system, C, our libraries, commands, other programs, tests, the package that they make,
-// and what variables of the environment change in it.
+// In this order: libraries of the system, C, our libraries, commands, other programs, tests, the package that they
+// make, and what variables of the environment change in it.
 
 let strict = ["ExistentialAny", "InternalImportsByDefault", "MemberImportVisibility"].map {
   SwiftSetting.enableUpcomingFeature($0)
@@ -93,8 +93,8 @@ func library(
 }
 
 let libraries = [
-  // Domain-free code: JSON, text, dates, atomic files, SQLite, HTTP fields. No Foundation, which would slow the start of
-  // commands.
+  // Domain-free code: JSON, text, dates, atomic files, SQLite, HTTP fields. No Foundation, which would slow the start
+  // of commands.
   library("Support", ["CSQLite", "CSystemShim", "CZlib", onLinux("CNettle")]),
   library("TileIndex", ["Support", "CSQLite", "CSystemShim", onLinux("CExpat")]),
   // Manifests, boundaries, catalogues and the split of regions into packs.

@@ -129,7 +129,7 @@ enum EvidenceFormat {
     {
       return .googleProduct
     }
-    if document["signature"]?.string != nil || (try? GoogleAnswer(document))?.signed != nil { return .googlePurchase }
+    if document["signature"]?.string != nil || GoogleAnswer.signed(document) != nil { return .googlePurchase }
     if document["message"]?["data"] != nil || document["eventTimeMillis"] != nil { return .googleNotification }
     return AppleFormat.kind(ofDocument: document)
   }

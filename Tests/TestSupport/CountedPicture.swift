@@ -1,5 +1,5 @@
-/// Stands for the pixels of a tile: its cost counts from when it is made until nothing holds it, so that a test sees what
-/// a cache keeps alive, whatever the cache counts itself.
+/// Stands for the pixels of a tile: its cost counts from when it is made until nothing holds it, so that a test sees
+/// what a cache keeps alive, whatever the cache counts itself.
 public final class CountedPicture: Sendable {
   public typealias Count = Locked<(bytes: Int, peak: Int)>
 

@@ -1,7 +1,7 @@
 import ArgumentParser
 
-/// Options that say whose purchases are accepted: what Apple and Google sign names the app. Nil where the environment or
-/// the file decides.
+/// Options that say whose purchases are accepted: what Apple and Google sign names the app. Nil where the environment
+/// or the file decides.
 package struct AppOptions: ParsableArguments {
   @Option(
     name: .customLong("root-certificate"), parsing: .singleValue,

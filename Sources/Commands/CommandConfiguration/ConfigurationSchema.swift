@@ -1,3 +1,5 @@
+import Support
+
 /// The options that a command takes from its configuration file, and from the environment by the same names.
 package struct ConfigurationSchema: Sendable {
   /// The command's prefix in the environment, in camel case: `purchaseLedger` for `PURCHASE_LEDGER_...`.
@@ -57,8 +59,8 @@ package struct ConfigurationOption: Sendable {
 }
 
 extension [ConfigurationOption] {
-  /// The option that a member of the file is, spelled as `bundleId`, or as its flag: `bundle-id`, and `root-certificate`,
-  /// which is given for each, for `rootCertificates`.
+  /// The option that a member of the file is, spelled as `bundleId`, or as its flag: `bundle-id`, and
+  /// `root-certificate`, which is given for each, for `rootCertificates`.
   func spelled(_ name: String) -> ConfigurationOption? {
     let words = name.split(separator: "-", omittingEmptySubsequences: false)
     let joined = words.dropFirst().reduce(String(words[0])) { $0 + $1.prefix(1).uppercased() + $1.dropFirst() }
@@ -70,23 +72,24 @@ extension [ConfigurationOption] {
 package struct ConfigurationError: Error, CustomStringConvertible {
   /// Whether the configuration file is wrong, or an option from a flag or the environment.
   package let isInFile: Bool
-  /// Begins with the file's path and the member's name, or with the option's name.
-  package let description: String
-
-  /// The same, with the option's name in the configuration file.
-  package let descriptionInFile: String
+  /// The file's path, or the option's name in the file; nil for an invalid combination of options.
+  private let place: String?
+  private let reason: String
 
   /// - Parameter option: the option's name in the configuration file; the message has the flag's, as in `public-url`.
-  package init(option: String, _ reason: String) {
-    let flag = option.reduce("") { $0 + ($1.isUppercase ? "-\($1.lowercased())" : String($1)) }
-    (isInFile, description, descriptionInFile) = (false, "\(flag): \(reason)", "\(option): \(reason)")
-  }
+  package init(option: String, _ reason: String) { (isInFile, place, self.reason) = (false, option, reason) }
 
   /// - Parameter file: the path of the configuration file.
-  package init(file: String, _ reason: String) {
-    (isInFile, description, descriptionInFile) = (true, "\(file): \(reason)", "\(file): \(reason)")
-  }
+  package init(file: String, _ reason: String) { (isInFile, place, self.reason) = (true, file, reason) }
 
   /// An invalid combination of options.
-  package init(_ message: String) { (isInFile, description, descriptionInFile) = (false, message, message) }
+  package init(_ message: String) { (isInFile, place, reason) = (false, nil, message) }
+
+  /// Begins with the file's path and the member's name, or with the option's name as a flag.
+  package var description: String { text(place.map { isInFile ? $0 : Spelling.option($0) }) }
+
+  /// The same for an option that was found in the file.
+  var descriptionInFile: String { text(place) }
+
+  private func text(_ place: String?) -> String { (place.map { "\($0): " } ?? "") + reason }
 }

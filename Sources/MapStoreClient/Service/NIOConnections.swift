@@ -100,7 +100,8 @@
       return error is HTTPParserError ? "the answer ended in its header" : "\(error)"
     }
 
-    /// BoringSSL's reason in words; nil for errors of other layers. Its own text has paths of the machine that built it.
+    /// BoringSSL's reason in words; nil for errors of other layers. Its own text has paths of the machine that built
+    /// it.
     private static func tlsReason(_ error: any Error) -> String? {
       let isTLS =
         (error as? NIOSSLError).map { $0 != .uncleanShutdown } ?? (error is NIOSSLExtraError || error is BoringSSLError)

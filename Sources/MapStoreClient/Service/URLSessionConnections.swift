@@ -11,8 +11,8 @@
 
   /// Connections of a `URLSession` in the foreground, without cookies, caches and stored passwords.
   ///
-  /// A connection that is not made and one that sends nothing end after ``RetryRule/idleMax``: `URLSession` has one limit
-  /// for both.
+  /// A connection that is not made and one that sends nothing end after ``RetryRule/idleMax``: `URLSession` has one
+  /// limit for both.
   final class URLSessionConnections: NSObject, HTTPConnections, URLSessionDataDelegate {
     private struct State {
       /// Nil when the connections are closed: a session takes no task then.

@@ -42,7 +42,8 @@ public final class MapStoreServer: Sendable {
   /// Reads the catalogue and keys, and listens.
   ///
   /// - Parameter identity: the apps whose evidence is accepted.
-  /// - Throws: ``StoreError``, `BundleError`, `LedgerError`, `VerificationError`, each of which names the file or the key.
+  /// - Throws: ``StoreError``, `BundleError`, `LedgerError`, `VerificationError`, each of which names the file or
+  ///   the key.
   public static func start(
     _ options: StoreOptions, ledger: Ledger, identity: StoreIdentity, clock: LedgerClock, logger: Logger
   ) async throws -> MapStoreServer {

@@ -22,11 +22,9 @@ struct GoogleAnswer {
         let text = value["body"]?.string ?? ""
         body = text.utf8.contains { $0 > 0x20 } ? try Self.parse(Array(text.utf8)) : .null
       }
-    } else if let text = Self.first(value, Self.textNames)?.string,
-      let signature = Self.first(value, Self.signatureNames)?.string
-    {
-      body = try Self.parse(Array(text.utf8))
-      signed = (text, signature)
+    } else if let signed = Self.signed(value) {
+      body = try Self.parse(Array(signed.text.utf8))
+      self.signed = signed
     } else if let message = value["message"], let data = message["data"]?.string {
       guard let decoded = Base64.decode(data.utf8, skippingSpace: true) else {
         throw VerificationError(.malformed, "message.data is not base64")
@@ -76,6 +74,14 @@ struct GoogleAnswer {
   ]
   private static let textNames = ["receipt", "INAPP_PURCHASE_DATA", "purchaseData", "originalJson", "json"]
   private static let signatureNames = ["signature", "INAPP_DATA_SIGNATURE", "dataSignature"]
+
+  /// A text and its signature beside it, under any of their names.
+  static func signed(_ value: JSONValue) -> (text: String, signature: String)? {
+    guard let text = first(value, textNames)?.string, let signature = first(value, signatureNames)?.string else {
+      return nil
+    }
+    return (text, signature)
+  }
 
   private static func first(_ value: JSONValue, _ names: [String]) -> JSONValue? {
     for name in names { if let member = value[name] { return member } }

@@ -1,5 +1,10 @@
-/// Suggestions for misspelled words.
+/// Suggestions for misspelled words, and the two ways in which options are spelled.
 package enum Spelling {
+  /// A name in camel case as an option of a command, without its dashes: `publicUrl` is `public-url`.
+  package static func option(_ name: String) -> String {
+    name.reduce(into: "") { $0 += $1.isUppercase ? "-\($1.lowercased())" : String($1) }
+  }
+
   /// The most similar word, if at most a third of the letters differ, and at most three, ignoring case.
   package static func nearest(to word: String, among words: [String]) -> String? {
     let letters = Array(word.lowercased())

@@ -17,12 +17,8 @@ enum CutOptionText {
     case "boundary": "the manifest's boundary"
     case "clip": "--clip"
     case "extraMetadata": "the manifest"
-    default: "--" + kebab(member)
+    default: "--" + Spelling.option(member)
     }
-  }
-
-  private static func kebab(_ member: String) -> String {
-    member.reduce(into: "") { $0 += $1.isUppercase ? "-\($1.lowercased())" : String($1) }
   }
 
   /// A value as one types it; nil for what has no short form.

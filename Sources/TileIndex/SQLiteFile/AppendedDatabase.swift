@@ -59,7 +59,7 @@ final class AppendedDatabase {
   /// Notes the address of the last row of the table of addresses, as it is stored.
   func noteAddress(zoom: Int, column: Int, row: Int) throws {
     try addresses.append(
-      TileAddress(
+      TileEntry(
         column: UInt32(column), row: UInt32(row), rowID: table(addressTable).rowCount, zoom: UInt8(zoom)))
   }
 
@@ -67,12 +67,12 @@ final class AppendedDatabase {
   ///
   /// - Parameter putTwice: the error for an address that was noted twice.
   /// - Returns: a connection for everything else, in a transaction.
-  func finish(putTwice: (TileAddress) -> any Error) throws -> SQLiteConnection {
+  func finish(putTwice: (TileEntry) -> any Error) throws -> SQLiteConnection {
     // In an order that is always the same.
     for name in tables.keys.sorted() { try tables[name]!.finish() }
     let index = AppendedIndex(
       pages, root: indexRoot, count: addresses.count, entryBytesMax: addresses.recordBytesMax)
-    var last: TileAddress?
+    var last: TileEntry?
     try addresses.drain { address in
       if let last, last.isSamePlace(as: address) { throw putTwice(address) }
       last = address

@@ -59,7 +59,7 @@ final class AppendedIndex {
   /// Adds the next entry.
   ///
   /// - Throws: ``FileSystem/SystemError``.
-  func append(_ entry: TileAddress) throws { try put(nil, entry, at: 0) }
+  func append(_ entry: TileEntry) throws { try put(nil, entry, at: 0) }
 
   /// Writes the last page of each level, after all entries.
   func finish() throws { try put(nil, nil, at: 0) }
@@ -67,7 +67,7 @@ final class AppendedIndex {
   /// - Parameters:
   ///   - child: for a page above the leaves.
   ///   - entry: the one behind it; nil behind the last.
-  private func put(_ child: UInt32?, _ entry: TileAddress?, at height: Int) throws {
+  private func put(_ child: UInt32?, _ entry: TileEntry?, at height: Int) throws {
     let level = levels[height]
     guard level.takePlace() else {
       if let entry { add(entry, after: child, to: level.page) }
@@ -80,7 +80,7 @@ final class AppendedIndex {
     try put(number, entry, at: height + 1)
   }
 
-  private func add(_ entry: TileAddress, after child: UInt32?, to page: BTreePage) {
+  private func add(_ entry: TileEntry, after child: UInt32?, to page: BTreePage) {
     scratch.removeAll(keepingCapacity: true)
     entry.append(to: &scratch)
     let childBytes = child == nil ? 0 : 4

@@ -1,7 +1,7 @@
 import Support
 
 /// The address of a tile as a table stores it, and the rowid of its row.
-struct TileAddress: Comparable {
+struct TileEntry: Comparable {
   let column, row, rowID: UInt32
   let zoom: UInt8
 
@@ -19,11 +19,11 @@ struct TileAddress: Comparable {
 /// without a name, which is gone when the process is, and merged when they are read.
 final class TileAddresses {
   static let heldMax = 1 << 20
-  private static let stride = MemoryLayout<TileAddress>.stride
+  private static let stride = MemoryLayout<TileEntry>.stride
 
   private let target: String
   private let heldMax: Int
-  private var held: [TileAddress] = []
+  private var held: [TileEntry] = []
   private var spill: SpoolFile?
   /// Sections of the file, in addresses.
   private var runs: [Range<Int>] = []
@@ -36,17 +36,17 @@ final class TileAddresses {
   }
 
   /// - Throws: ``FileSystem/SystemError``.
-  func append(_ address: TileAddress) throws {
+  func append(_ address: TileEntry) throws {
     if held.count == heldMax { try spillHeld() }
     held.append(address)
     count += 1
     largest = (max(largest.zoom, address.zoom), max(largest.column, address.column), max(largest.row, address.row))
   }
 
-  /// The most bytes that a record of ``TileAddress/append(to:)`` has.
+  /// The most bytes that a record of ``TileEntry/append(to:)`` has.
   var recordBytesMax: Int {
     var record: [UInt8] = []
-    let address = TileAddress(column: largest.column, row: largest.row, rowID: UInt32(count), zoom: largest.zoom)
+    let address = TileEntry(column: largest.column, row: largest.row, rowID: UInt32(count), zoom: largest.zoom)
     address.append(to: &record)
     return record.count
   }
@@ -54,7 +54,7 @@ final class TileAddresses {
   /// Passes all to a closure, in order, and keeps none.
   ///
   /// - Throws: what the closure throws; ``FileSystem/SystemError``.
-  func drain(_ body: (TileAddress) throws -> Void) throws {
+  func drain(_ body: (TileEntry) throws -> Void) throws {
     guard let spill else {
       held.sort()
       for address in held { try body(address) }
@@ -95,7 +95,7 @@ private struct AddressMerge {
 
   private struct Run {
     var left: Range<Int>
-    var block: [TileAddress] = []
+    var block: [TileEntry] = []
     var position = 0
   }
 
@@ -119,7 +119,7 @@ private struct AddressMerge {
     }
   }
 
-  mutating func next() throws -> TileAddress? {
+  mutating func next() throws -> TileEntry? {
     guard let run = heap.first else { return nil }
     let address = runs[run].block[runs[run].position]
     runs[run].position += 1
@@ -136,7 +136,7 @@ private struct AddressMerge {
     let left = runs[run].left
     let part = left.prefix(Self.blockMax)
     guard !part.isEmpty else { return false }
-    runs[run].block = try [TileAddress](unsafeUninitializedCapacity: part.count) { block, count in
+    runs[run].block = try [TileEntry](unsafeUninitializedCapacity: part.count) { block, count in
       try file.read(into: UnsafeMutableRawBufferPointer(block), at: part.lowerBound * stride)
       count = part.count
     }

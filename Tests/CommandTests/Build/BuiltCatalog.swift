@@ -65,7 +65,8 @@ struct BuiltCatalog {
         Self.region("whole", #", "gazetteers": ["places.geojson"]"#),
         Self.region(
           "degrees",
-          #", "matrix": "WorldCRS84Quad", "packBytes": \#(packs), "sources": ["other.png", "noise.png"], "zoom": [0, 5]"#
+          #", "matrix": "WorldCRS84Quad", "packBytes": \#(packs), "zoom": [0, 5]"#
+            + #", "sources": ["other.png", "noise.png"]"#
         ),
         Self.region(
           "levels",

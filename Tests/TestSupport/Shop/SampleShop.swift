@@ -32,8 +32,8 @@ public final class SampleShop: Sendable {
     var json = """
       {"id":"\(id)","productId":"region.\(id)","title":"Region \(id)","category":"samples",\
       "bounds":[-180,-85.05112878,180,85.05112878],"tileMatrixSet":"WebMercatorQuad","minzoom":0,"maxzoom":2,\
-      "format":"png","file":"\(stem).mbtiles","bytes":\(whole.bytes),"sha256":"\(whole.sha256)","tileCount":\(whole.tileCount),\
-      "tilesHash":"\(whole.tilesHash)","edition":"\(edition)","packs":[
+      "format":"png","file":"\(stem).mbtiles","bytes":\(whole.bytes),"sha256":"\(whole.sha256)",\
+      "tileCount":\(whole.tileCount),"tilesHash":"\(whole.tilesHash)","edition":"\(edition)","packs":[
       """
     if packs {
       let coarse = try write("\(stem).p001.mbtiles", id, edition, zooms: 0...1)

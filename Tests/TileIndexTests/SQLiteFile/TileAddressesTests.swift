@@ -9,13 +9,13 @@ import Testing
   let folder: TemporaryFolder
   init() throws { folder = try TemporaryFolder() }
 
-  private func sorted(_ all: [TileAddress], heldMax: Int) throws -> [TileAddress] {
+  private func sorted(_ all: [TileEntry], heldMax: Int) throws -> [TileEntry] {
     let addresses = TileAddresses(spillingBeside: folder.file("x.mbtiles"), heldMax: heldMax)
     for address in all { try addresses.append(address) }
     #expect(addresses.count == all.count)
     // The file has no name, so that a process that is killed leaves none.
     #expect(folder.names == [])
-    var result: [TileAddress] = []
+    var result: [TileEntry] = []
     try addresses.drain { result.append($0) }
     return result
   }
@@ -24,7 +24,7 @@ import Testing
   func theOrderIsThatOfTheIndex(count: Int) throws {
     var random = SeededGenerator(seed: UInt64(count))
     let all = (0..<count).map { number in
-      TileAddress(
+      TileEntry(
         column: .random(in: 0...(.max), using: &random), row: .random(in: 0...(.max), using: &random),
         rowID: UInt32(number), zoom: .random(in: 0...30, using: &random))
     }
@@ -36,8 +36,8 @@ import Testing
 
   @Test func theLargestRecordIsKnown() throws {
     let addresses = TileAddresses(spillingBeside: folder.file("x.mbtiles"))
-    try addresses.append(TileAddress(column: 70_000, row: 0, rowID: 1, zoom: 1))
-    try addresses.append(TileAddress(column: 0, row: 200, rowID: 2, zoom: 17))
+    try addresses.append(TileEntry(column: 70_000, row: 0, rowID: 1, zoom: 1))
+    try addresses.append(TileEntry(column: 0, row: 200, rowID: 2, zoom: 17))
     // The head's five bytes, and 1, 3, 2 and 1 of the numbers.
     #expect(addresses.recordBytesMax == 5 + 1 + 3 + 2 + 1)
   }

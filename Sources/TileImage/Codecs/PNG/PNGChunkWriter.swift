@@ -73,8 +73,20 @@ struct PNGChunkWriter {
   }
 }
 
+/// Compresses bytes into zlib streams (RFC 1950).
+protocol ZlibCompressor {
+  /// The upper bound for the stream of `count` input bytes.
+  func byteCountMax(_ count: Int) -> Int
+
+  /// - Parameter capacity: of the output; ``byteCountMax(_:)`` is always enough.
+  /// - Returns: the stream's size in bytes, or 0 when `capacity` is too small.
+  func compress(
+    _ input: UnsafeRawPointer, count: Int, into output: UnsafeMutableRawPointer, capacity: Int
+  ) -> Int
+}
+
 /// A libdeflate compressor. It is reused, because creating one costs more than compressing a small tile.
-final class Deflater {
+final class Deflater: ZlibCompressor {
   private let compressor: OpaquePointer
 
   /// - Parameter level: 1 (fastest) to 12 (smallest).
@@ -89,12 +101,8 @@ final class Deflater {
 
   deinit { libdeflate_free_compressor(compressor) }
 
-  /// The upper bound for the zlib stream of `count` input bytes.
   func byteCountMax(_ count: Int) -> Int { libdeflate_zlib_compress_bound(compressor, count) }
 
-  /// Compresses into a zlib stream (RFC 1950).
-  ///
-  /// - Returns: the stream's size in bytes, or 0 when `capacity` is too small.
   func compress(
     _ input: UnsafeRawPointer, count: Int, into output: UnsafeMutableRawPointer, capacity: Int
   ) -> Int {

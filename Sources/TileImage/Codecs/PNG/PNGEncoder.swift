@@ -4,7 +4,8 @@
 /// 1. Number the colours. Up to 256 make a palette (or grey); with more, the form is grey, grey and alpha, RGB or RGBA.
 /// 2. Pack the rows in that form.
 /// 3. Filter the rows or not, depending on the image.
-/// 4. Compress, by Huffman codes alone or with libdeflate, and write the chunks. No ancillary chunks: map tiles are sRGB by convention.
+/// 4. Compress, by Huffman codes alone or with libdeflate, and write the chunks. No ancillary chunks: map tiles are
+///    sRGB by convention.
 final class PNGEncoder {
   private let options: PNGOptions
   private let table = ColourTable()
@@ -51,7 +52,7 @@ final class PNGEncoder {
   private func encode(_ pixels: PixelBuffer, as form: PNGForm) throws(ImageError) -> [UInt8] {
     rows.pack(pixels, as: form)
     let pixelBytes = form.pixelBits / 8
-    let filtered =
+    var filtered =
       switch options.effort {
       case .fast: rows.filtered(pixelBytes: pixelBytes)
       case .balanced: rows.filteredInBands(pixelBytes: pixelBytes)
@@ -63,21 +64,26 @@ final class PNGEncoder {
         return try write(pixels, form: form, palette: nil, data: plain, .level(options.effort.unfilteredLevel))
       }
     }
+    if let level = options.compressionLevel {
+      return try write(pixels, form: form, palette: nil, data: filtered, .level(level))
+    }
     let compression = try options.effort.filteredCompression(
       repeats: { repeatEstimate.share(filtered, height: rows.height, rowBytes: rows.rowBytes) },
       share: { () throws(ImageError) in try trialShare(filtered) })
+    // Bands are filtered for the sake of repeats.
+    if compression == .huffman, options.effort == .balanced { filtered = rows.filtered(pixelBytes: pixelBytes) }
     return try write(pixels, form: form, palette: nil, data: filtered, compression)
   }
 
   private func write(
     _ pixels: PixelBuffer, form: PNGForm, palette: PNGPalette?, data: UnsafeRawPointer, _ compression: PNGCompression
   ) throws(ImageError) -> [UInt8] {
-    let deflater: Deflater? =
+    let compressor: any ZlibCompressor =
       switch options.compressionLevel.map(PNGCompression.level) ?? compression {
-      case .huffman: nil
-      case .level(let level): try self.deflater(level: level)
+      case .huffman: huffmanDeflater
+      case .level(let level): try deflater(level: level)
       }
-    let dataMax = deflater?.byteCountMax(rows.byteCount) ?? HuffmanDeflater.byteCountMax(rows.byteCount)
+    let dataMax = compressor.byteCountMax(rows.byteCount)
     // A chunk's length has 31 bits, and only one IDAT is written.
     guard dataMax <= 0x7fff_ffff else {
       throw ImageError(.encodingFailed, "PNG: \(pixels.width) x \(pixels.height) pixels are too many for one chunk")
@@ -87,10 +93,7 @@ final class PNGEncoder {
       file.reserve(capacity + dataMax), width: pixels.width, height: pixels.height, form: form)
     if let palette { writer.writePalette(palette) }
     let idat = writer.begin("IDAT")
-    let count = rows.byteCount
-    writer.advance(
-      by: deflater?.compress(data, count: count, into: writer.next, capacity: dataMax)
-        ?? huffmanDeflater.compress(data, count: count, into: writer.next))
+    writer.advance(by: compressor.compress(data, count: rows.byteCount, into: writer.next, capacity: dataMax))
     writer.end(idat)
     writer.finish()
     return [UInt8](UnsafeRawBufferPointer(start: writer.bytes, count: writer.count))
@@ -135,17 +138,13 @@ extension PNGEncoder {
   private func trialShare(_ data: UnsafeRawPointer) throws(ImageError) -> Double {
     let deflater = try deflater(level: 1)
     let bandRows = max(rows.height / 16, min(rows.height, 4))
-    let bandCount = min(4, rows.height / bandRows)
+    let bands = PNGScanlines.bands(of: data, height: rows.height, rowBytes: rows.rowBytes, bandRows: bandRows)
     let capacity = deflater.byteCountMax(bandRows * rows.rowBytes)
     let scratch = file.reserve(capacity)
     var sum = 0
-    for band in 0..<bandCount {
-      // Centred in its quarter of the rows.
-      let first = (2 * band + 1) * rows.height / (2 * bandCount) - bandRows / 2
-      let start = min(max(first, 0), rows.height - bandRows)
-      sum += deflater.compress(
-        data + start * rows.rowBytes, count: bandRows * rows.rowBytes, into: scratch, capacity: capacity)
+    for band in bands {
+      sum += deflater.compress(band.baseAddress!, count: band.count, into: scratch, capacity: capacity)
     }
-    return Double(sum) / Double(max(bandCount * bandRows * rows.rowBytes, 1))
+    return Double(sum) / Double(max(bands.count * bandRows * rows.rowBytes, 1))
   }
 }

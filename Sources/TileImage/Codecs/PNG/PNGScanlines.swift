@@ -92,6 +92,22 @@ final class PNGScanlines {
 
   private static let bandRows = 16
 
+  /// Up to four bands of rows, each in the middle of its part of the image: a sample of all rows.
+  ///
+  /// - Parameters:
+  ///   - data: `height` rows of `rowBytes` bytes.
+  ///   - bandRows: 1 to `height`.
+  static func bands(
+    of data: UnsafeRawPointer, height: Int, rowBytes: Int, bandRows: Int
+  ) -> [UnsafeRawBufferPointer] {
+    let count = min(4, height / bandRows)
+    return (0..<count).map { band in
+      let first = (2 * band + 1) * height / (2 * count) - bandRows / 2
+      let start = min(max(first, 0), height - bandRows)
+      return UnsafeRawBufferPointer(start: data + start * rowBytes, count: bandRows * rowBytes)
+    }
+  }
+
   /// The packed rows, each with the filter whose result has the fewest distinct pairs of bytes.
   func filteredByPairs(pixelBytes: Int) -> UnsafeRawPointer {
     let rows = filtered.reserve(byteCount)

@@ -1,6 +1,5 @@
 /// Estimates what a search for repeats would save of filtered rows, from an eighth of them.
 final class RepeatEstimate {
-  private static let bandCount = 4
   /// Bits of a length and of the class of a distance, about as codes have them.
   private static let repeatBits = 11
 
@@ -18,13 +17,7 @@ final class RepeatEstimate {
   /// - Parameter data: `height` rows of `rowBytes` bytes.
   /// - Complexity: about 0.1 ms for a tile of 256 x 256 pixels.
   func share(_ data: UnsafeRawPointer, height: Int, rowBytes: Int) -> Double {
-    let bandRows = max(height / 32, 1)
-    let bands = (0..<min(Self.bandCount, height)).map { band in
-      // Centred in its part of the rows.
-      let first = (2 * band + 1) * height / (2 * Self.bandCount) - bandRows / 2
-      return UnsafeRawBufferPointer(
-        start: data + min(max(first, 0), height - bandRows) * rowBytes, count: bandRows * rowBytes)
-    }
+    let bands = PNGScanlines.bands(of: data, height: height, rowBytes: rowBytes, bandRows: max(height / 32, 1))
     var frequencies = [UInt32](repeating: 0, count: 256)
     for band in bands { for byte in band { frequencies[Int(byte)] += 1 } }
     let lengths = PrefixCode(frequencies: frequencies, lengthMax: 14).lengths
