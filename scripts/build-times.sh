@@ -1,7 +1,7 @@
 #!/bin/bash
 # Builds everything from nothing in a folder of its own and prints how long each target takes, as a Markdown table:
 #
-#   build-times.sh [OPTION...]     of swift build; -c release --static-swift-stdlib unless given
+#   build-times.sh [OPTION...]     of swift build; those of `make build` unless given
 #
 # The compilers are called through this script, which records the processor time (user and system) of each call: wall
 # time would count what other programs do. A target of C has one call a file; its row is their sum.
@@ -38,6 +38,7 @@ if [ -n "${BUILD_TIMES_LOG:-}" ]; then
 fi
 
 cd "$(dirname "$0")/.."
+export OPTIMISED_KERNELS=${OPTIMISED_KERNELS:-1}
 folder=$PWD/.build/times
 rm -rf "$folder"
 mkdir -p "$folder/bin"
@@ -47,7 +48,7 @@ ln -s "$PWD/scripts/build-times.sh" "$folder/bin/clang"
 for part in checkouts repositories workspace-state.json; do
   [ ! -e ".build/$part" ] || cp -R ".build/$part" "$folder/"
 done
-[ $# -gt 0 ] || set -- -c release --static-swift-stdlib --product
+[ $# -gt 0 ] || set -- -c release --static-swift-stdlib -Xswiftc -Xfrontend -Xswiftc -function-sections --product
 products="tilecut tileserve purchase-ledger mapstore"
 build() {
   BUILD_TIMES_LOG=$folder/log BUILD_TIMES_SWIFTC=$(command -v swiftc) BUILD_TIMES_CLANG=$(command -v clang) \

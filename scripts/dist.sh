@@ -16,6 +16,12 @@ stamp=$(git log -1 --format=%ct 2>/dev/null || date +%s)
 pack() { tar --sort=name --owner=0 --group=0 --numeric-owner --mtime="@$stamp" -C "$1" -czf "$2" .; }
 
 DESTDIR=$work/tar BINARIES=$binaries scripts/install.sh /usr/local
+for unit in packaging/systemd/*.service; do
+  name=share/map-toolkit/systemd/$(basename "$unit")
+  mkdir -p "$work/tar/usr/local/share/map-toolkit/systemd"
+  sed 's|=/usr/bin/|=/usr/local/bin/|' "$unit" >"$work/tar/usr/local/$name"
+  echo "$name" >>"$work/tar/usr/local/share/map-toolkit/installed"
+done
 tarball=$out/map-toolkit-$version-linux-$architecture.tar.gz
 pack "$work/tar/usr/local" "$tarball"
 echo "$tarball ($(($(stat -c %s "$tarball") / 1000000)) MB): unpack it into /usr/local"

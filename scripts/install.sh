@@ -18,7 +18,7 @@ if [ "${1:-}" = --remove ]; then
   # Files first, then the folders that were made for them and are empty now, the innermost first.
   while IFS= read -r name; do rm -f "${DESTDIR:-}$prefix/$name"; done <"$list"
   rm -f "$list"
-  for folder in share/map-toolkit share/doc/map-toolkit; do
+  for folder in share/map-toolkit/systemd share/map-toolkit share/doc/map-toolkit; do
     rmdir "${DESTDIR:-}$prefix/$folder" 2>/dev/null || true
   done
   echo "removed from $prefix"

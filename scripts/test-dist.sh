@@ -91,6 +91,11 @@ for command in tilecut tileserve purchase-ledger mapstore; do
   echo "  $command $(as_user "$command" --version)"
   [ -e "$root/usr/share/man/man1/$command.1.gz" ] || fail "$command has no manual page"
 done
+# What people download: no more MB than these.
+for limit in tilecut:20 tileserve:30; do
+  size=$(stat -c %s "$root/usr/bin/${limit%:*}")
+  [ "$size" -le $((${limit#*:} * 1000000)) ] || fail "${limit%:*} has $size bytes, more than ${limit#*:} MB"
+done
 
 # --- a sample is cut
 mkdir -p "$root/srv/maps"

@@ -16,7 +16,7 @@ project=$(pwd)
 tool=${TILECUT:-$project/.build/release/tilecut}
 parts=" ${SCALE_ONLY:-slurm shelf parallel spark} "
 for program in slurmctld slurmd munged sbatch; do
-  command -v $program >/dev/null || { echo "scale: not tried: $program is missing (apt-get install slurm-wlm munge)"; exit 0; }
+  command -v $program >/dev/null || { echo "scale: $program is missing (apt-get install slurm-wlm munge)" >&2; exit 1; }
 done
 fail() {
   echo "scale: FAILED: $1" >&2
@@ -133,8 +133,7 @@ C
 # The second host goes away, and its shards are cut on the first one.
 with_parallel() {
   if ! command -v parallel >/dev/null || [ ! -x /usr/sbin/sshd ]; then
-    echo "scale: parallel: not tried: GNU parallel or sshd is missing (apt-get install parallel openssh-server)"
-    return 0
+    fail "parallel: GNU parallel or sshd is missing (apt-get install parallel openssh-server)"
   fi
   start_ssh
   prepare host-away
@@ -155,8 +154,7 @@ submit_spark() {
 }
 with_spark() {
   if ! command -v java >/dev/null || ! find_spark; then
-    echo "scale: spark: not tried: a JDK or pyspark is missing (apt-get install default-jre-headless; PyPI)"
-    return 0
+    fail "spark: a JDK or pyspark is missing (apt-get install default-jre-headless; PyPI)"
   fi
   start_spark
   local job state=COMPLETED

@@ -1,13 +1,15 @@
 #!/usr/bin/env python3
-"""Cuts the shards of a plan as tasks of Spark, and merges them.
+"""Makes the shards of a plan as tasks of Spark, and then the bundle, or the catalogue of a shelf of regions.
 
   spark-submit --master spark://HOST:7077 --conf spark.task.maxFailures=5 cut.py PLAN OUTPUT
+  spark-submit ... cut.py PLAN                    for a plan of `tilecut plan --catalogue`
 
 The plan lies on a disk that all machines share, under the same path, and tilecut is in their PATH (or TILECUT names
 it). A task is one shard of one thread: --conf spark.task.cpus=4 and THREADS=4 for larger ones. Spark's speculation
 (--conf spark.speculation=true) is safe: two attempts at a shard may both finish.
 """
 
+import json
 import os
 import subprocess
 import sys
@@ -29,8 +31,8 @@ def shards_missing(plan):
     return numbers
 
 
-def cut(plan, shard):
-    command = [TILECUT, "cut", "--plan", plan, "--shard", str(shard), "--threads", THREADS, "--progress", "none"]
+def make(step, plan, shard):
+    command = [TILECUT, step, "--plan", plan, "--shard", str(shard), "--threads", THREADS, "--progress", "none"]
     run = subprocess.run(command, capture_output=True, text=True)
     if run.returncode == 0 or run.returncode in FINAL:
         return shard, run.returncode, run.stderr.strip()
@@ -39,23 +41,30 @@ def cut(plan, shard):
 
 
 def main():
-    if len(sys.argv) != 3:
-        sys.exit("usage: spark-submit cut.py PLAN OUTPUT")
-    plan, output = os.path.abspath(sys.argv[1]), os.path.abspath(sys.argv[2])
-    if sys.argv[2].endswith("/"):
-        # A folder of tiles.
-        output += "/"
+    if len(sys.argv) < 2:
+        sys.exit("usage: spark-submit cut.py PLAN [OUTPUT]")
+    plan = os.path.abspath(sys.argv[1])
+    with open(plan) as file:
+        step = "build" if json.load(file)["format"] == "tilecut build plan" else "cut"
+    if len(sys.argv) != (3 if step == "cut" else 2):
+        sys.exit(f"usage: spark-submit cut.py PLAN{' OUTPUT' if step == 'cut' else ''}")
+    if step == "build":
+        last = [TILECUT, "build", "--plan", plan, "--progress", "none"]
+    else:
+        # A slash at the end means a folder of tiles.
+        output = os.path.abspath(sys.argv[2]) + ("/" if sys.argv[2].endswith("/") else "")
+        last = [TILECUT, "merge", "--plan", plan, "-o", output]
     missing = shards_missing(plan)
     if missing:
         spark = SparkSession.builder.appName("tilecut").getOrCreate()
         tasks = spark.sparkContext.parallelize(missing, len(missing))
-        failed = [result for result in tasks.map(lambda shard: cut(plan, shard)).collect() if result[1] != 0]
+        failed = [result for result in tasks.map(lambda shard: make(step, plan, shard)).collect() if result[1] != 0]
         spark.stop()
         for shard, code, message in failed:
             print(f"shard {shard} ended with {code}: {message}", file=sys.stderr)
         if failed:
             sys.exit(failed[0][1])
-    sys.exit(subprocess.run([TILECUT, "merge", "--plan", plan, "-o", output]).returncode)
+    sys.exit(subprocess.run(last).returncode)
 
 
 if __name__ == "__main__":

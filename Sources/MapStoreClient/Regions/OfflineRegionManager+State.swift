@@ -2,21 +2,6 @@
   public import Observation
 #endif
 
-/// All that a screen of regions shows, at one moment.
-public struct OfflineRegionsState: Hashable, Sendable {
-  /// What ``OfflineRegionManager/regions()`` returns.
-  public var regions: [OfflineRegion] = []
-  /// The installs that run, with bytes, rate and time left. ``OfflineRegion/downloads`` has what is on the disk.
-  public var installs: [RegionPart: InstallProgress] = [:]
-
-  /// Nothing: before the first look.
-  public init() {}
-
-  init(regions: [OfflineRegion], installs: [RegionPart: InstallProgress]) {
-    (self.regions, self.installs) = (regions, installs)
-  }
-}
-
 extension OfflineRegionManager {
   /// The state now, and after each change: of the library, of the installed files, of a download's bytes. A slow reader
   /// gets the latest state only. Any number of readers may follow.

@@ -48,15 +48,3 @@ package struct ConnectionFault: Error, CustomStringConvertible {
 
   package init(_ kind: Kind, _ description: String) { (self.kind, self.description) = (kind, description) }
 }
-
-/// Fetches files over the client's own connections.
-struct ClientTransport: FileTransport {
-  let client: StoreClient
-
-  func get(_ request: FileRequest, received: @escaping @Sendable (Int) -> Void) async throws -> FileAnswer {
-    try await client.connections.send(
-      HTTPMessage(
-        url: request.url, fields: request.fields, usesMetered: request.usesMetered,
-        usesConstrained: request.usesConstrained))
-  }
-}

@@ -173,3 +173,15 @@ public final class StoreSession: Sendable {
 
   func newCredentials() async throws -> Credentials? { try await credentials() }
 }
+
+/// Fetches files over the client's own connections.
+struct ClientTransport: FileTransport {
+  let client: StoreClient
+
+  func get(_ request: FileRequest, received: @escaping @Sendable (Int) -> Void) async throws -> FileAnswer {
+    try await client.connections.send(
+      HTTPMessage(
+        url: request.url, fields: request.fields, usesMetered: request.usesMetered,
+        usesConstrained: request.usesConstrained))
+  }
+}

@@ -10,32 +10,6 @@ public struct Track: Hashable, Sendable {
   public init(lines: [[SIMD2<Double>]]) { self.lines = lines }
 }
 
-/// Why a file cannot be read as a track.
-public struct TrackError: Error, CustomStringConvertible, Sendable {
-  /// The file.
-  public let path: String
-  /// True when the file does not exist or may not be read.
-  public let isUnreadable: Bool
-  /// What is wrong; starts in lower case.
-  public let message: String
-  /// What to do about it; begins in lower case.
-  public let remedy: String
-
-  init(path: String, isUnreadable: Bool = false, _ message: String, remedy: String) {
-    (self.path, self.isUnreadable, self.message, self.remedy) = (path, isUnreadable, message, remedy)
-  }
-
-  /// `path: message; remedy`
-  public var description: String { "\(path): \(message); \(remedy)" }
-}
-
-extension Track {
-  /// Whether a position is valid.
-  static func isPlace(_ longitude: Double, _ latitude: Double) -> Bool {
-    abs(longitude) <= 360 && abs(latitude) <= 90
-  }
-}
-
 extension Track {
   /// Reads a GPX or GeoJSON file.
   ///

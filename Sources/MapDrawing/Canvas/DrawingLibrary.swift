@@ -1,0 +1,39 @@
+import CCairo
+import CCairoShim
+
+/// The versions of the libraries; nil for one that is not installed.
+package enum DrawingLibrary {
+  package static var cairo: String? { ccairo_load() == nil ? String(cString: cairo_version_string()) : nil }
+  package static var pango: String? { cpango_load() == nil ? String(cString: pango_version_string()) : nil }
+  package static var librsvg: String? { crsvg_version().map { String(cString: $0) } }
+}
+
+/// Why nothing can be drawn.
+package struct DrawingError: Error, CustomStringConvertible {
+  package let message: String
+  package let remedy: String
+  /// The style names what there is not, rather than that a library is missing.
+  package var isOfStyle = false
+  package var description: String { "\(message); \(remedy)" }
+
+  /// Loads the drawing library. Nothing may be drawn before.
+  package static func requireLibrary() throws(DrawingError) {
+    guard let words = ccairo_load() else { return }
+    throw DrawingError(
+      message: "a library is missing: \(String(cString: words))", remedy: "apt-get install libcairo2")
+  }
+
+  /// Loads the library that sets texts. No ``TextShaper`` may be made before.
+  static func requireTextLibrary() throws(DrawingError) {
+    guard let words = cpango_load() else { return }
+    throw DrawingError(
+      message: "a library is missing: \(String(cString: words))", remedy: "apt-get install libpangocairo-1.0-0")
+  }
+
+  /// Loads the library that renders SVG.
+  static func requireSVGLibrary() throws(DrawingError) {
+    guard let words = crsvg_load() else { return }
+    throw DrawingError(
+      message: "a library is missing: \(String(cString: words))", remedy: "apt-get install librsvg2-2")
+  }
+}

@@ -1,0 +1,36 @@
+public import Support
+
+/// How often and after which delays requests are repeated. Times are in seconds.
+public struct RetryRule: Sendable {
+  /// Successive attempts without progress; an attempt that brings bytes resets the count.
+  public var attemptsMax = 6
+  /// The longest first delay; each further one may be twice as long.
+  public var firstDelay = 0.5
+  /// The longest delay.
+  public var delayMax = 30.0
+  /// A longer `Retry-After` ends the operation; a later one continues from there.
+  public var retryAfterMax = 120.0
+  /// A connection without a byte for this long counts as dead.
+  public var idleMax = 30.0
+  /// A connection that is not made after this long counts as failed. `URLSession` has ``idleMax`` for that too.
+  public var connectMax = 10.0
+
+  /// Six attempts, half a second to half a minute apart.
+  public init() {}
+
+  /// The delay before repetition `number`, counted from 1: random between 0 and the doubled delay, so that many devices
+  /// do not return at the same time, after what the server asked for.
+  func delay(_ number: Int, asked: Double? = nil) -> Double {
+    let most = min(delayMax, firstDelay * Double(1 << min(max(number, 1) - 1, 20)))
+    return (asked ?? 0) + Double.random(in: 0...most)
+  }
+}
+
+/// The device's clock; tests replace it.
+public struct DeviceClock: Sendable {
+  /// Milliseconds since 1970.
+  public var now: @Sendable () -> Int64
+
+  /// - Parameter now: returns milliseconds since 1970; the system's clock unless given.
+  public init(now: @escaping @Sendable () -> Int64 = WallClock.now) { self.now = now }
+}
