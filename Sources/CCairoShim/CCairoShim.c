@@ -14,7 +14,7 @@
   F(cairo_font_options_set_hint_metrics) F(cairo_font_options_set_hint_style) F(cairo_image_surface_create)           \
   F(cairo_image_surface_create_for_data) F(cairo_line_to) F(cairo_move_to) F(cairo_new_path) F(cairo_new_sub_path)    \
   F(cairo_paint_with_alpha) F(cairo_path_destroy) F(cairo_pattern_set_extend) F(cairo_rectangle) F(cairo_get_source) F(cairo_restore)    \
-  F(cairo_rotate) F(cairo_save) F(cairo_scale) F(cairo_set_dash) F(cairo_set_fill_rule) F(cairo_set_line_cap)         \
+  F(cairo_rotate) F(cairo_save) F(cairo_scale) F(cairo_set_fill_rule) F(cairo_set_line_cap)                           \
   F(cairo_set_line_join) F(cairo_set_line_width) F(cairo_set_miter_limit) F(cairo_set_source_rgba)                    \
   F(cairo_set_source_surface) F(cairo_set_tolerance) F(cairo_status) F(cairo_status_to_string) F(cairo_stroke) F(cairo_stroke_preserve)        \
   F(cairo_surface_destroy) F(cairo_surface_flush) F(cairo_surface_mark_dirty) F(cairo_translate)                      \

@@ -13,30 +13,44 @@ import TileIndex
 /// It does not depend on tiles: each tile draws its part of the same points, so lines cross edges without a seam.
 struct LineShape: Sendable {
   let points: [SIMD2<Double>]
-  /// The way from the first point to each, in pixels.
-  let lengths: [Double]
   let low: SIMD2<Double>
   let high: SIMD2<Double>
+  /// Whether it bounds an area. A line that ends where it begins does not.
+  let isRing: Bool
+  /// The way from the first point to each, in pixels; empty until ``measured()``.
+  private(set) var lengths: [Double] = []
+
+  /// Whether it ends where it begins.
+  var isClosed: Bool { points.count > 3 && points[0] == points[points.count - 1] }
 
   /// The largest distance of a point that is left out from the line without it, in pixels.
   private static let tolerance = 0.15
   /// Longer segments are divided, far below the limit of cairo's numbers.
   private static let segmentMax = 32_768.0
 
-  /// - Parameter degrees: longitudes and latitudes; segments are straight between them.
+  /// - Parameters:
+  ///   - degrees: longitudes and latitudes; segments are straight between them.
+  ///   - isRing: whether it is a ring of a polygon.
   /// - Returns: nil if no point has an image.
-  init?(_ degrees: [SIMD2<Double>], matrixSet: TileMatrixSet, zoom: Int) {
+  init?(_ degrees: [SIMD2<Double>], matrixSet: TileMatrixSet, zoom: Int, isRing: Bool = false) {
     let matrix = matrixSet[zoom]
     let pixels = ProjectedRing.pixels(degrees) { points in
       for i in points.indices { points[i] = matrix.pixelCoordinates(of: matrixSet.unwrappedPoint(points[i])) }
     }
-    self.init(pixels: Self.divided(Self.simplified(pixels.filter { $0.x.isFinite && $0.y.isFinite })))
+    self.init(
+      pixels: Self.divided(Self.simplified(pixels.filter { $0.x.isFinite && $0.y.isFinite })), isRing: isRing)
   }
 
-  private init?(pixels: [SIMD2<Double>]) {
+  private init?(pixels: [SIMD2<Double>], isRing: Bool) {
     guard let box = PixelBox(around: pixels) else { return nil }
-    (points, low, high) = (pixels, box.low, box.high)
-    lengths = Self.lengths(along: pixels)
+    (points, low, high, self.isRing) = (pixels, box.low, box.high, isRing)
+  }
+
+  /// The same with its ``lengths``, which dashes need.
+  func measured() -> LineShape {
+    var shape = self
+    shape.lengths = Self.lengths(along: points)
+    return shape
   }
 
   /// The line beside this one. Corners are mitered; those that would reach far beyond the offset are cut off.
@@ -45,9 +59,9 @@ struct LineShape: Sendable {
   ///   - offset: in pixels: to the right of a line, to the inside of a polygon's ring; negative for the other side.
   ///   - isHole: whether a ring is a hole of the polygon, so that the polygon's inside is outside of the ring.
   func moved(aside offset: Double, isHole: Bool) -> LineShape? {
-    let isRing = points.count > 3 && points[0] == points[points.count - 1]
+    let isClosed = isClosed
     var offset = offset
-    if isRing {
+    if isClosed, isRing {
       var area = 0.0
       for (a, b) in zip(points, points.dropFirst()) { area += (a.x - points[0].x) * (b.y - points[0].y) }
       for (a, b) in zip(points, points.dropFirst()) { area -= (b.x - points[0].x) * (a.y - points[0].y) }
@@ -62,8 +76,8 @@ struct LineShape: Sendable {
     guard let first = sides.first, let last = sides.last else { return nil }
     var moved: [SIMD2<Double>] = []
     for (index, point) in distinct.enumerated() {
-      let before = index > 0 ? sides[index - 1] : isRing ? last : first
-      let after = index < sides.count ? sides[index] : isRing ? first : last
+      let before = index > 0 ? sides[index - 1] : isClosed ? last : first
+      let after = index < sides.count ? sides[index] : isClosed ? first : last
       let middle = before + after
       // Half the square of the middle's length is 1 plus the cosine of the bend.
       let share = (middle * middle).sum() / 2
@@ -73,8 +87,8 @@ struct LineShape: Sendable {
         moved += [point + before * offset, point + after * offset]
       }
     }
-    if isRing, moved.count > 1, moved[0] != moved[moved.count - 1] { moved.append(moved[0]) }
-    return LineShape(pixels: moved)
+    if isClosed, moved.count > 1, moved[0] != moved[moved.count - 1] { moved.append(moved[0]) }
+    return LineShape(pixels: moved, isRing: isRing)
   }
 
   /// The way from the first of some points to each.
@@ -139,29 +153,22 @@ struct LineShape: Sendable {
     return runs
   }
 
-  /// The ring cut to a box (Sutherland and Hodgman): equal to it inside the box.
-  func clipped(to box: PixelBox) -> [SIMD2<Double>] {
+  /// How far from a box points of ``reduced(to:)`` may lie: beyond the longest segment.
+  private static let farthest = 65_536.0
+
+  /// The ring without what lies outside of a box. No point within it is moved and none is added, so that each tile
+  /// fills the same pixels.
+  func reduced(to box: PixelBox) -> [SIMD2<Double>] {
     if low.x >= box.low.x, low.y >= box.low.y, high.x <= box.high.x, high.y <= box.high.y { return points }
-    var ring = points
-    for axis in 0..<2 {
-      for (limit, sign) in [(box.low[axis], 1.0), (box.high[axis], -1.0)] {
-        guard !ring.isEmpty else { return [] }
-        var result: [SIMD2<Double>] = []
-        var previous = ring[ring.count - 1]
-        for point in ring {
-          let (before, after) = ((previous[axis] - limit) * sign, (point[axis] - limit) * sign)
-          if (before >= 0) != (after >= 0) {
-            var crossing = previous + (point - previous) * (before / (before - after))
-            crossing[axis] = limit
-            result.append(crossing)
-          }
-          if after >= 0 { result.append(point) }
-          previous = point
-        }
-        ring = result
-      }
+    var kept: [(point: SIMD2<Double>, sides: UInt8)] = []
+    for point in points {
+      let sides = box.sides(of: point)
+      // Points in a row on one side of the box: the segment from the first to the last lies there, too.
+      while kept.count > 1, kept[kept.count - 1].sides & kept[kept.count - 2].sides & sides != 0 { kept.removeLast() }
+      kept.append((point, sides))
     }
-    return ring
+    let (least, most) = (box.low - Self.farthest, box.high + Self.farthest)
+    return kept.map { pointwiseMin(pointwiseMax($0.point, least), most) }
   }
 }
 
@@ -193,6 +200,12 @@ package struct PixelBox: Sendable, Hashable {
   }
 
   func contains(_ point: SIMD2<Double>) -> Bool { contains(PixelBox(low: point, high: point)) }
+
+  /// On which sides of the box a point lies, a bit for each; 0 within it.
+  func sides(of point: SIMD2<Double>) -> UInt8 {
+    (point.x < low.x ? 1 : 0) | (point.x > high.x ? 2 : 0) | (point.y < low.y ? 4 : 0) | (point.y > high.y ? 8 : 0)
+  }
+
   func union(_ other: PixelBox) -> PixelBox {
     PixelBox(low: pointwiseMin(low, other.low), high: pointwiseMax(high, other.high))
   }

@@ -54,7 +54,7 @@ package final class TilePainter {
       batch.flush()
       if let ink {
         for shape in item.shapes {
-          let ring = shape.clipped(to: box)
+          let ring = shape.reduced(to: box)
           guard ring.count > 2 else { continue }
           batch.canvas.move(to: ring[0] - origin)
           for point in ring.dropFirst() { batch.canvas.line(to: point - origin) }
@@ -106,8 +106,8 @@ package final class TilePainter {
   }
 }
 
-/// Lines that follow each other with one pen and without dashes are drawn together, so that translucent ones do not
-/// darken where they meet.
+/// Lines that follow each other with one pen are drawn together, so that translucent ones do not darken where they
+/// meet.
 private struct LineBatch {
   let canvas: CairoCanvas
   private var pen: Pen?
@@ -117,23 +117,22 @@ private struct LineBatch {
   mutating func add(_ shape: LineShape, _ pen: Pen, in box: PixelBox, origin: SIMD2<Double>) {
     if self.pen != pen { flush() }
     let points = shape.points
-    let isRing = points.count > 3 && points[0] == points[points.count - 1]
+    let isClosed = shape.isClosed
     for run in shape.runs(near: box) {
+      self.pen = pen
       guard pen.dashes.isEmpty else {
         // Dashes go on along a line, and a ring's begin and end at its first point.
-        draw(points[run], origin)
-        canvas.stroke(pen, dashOffset: shape.lengths[run.lowerBound])
+        for dash in shape.dashes(pen.dashes, in: run, hasCaps: pen.cap != .butt) { draw(dash[...], origin) }
         continue
       }
-      self.pen = pen
-      if isRing, run == points.indices {
+      if isClosed, run == points.indices {
         draw(points.dropLast(), origin)
         canvas.close()
         continue
       }
       // The ends of a ring are joined in every tile, like its other points.
-      if isRing, run.lowerBound == 0 { draw([points[points.count - 2], points[0], points[1]], origin) }
-      if isRing, run.upperBound == points.count { draw([points[points.count - 2], points[0], points[1]], origin) }
+      if isClosed, run.lowerBound == 0 { draw([points[points.count - 2], points[0], points[1]], origin) }
+      if isClosed, run.upperBound == points.count { draw([points[points.count - 2], points[0], points[1]], origin) }
       draw(points[run], origin)
     }
   }

@@ -89,6 +89,9 @@ package final class VectorMap: Sendable {
         let made = ZoomDrawing(
           layers, labels: try labels(layers, zoom: zoom, &state), matrixSet: matrixSet, zoom: zoom, density: density)
         state.drawings[zoom] = made
+        // Its labels are in the drawing now; where they lie is needed for the next zoom.
+        let index = zoom - matrixSet.zooms.lowerBound
+        if index < state.placements.count { state.placements[index].labels = [:] }
         return .success(made)
       } catch {
         return .failure(error)
@@ -107,8 +110,8 @@ package final class VectorMap: Sendable {
       let next = first + state.placements.count
       state.placements.append(
         try LabelPlacer.place(
-          next == zoom ? layers : self.layers(zoom: next), zoom: next, density: density, frame: frame, shaper: shaper,
-          earlier: state.placements.last?.anchors ?? [:]))
+          next == zoom ? layers : self.layers(zoom: next), zoom: next, matrix: matrixSet[next], density: density,
+          frame: frame, shaper: shaper, earlier: state.placements.last))
     }
     return state.placements[zoom - first].labels
   }

@@ -114,8 +114,9 @@ extension ZoomDrawing.Item {
 
   fileprivate init?(_ shapes: [LineShape], _ style: ZoomDrawing.Style) {
     var shapes = shapes
-    if case .line(let pen) = style, pen.offset != 0 {
-      shapes = shapes.enumerated().compactMap { $1.moved(aside: pen.offset, isHole: $0 > 0) }
+    if case .line(let pen) = style {
+      if pen.offset != 0 { shapes = shapes.enumerated().compactMap { $1.moved(aside: pen.offset, isHole: $0 > 0) } }
+      if !pen.dashes.isEmpty { shapes = shapes.map { $0.measured() } }
     }
     guard let first = shapes.first else { return nil }
     (self.shapes, self.style) = (shapes, style)
@@ -132,6 +133,9 @@ extension ZoomDrawing.Item {
 }
 
 extension ZoomDrawing.Style {
+  /// Shorter dashes are a line, to the eye.
+  private static let dashPeriodMin = 0.25
+
   /// The style's values for a feature; nil if nothing would be seen. What is not given is as the specification has it.
   fileprivate init?(_ rule: StyleRule, _ feature: MapFeature, zoom: Double, density: Double) {
     func number(_ name: String, _ usual: Double) -> Double { rule.number(name, usual, zoom: zoom, feature) }
@@ -150,7 +154,7 @@ extension ZoomDrawing.Style {
       pen.offset = number("line-offset", 0) * density
       // Dashes are measured in widths of the line.
       let dashes = rule.numbers("line-dasharray", zoom: zoom, feature).map { max(0, $0) * pen.width }
-      if dashes.contains(where: { $0 > 0 }) { pen.dashes = dashes }
+      if dashes.reduce(0, +) > Self.dashPeriodMin { pen.dashes = dashes }
       self = .line(pen)
     case .fill:
       let fill = ink("fill-color", opacity: "fill-opacity")

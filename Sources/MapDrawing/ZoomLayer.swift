@@ -24,11 +24,14 @@ final class ZoomLayer {
   }
 
   private func parts(_ geometry: GeoJSONGeometry) -> [[LineShape]] {
-    func shape(_ points: [SIMD2<Double>]) -> LineShape? { LineShape(points, matrixSet: matrixSet, zoom: zoom) }
+    func shape(_ points: [SIMD2<Double>], isRing: Bool = false) -> LineShape? {
+      LineShape(points, matrixSet: matrixSet, zoom: zoom, isRing: isRing)
+    }
     switch geometry {
     case .points(let points): return points.compactMap { shape([$0]).map { [$0] } }
     case .lines(let lines): return lines.compactMap { shape($0).map { [$0] } }
-    case .polygons(let polygons): return polygons.map { $0.rings.compactMap(shape) }.filter { !$0.isEmpty }
+    case .polygons(let polygons):
+      return polygons.map { $0.rings.compactMap { shape($0, isRing: true) } }.filter { !$0.isEmpty }
     case .collection(let members): return members.flatMap(parts)
     }
   }

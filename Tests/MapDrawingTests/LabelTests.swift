@@ -89,18 +89,19 @@ struct LabelTests {
   @Test(arguments: [named, withIcons])
   func labelsStayFromZoomToZoom(_ rule: String) throws {
     let map = try map(Self.crowd, "[\(rule)]")
-    var found: [[LabelPlacer.Key: SymbolStyle.Anchor]] = []
+    var placements: [LabelPlacer.Placement] = []
     let shaper = try TextShaper()
     for zoom in 0...12 {
-      found.append(
+      placements.append(
         try LabelPlacer.place(
           [
             ZoomLayer(
               Self.crowd, rules: rules("[\(rule)]"), icons: IconSet([:]), matrixSet: map.matrixSet, zoom: zoom)
           ],
-          zoom: zoom, density: 1, frame: LabelFrame(map.matrixSet), shaper: shaper, earlier: found.last ?? [:]
-        ).anchors)
+          zoom: zoom, matrix: map.matrixSet[zoom], density: 1, frame: LabelFrame(map.matrixSet), shaper: shaper,
+          earlier: placements.last))
     }
+    let found = placements.map(\.anchors)
     for (coarse, fine) in zip(found, found.dropFirst()) {
       // Texts on different sides of their points may meet when the points move apart.
       let lost = coarse.keys.count { fine[$0] == nil }

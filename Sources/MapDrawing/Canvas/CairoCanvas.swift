@@ -115,16 +115,13 @@ final class CairoCanvas {
     isTouched = true
   }
 
-  /// Draws a line along the path.
-  ///
-  /// - Parameter dashOffset: how far into the dashes the path begins, in pixels.
-  func stroke(_ pen: Pen, dashOffset: Double = 0, keepingPath: Bool = false) {
+  /// Draws a line along the path, without dashes: these are lines of their own (``LineShape/dashes(_:in:hasCaps:)``).
+  func stroke(_ pen: Pen, keepingPath: Bool = false) {
     set(pen.ink)
     cairo_set_line_width(context, pen.width)
     cairo_set_line_cap(context, pen.cap.cairo)
     cairo_set_line_join(context, pen.join.cairo)
     cairo_set_miter_limit(context, pen.miterLimit)
-    cairo_set_dash(context, pen.dashes, Int32(pen.dashes.count), dashOffset)
     if keepingPath { cairo_stroke_preserve(context) } else { cairo_stroke(context) }
     isTouched = true
   }

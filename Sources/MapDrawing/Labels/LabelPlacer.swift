@@ -1,38 +1,12 @@
 import RegionCatalog
-package import TileIndex
-
-/// Where labels may lie: what a map shows, so that none is cut.
-package struct LabelFrame: Sendable {
-  /// The box around all that is shown, in pixels of a zoom.
-  package let box: @Sendable (_ zoom: Int) -> PixelBox
-  /// Whether all of a box is shown.
-  package let shows: @Sendable (_ zoom: Int, PixelBox) -> Bool
-
-  package init(
-    box: @escaping @Sendable (_ zoom: Int) -> PixelBox, shows: @escaping @Sendable (_ zoom: Int, PixelBox) -> Bool
-  ) {
-    (self.box, self.shows) = (box, shows)
-  }
-
-  /// All of a grid.
-  package init(_ matrixSet: TileMatrixSet) {
-    let box: @Sendable (Int) -> PixelBox = { zoom in
-      let matrix = matrixSet[zoom]
-      return PixelBox(
-        low: .zero,
-        high: SIMD2(
-          Double(matrix.matrixWidth * matrix.tileWidth), Double(matrix.matrixHeight * matrix.tileHeight)))
-    }
-    self.init(box: box, shows: { box($0).contains($1) })
-  }
-}
+import TileIndex
 
 /// Finds places for all labels of a zoom at once, so that no tile matters.
 ///
 /// 1. For each feature of a rule of type `symbol`, evaluate the style. (``SymbolStyle``)
-/// 2. Order them: those that have a place at the zoom before, so that they stay; then later rules before earlier ones;
-///    within a rule by `symbol-sort-key`.
-/// 3. Give each the first place where it is wholly shown and meets no other label, or none.
+/// 2. Order them: later rules before earlier ones; within a rule by `symbol-sort-key`.
+/// 3. Those that have a place at the zoom before keep it, if it is free.
+/// 4. Give each of the others the first place where it is wholly shown and meets no other label, or none.
 struct LabelPlacer {
   /// A label's feature, which is the same at all zooms.
   struct Key: Hashable {
@@ -47,6 +21,9 @@ struct LabelPlacer {
     var labels: [Int: [Label]] = [:]
     /// Those at points that have a place, with the anchors of their texts.
     var anchors: [Key: SymbolStyle.Anchor] = [:]
+    /// Where labels along lines lie, in units of the grid's CRS, by the shares of the lines' lengths at which they were
+    /// wanted; also of those that reach beyond what is shown.
+    var places: [Key: [Double: SIMD2<Double>]] = [:]
   }
 
   private struct Candidate {
@@ -55,36 +32,45 @@ struct LabelPlacer {
     /// Points, or lines.
     let shape: LineShape
     let rings: [LineShape]
+    var isAlongLine: Bool { style.placement != .point }
   }
 
   private let shaper: TextShaper
   private let frame: LabelFrame
+  let matrix: TileMatrix
   private let zoom: Int
-  private let box: PixelBox
+  let box: PixelBox
   private var grid = CollisionGrid()
   /// Where a text lies along lines.
-  private var repeated: [String: [SIMD2<Double>]] = [:]
+  var repeated: [String: [SIMD2<Double>]] = [:]
 
-  /// - Parameter earlier: the labels of the zoom before.
+  /// - Parameters:
+  ///   - matrix: that of the zoom.
+  ///   - earlier: the labels of the zoom before.
   /// - Throws: ``DrawingError`` for unknown icons and fonts.
   static func place(
-    _ layers: [ZoomLayer], zoom: Int, density: Double, frame: LabelFrame, shaper: TextShaper,
-    earlier: [Key: SymbolStyle.Anchor]
+    _ layers: [ZoomLayer], zoom: Int, matrix: TileMatrix, density: Double, frame: LabelFrame, shaper: TextShaper,
+    earlier: Placement?
   ) throws(DrawingError) -> Placement {
-    var placer = LabelPlacer(shaper: shaper, frame: frame, zoom: zoom)
+    var placer = LabelPlacer(shaper: shaper, frame: frame, zoom: zoom, matrix: matrix)
     var candidates = try placer.candidates(layers, density)
     // Sorting is stable: features stay in order.
     candidates.sort { a, b in
-      let (old, other) = (earlier[a.key] != nil, earlier[b.key] != nil)
-      if old != other { return old }
       if a.key.rule != b.key.rule { return a.key.rule > b.key.rule }
       if a.style.sortKey != b.style.sortKey { return a.style.sortKey < b.style.sortKey }
       return (a.key.feature, a.key.part) < (b.key.feature, b.key.part)
     }
     var found: [(key: Key, label: Label)] = []
     var placement = Placement()
-    for candidate in candidates {
-      let labels = try placer.place(candidate, earlier[candidate.key], &placement.anchors)
+    func isOld(_ candidate: Candidate) -> Bool {
+      candidate.isAlongLine ? earlier?.places[candidate.key] != nil : earlier?.anchors[candidate.key] != nil
+    }
+    for candidate in candidates where isOld(candidate) {
+      let labels = try placer.place(candidate, earlier, keepingOnly: true, &placement)
+      found += labels.map { (candidate.key, $0) }
+    }
+    for candidate in candidates where candidate.isAlongLine || !isOld(candidate) {
+      let labels = try placer.place(candidate, nil, keepingOnly: false, &placement)
       found += labels.map { (candidate.key, $0) }
     }
     found.sort { ($0.key.feature, $0.key.part) < ($1.key.feature, $1.key.part) }
@@ -92,8 +78,8 @@ struct LabelPlacer {
     return placement
   }
 
-  private init(shaper: TextShaper, frame: LabelFrame, zoom: Int) {
-    (self.shaper, self.frame, self.zoom) = (shaper, frame, zoom)
+  private init(shaper: TextShaper, frame: LabelFrame, zoom: Int, matrix: TileMatrix) {
+    (self.shaper, self.frame, self.zoom, self.matrix) = (shaper, frame, zoom, matrix)
     box = frame.box(zoom)
   }
 
@@ -121,38 +107,55 @@ struct LabelPlacer {
     return candidates
   }
 
+  /// - Parameter keepingOnly: along lines, places only labels that the zoom before has.
   private mutating func place(
-    _ candidate: Candidate, _ earlier: SymbolStyle.Anchor?, _ anchors: inout [Key: SymbolStyle.Anchor]
+    _ candidate: Candidate, _ earlier: Placement?, keepingOnly: Bool, _ placement: inout Placement
   ) throws(DrawingError) -> [Label] {
     var style = candidate.style
-    if let earlier, style.text?.anchors.contains(earlier) == true { style.text?.anchors.insert(earlier, at: 0) }
+    if let anchor = earlier?.anchors[candidate.key], style.text?.anchors.contains(anchor) == true {
+      style.text?.anchors.insert(anchor, at: 0)
+    }
     let text = try style.text.map { style throws(DrawingError) in try shaper.shape(style.request) }
-    guard style.placement == .point else { return placeAlong(candidate.shape, style, text) }
+    guard !candidate.isAlongLine else {
+      guard let line = LinePath(candidate.shape.points) else { return [] }
+      var places = placement.places[candidate.key] ?? [:]
+      let labels = placeAlong(
+        line, style, text, earlier?.places[candidate.key] ?? [:], keepingOnly: keepingOnly, &places)
+      if !places.isEmpty { placement.places[candidate.key] = places }
+      return labels
+    }
     guard let point = middle(candidate), let found = label(style, text, at: point) else { return [] }
     take(found.label)
-    anchors[candidate.key] = found.anchor
+    placement.anchors[candidate.key] = found.anchor
     return [found.label]
   }
 
-  private mutating func take(_ label: Label) { for box in label.boxes { grid.add(box) } }
+  mutating func take(_ label: Label) { for box in label.boxes { grid.add(box) } }
 
-  private func fits(_ label: Label, allowsOverlap: Bool) -> Bool {
-    guard let extent = label.extent, box.contains(extent), frame.shows(zoom, extent) else { return false }
-    return allowsOverlap || !label.boxes.contains { grid.meets($0) }
+  func isShown(_ label: Label) -> Bool {
+    guard let extent = label.extent else { return false }
+    return box.contains(extent) && frame.shows(zoom, extent)
   }
+
+  func isFree(_ label: Label) -> Bool { !label.boxes.contains { grid.meets($0) } }
 
   // MARK: - At points
 
   private func middle(_ candidate: Candidate) -> SIMD2<Double>? {
     let points = candidate.shape.points
     if points.count == 1 { return points[0] }
-    if !candidate.rings.isEmpty { return LabelPoint.inside(candidate.rings, box: box) }
+    if !candidate.rings.isEmpty { return LabelPoint.inside(candidate.rings) }
     return LinePath(points).map { $0.point(at: $0.length / 2) }
   }
 
-  private func label(
-    _ style: SymbolStyle, _ text: ShapedText?, at point: SIMD2<Double>, across: SIMD2<Double> = SIMD2(1, 0)
+  /// - Parameter anywhere: whether it may lie beyond what is shown.
+  func label(
+    _ style: SymbolStyle, _ text: ShapedText?, at point: SIMD2<Double>, across: SIMD2<Double> = SIMD2(1, 0),
+    anywhere: Bool = false
   ) -> (label: Label, anchor: SymbolStyle.Anchor)? {
+    func fits(_ label: Label, allowsOverlap: Bool) -> Bool {
+      (anywhere || isShown(label)) && (allowsOverlap || isFree(label))
+    }
     let icon = style.image.map { (style: $0, label: Label.icon($0, at: point, across: across)) }
     let iconFits = icon.map { fits($0.label, allowsOverlap: $0.style.allowsOverlap) } ?? true
     if !iconFits, style.text == nil || icon?.style.isOptional == false { return nil }
@@ -165,77 +168,15 @@ struct LabelPlacer {
     }
     return textStyle.isOptional && iconFits ? icon.map { ($0.label, textStyle.anchors[0]) } : nil
   }
-
-  // MARK: - Along lines
-
-  private mutating func placeAlong(_ shape: LineShape, _ style: SymbolStyle, _ text: ShapedText?) -> [Label] {
-    var labels: [Label] = []
-    for path in LinePath.parts(of: shape.points, in: box) {
-      let width = text.map(\.width) ?? 0
-      guard path.length > width else { continue }
-      let count = style.placement == .lineCenter ? 1 : max(Int(path.length / style.spacing), 1)
-      let room = path.length / Double(count)
-      for i in 0..<count {
-        guard let label = best(path, around: room * (Double(i) + 0.5), room: room, style, text) else { continue }
-        take(label)
-        labels.append(label)
-      }
-    }
-    return labels
-  }
-
-  /// The place where the line bends least, among some around the wanted one.
-  private mutating func best(
-    _ path: LinePath, around wanted: Double, room: Double, _ style: SymbolStyle, _ text: ShapedText?
-  ) -> Label? {
-    let triesMax = 6
-    let step = room * 0.4 / Double(triesMax)
-    var found: (label: Label, cost: Double, middle: SIMD2<Double>)?
-    for number in -triesMax...triesMax {
-      let way = wanted + Double(number) * step
-      guard way >= 0, way <= path.length else { continue }
-      let middle = path.point(at: way)
-      if let name = style.text?.request.text, isRepeated(name, at: middle, within: style.spacing / 2) { continue }
-      var cost = Double(number * number) * 0.002
-      let candidate: Label?
-      if let text, let textStyle = style.text, !textStyle.isUpright {
-        guard let along = path.label(text, textStyle, at: way) else { continue }
-        cost += along.bend
-        if let found, found.cost <= cost { continue }
-        guard fits(along.label, allowsOverlap: textStyle.allowsOverlap) else { continue }
-        var whole = along.label
-        if let image = style.image {
-          let icon = Label.icon(image, at: middle, across: path.direction(at: way, over: 10))
-          if fits(icon, allowsOverlap: image.allowsOverlap) {
-            whole.add(icon)
-          } else if !image.isOptional {
-            continue
-          }
-        }
-        candidate = whole
-      } else {
-        if let found, found.cost <= cost { continue }
-        candidate = label(style, text, at: middle, across: path.direction(at: way, over: 10))?.label
-      }
-      if let candidate { found = (candidate, cost, middle) }
-    }
-    guard let found else { return nil }
-    if let name = style.text?.request.text { repeated[name, default: []].append(found.middle) }
-    return found.label
-  }
-
-  private func isRepeated(_ text: String, at point: SIMD2<Double>, within distance: Double) -> Bool {
-    repeated[text]?.contains { ($0 - point).length < distance } ?? false
-  }
 }
 
 /// A point for an area's label.
 private enum LabelPoint {
   private static let lineCount = 16
 
-  /// The middle of the widest part of a polygon, as wide lines across it find it; nil if none of it lies in the box.
-  static func inside(_ rings: [LineShape], box: PixelBox) -> SIMD2<Double>? {
-    let (low, high) = (max(rings[0].low.y, box.low.y), min(rings[0].high.y, box.high.y))
+  /// The middle of the widest part of a polygon, as wide lines across it find it; nil if it is too small for them.
+  static func inside(_ rings: [LineShape]) -> SIMD2<Double>? {
+    let (low, high) = (rings[0].low.y, rings[0].high.y)
     guard low < high else { return nil }
     var best: (point: SIMD2<Double>, score: Double)?
     for number in 0..<lineCount {
@@ -249,7 +190,7 @@ private enum LabelPoint {
       }
       crossings.sort()
       for i in stride(from: 0, to: crossings.count - 1, by: 2) {
-        let (left, right) = (max(crossings[i], box.low.x), min(crossings[i + 1], box.high.x))
+        let (left, right) = (crossings[i], crossings[i + 1])
         // The middle rows look best.
         let score = (right - left) * (1 - (share - 0.5).magnitude)
         guard right > left, best.map({ $0.score < score }) ?? true else { continue }

@@ -19,36 +19,28 @@ struct LinePath {
     lengths = LineShape.lengths(along: points)
   }
 
-  var reversed: LinePath { LinePath(points.reversed())! }
+  private var reversed: LinePath { LinePath(points.reversed())! }
 
-  /// The parts of a line inside a box.
-  static func parts(of points: [SIMD2<Double>], in box: PixelBox) -> [LinePath] {
-    var parts: [LinePath] = []
-    var part: [SIMD2<Double>] = []
-    func end() {
-      if let path = LinePath(part) { parts.append(path) }
-      part = []
-    }
-    for (a, b) in zip(points, points.dropFirst()) {
-      guard let (from, to) = clipped(a, b, box) else {
-        end()
-        continue
+  /// The ways along the line that lie in a box, ascending.
+  func ways(in box: PixelBox) -> [ClosedRange<Double>] {
+    var ways: [ClosedRange<Double>] = []
+    for i in 0..<(points.count - 1) {
+      guard let part = Self.clipped(points[i], points[i + 1], box) else { continue }
+      let length = lengths[i + 1] - lengths[i]
+      let (from, to) = (lengths[i] + length * part.start, lengths[i] + length * part.end)
+      if let last = ways.last, from <= last.upperBound + 1e-6 {
+        ways[ways.count - 1] = last.lowerBound...max(from, to)
+      } else {
+        ways.append(from...max(from, to))
       }
-      if part.isEmpty || part[part.count - 1] != from {
-        end()
-        part = [from]
-      }
-      part.append(to)
-      if to != b { end() }
     }
-    end()
-    return parts
+    return ways
   }
 
-  /// The part of a segment in a box (Liang and Barsky).
+  /// The part of a segment in a box, as shares of its length (Liang and Barsky).
   private static func clipped(
     _ a: SIMD2<Double>, _ b: SIMD2<Double>, _ box: PixelBox
-  ) -> (SIMD2<Double>, SIMD2<Double>)? {
+  ) -> (start: Double, end: Double)? {
     var (start, end) = (0.0, 1.0)
     let way = b - a
     for axis in 0..<2 {
@@ -63,17 +55,39 @@ struct LinePath {
         }
       }
     }
-    guard start <= end else { return nil }
-    return (start == 0 ? a : a + way * start, end == 1 ? b : a + way * end)
+    return start <= end ? (start, end) : nil
   }
 
-  /// The place after a way along the line.
-  func point(at way: Double) -> SIMD2<Double> {
+  /// The way to the point of the line that is nearest to another one, among some ways.
+  func way(nearest point: SIMD2<Double>, within ways: ClosedRange<Double>) -> Double {
+    var best = (way: ways.lowerBound, distance2: Double.infinity)
+    for i in index(before: ways.lowerBound)..<(points.count - 1) {
+      guard lengths[i] <= ways.upperBound else { break }
+      let (step, from) = (points[i + 1] - points[i], point - points[i])
+      let length2 = (step * step).sum()
+      let share = length2 > 0 ? max(0, min(1, (from * step).sum() / length2)) : 0
+      let way = max(ways.lowerBound, min(ways.upperBound, lengths[i] + share * length2.squareRoot()))
+      let off = point - self.point(at: way)
+      let distance2 = (off * off).sum()
+      if distance2 < best.distance2 { best = (way, distance2) }
+    }
+    return best.way
+  }
+
+  /// The segment on which a way ends.
+  private func index(before way: Double) -> Int {
     var (low, high) = (0, lengths.count - 1)
     while high - low > 1 {
       let middle = (low + high) / 2
       if lengths[middle] <= way { low = middle } else { high = middle }
     }
+    return low
+  }
+
+  /// The place after a way along the line.
+  func point(at way: Double) -> SIMD2<Double> {
+    let low = index(before: way)
+    let high = low + 1
     let step = lengths[high] - lengths[low]
     guard step > 0 else { return points[low] }
     return points[low] + (points[high] - points[low]) * max(0, min(1, (way - lengths[low]) / step))
@@ -94,10 +108,15 @@ struct LinePath {
     guard let line = text.lines.first, text.lines.count == 1 else { return nil }
     let start = middle - line.width / 2
     guard start >= 0, start + line.width <= length else { return nil }
-    if point(at: start + line.width).x < point(at: start).x {
-      return reversed.upright(line, style, from: length - middle - line.width / 2)
+    // The part with the letters, and as far beyond as their directions need.
+    let first = index(before: max(start - style.request.size, 0))
+    let last = index(before: min(start + line.width + style.request.size, length)) + 1
+    guard let part = LinePath(Array(points[first...last])) else { return nil }
+    let from = start - lengths[first]
+    if part.point(at: from + line.width).x < part.point(at: from).x {
+      return part.reversed.upright(line, style, from: part.length - from - line.width)
     }
-    return upright(line, style, from: start)
+    return part.upright(line, style, from: from)
   }
 
   /// The least and the largest distance of neighbouring letters, as shares of that on a straight line.
