@@ -253,7 +253,7 @@ let testTargets = [
   tests("TileImageTests", ["TileImage", "TileIndex"]),
   tests(
     "MapDrawingTests", ["Support", "MapDrawing", "RegionCatalog", "TileImage", "TileIndex"], exclude: ["Goldens"]),
-  tests("TileCutTests", ["Support", "RegionCatalog", "TileCut", "TileImage", "TileIndex"]),
+  tests("TileCutTests", ["Support", "RegionCatalog", "TileCut", "TileImage", "TileIndex"], exclude: ["Goldens"]),
   tests("MemoryPressureTests", ["MemoryPressure"]),
   tests("TilePrefetchTests", ["TilePrefetch", "TileImage", "TileIndex", "MemoryPressure"]),
   tests(
