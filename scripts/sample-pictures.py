@@ -23,7 +23,7 @@ GAP = 8
 # Zooms and the place in the middle of each picture of a map's series.
 OUTDOOR = [
     (8, -105.7035, 40.3564), (9, -105.7035, 40.3564), (10, -105.7035, 40.3564), (11, -105.655, 40.335),
-    (12, -105.665, 40.285), (13, -105.63, 40.262)]
+    (12, -105.665, 40.285), (13, -105.63, 40.262), (14, -105.622, 40.258), (15, -105.618, 40.256)]
 HIKING = [
     (10, 9.555, 47.16), (11, 9.545, 47.15), (12, 9.555, 47.115), (13, 9.535, 47.135), (14, 9.6, 47.105),
     (15, 9.522, 47.141), (16, 9.5225, 47.1395), (16, 9.609, 47.102)]
@@ -96,7 +96,7 @@ def main():
             bundle = f"{folder}/{name}.mbtiles"
             subprocess.run([tilecut, "cut", ROOT / "sample-regions" / manifest, "-o", bundle], check=True)
             maps[name] = Map(bundle)
-        save(series(maps["outdoor"], OUTDOOR, columns=3), "outdoor-map-zooms.png")
+        save(series(maps["outdoor"], OUTDOOR, columns=4), "outdoor-map-zooms.png")
         save(series(maps["hiking"], HIKING, columns=4), "hiking-map-zooms.png")
         save(
             side_by_side(
