@@ -19,10 +19,17 @@ struct LineLabelTests {
   private func labels(
     _ features: [MapFeature], _ style: String, zoom: Int, frame: LabelFrame? = nil
   ) throws -> [Label] {
-    let map = try VectorMap(
+    try labels(try map(features, style, frame: frame), zoom: zoom)
+  }
+
+  private func map(_ features: [MapFeature], _ style: String, frame: LabelFrame?) throws -> VectorMap {
+    try VectorMap(
       [VectorMap.Layer(.features(features), rules: try rules(style))], matrixSet: .webMercatorQuad, density: 1,
       frame: frame)
-    return try map.drawing(zoom: zoom).items.compactMap { item in
+  }
+
+  private func labels(_ map: VectorMap, zoom: Int) throws -> [Label] {
+    try map.drawing(zoom: zoom).items.compactMap { item in
       if case .label(let label) = item.style { label } else { nil }
     }
   }
@@ -64,8 +71,8 @@ struct LineLabelTests {
     func place() -> SIMD2<Double> {
       SIMD2(Double.random(in: 9...11, using: &random), Double.random(in: 46...47.5, using: &random))
     }
-    let lines = (0..<80).map { i in river("River \(i)", from: place(), to: place()) }
-    return (lines, (0..<200).map { i in feature(.points([place()]), "Place \(i)") })
+    let lines = (0..<24).map { i in river("River \(i)", from: place(), to: place()) }
+    return (lines, (0..<60).map { i in feature(.points([place()]), "Place \(i)") })
   }()
 
   private static let along = #"""
@@ -79,7 +86,7 @@ struct LineLabelTests {
     """#
   private static let areas = #"{"type": "symbol", "layout": {"text-field": "{name}", "text-size": 14}}"#
 
-  @Test(arguments: [8, 10, 11], [[along], [along, places], [places, along]])
+  @Test(arguments: [8, 10], [[along], [along, places], [places, along]])
   func labelsMeetNoOther(_ zoom: Int, rules: [String]) throws {
     let (lines, points) = Self.crowd
     let frame = frame(west: 9.3, south: 46.2, east: 10.7, north: 47.3)
@@ -97,57 +104,86 @@ struct LineLabelTests {
     }
   }
 
-  /// Bounds hide labels that lie beyond them, and move no other.
-  @Test(arguments: 7...12) func mapsOfOtherBoundsHaveLabelsAtTheSamePlaces(_ zoom: Int) throws {
+  /// Bounds hide labels that lie beyond them, and move no other: a river, a road and a lake that do not meet.
+  @Test func mapsOfOtherBoundsHaveLabelsAtTheSamePlaces() throws {
     let features = [
-      Self.river("Colorado River", from: SIMD2(7.3, 46.4), to: SIMD2(12.9, 46.9), bow: 0.02),
-      Self.river("Thompson River", from: SIMD2(10.1, 45.1), to: SIMD2(10.2, 48.8), bow: 0.02),
-      Self.feature(.points([SIMD2(10.05, 46.9)]), "Longs Peak"),
-      // Its middle is in both, its ends are in neither.
+      Self.river("Colorado River", from: SIMD2(7.3, 47.2), to: SIMD2(12.9, 47.2), bow: 0.03),
+      Self.river("Trail Ridge Road", from: SIMD2(12.6, 46.3), to: SIMD2(8.1, 46.3), bow: -0.03),
+      // Its middle is in both frames, its ends are in neither.
       Self.feature(
         .polygons([
-          Polygon(rings: [[SIMD2(8, 46.5), SIMD2(12.3, 46.5), SIMD2(12.3, 46.8), SIMD2(8, 46.8), SIMD2(8, 46.5)]])
-        ]), "Lake"),
+          Polygon(rings: [[SIMD2(8, 46.7), SIMD2(12.3, 46.7), SIMD2(12.3, 46.8), SIMD2(8, 46.8), SIMD2(8, 46.7)]])
+        ]), "Shadow Mountain Lake"),
     ]
+    let isLine = #"["==", ["geometry-type"], "LineString"]"#
     let style = """
-      [\(Self.along.replacing(##"["!=", ["geometry-type"], "Point"]"##, with: ##"["==", ["geometry-type"], "LineString"]"##)),
-      \(Self.areas.replacing("\"symbol\",", with: "\"symbol\", \"filter\": [\"!=\", [\"geometry-type\"], \"LineString\"],"))]
+      [\(Self.along.replacing(##"["!=", ["geometry-type"], "Point"]"##, with: isLine)),
+      \(Self.areas.replacing("\"symbol\",", with: "\"symbol\", \"filter\": [\"!\", \(isLine)],"))]
       """
     let frames = [
       frame(west: 8.9, south: 45.6, east: 10.6, north: 47.4), frame(west: 9.7, south: 46.1, east: 11.9, north: 48.1),
     ]
-    let found = try frames.map { try labels(features, style, zoom: zoom, frame: $0).compactMap(\.extent) }
-    func shared(_ one: Int, _ other: Int) -> [PixelBox] { found[one].filter { frames[other].box(zoom).contains($0) } }
-    let (a, b) = (shared(0, 1), shared(1, 0))
-    #expect(Set(a) == Set(b))
-    // The place, the lake, and names along both rivers.
-    if zoom >= 9 { #expect(a.count >= 4, "\(a.count)") }
+    let maps = try frames.map { try map(features, style, frame: $0) }
+    for zoom in 6...11 {
+      let found = try maps.map { try labels($0, zoom: zoom).compactMap(\.extent) }
+      func shared(_ one: Int, _ other: Int) -> [PixelBox] {
+        found[one].filter { frames[other].box(zoom).contains($0) }
+      }
+      let (a, b) = (shared(0, 1), shared(1, 0))
+      let isSame = a.allSatisfy { one in
+        b.contains { (one.low - $0.low).length < 0.05 && (one.high - $0.high).length < 0.05 }
+      }
+      #expect(isSame && a.count == b.count, "zoom \(zoom): \(a), \(b)")
+      // The lake, and names along both lines.
+      #expect(a.count >= [9: 3, 10: 4, 11: 7][zoom, default: 0], "zoom \(zoom): \(a.count)")
+    }
   }
 
   /// What has a place along a line keeps it when the map is enlarged.
   @Test func labelsStayFromZoomToZoom() throws {
+    let apart = (0..<4).map { i in
+      let latitude = 45.5 + 0.7 * Double(i)
+      return Self.river("River \(i)", from: SIMD2(9, latitude), to: SIMD2(11, latitude + 0.3), bow: 0.1)
+    }
+    let stayed = try moves(apart)
+    #expect(stayed.kept > 40 && stayed.lost.isEmpty, "\(stayed)")
+    // Further aside than a new one may lie.
+    #expect(stayed.aside > 1)
+    let crowded = try moves(Self.crowd.lines)
+    #expect(crowded.kept > 60 && crowded.lost.isEmpty, "\(crowded)")
+  }
+
+  /// How many places along lines are those of the zoom before, which ones are not, and how far the farthest of them
+  /// lies from where it is wanted, as a share of the distance to the next one.
+  private func moves(_ features: [MapFeature]) throws -> (kept: Int, lost: [String], aside: Double) {
     let matrixSet = TileMatrixSet.webMercatorQuad
     let rules = try rules("[\(Self.along)]")
     let shaper = try TextShaper()
-    var placements: [LabelPlacer.Placement] = []
-    for zoom in 0...12 {
-      let layer = ZoomLayer(Self.crowd.lines, rules: rules, icons: IconSet([:]), matrixSet: matrixSet, zoom: zoom)
-      placements.append(
-        try LabelPlacer.place(
-          [layer], zoom: zoom, matrix: matrixSet[zoom], density: 1, frame: LabelFrame(matrixSet), shaper: shaper,
-          earlier: placements.last))
-    }
-    var (kept, lost) = (0, 0)
-    for zoom in 8..<12 {
-      let (matrix, finer) = (matrixSet[zoom + 1], placements[zoom + 1].places)
-      for (key, places) in placements[zoom].places {
-        for (share, place) in places {
-          let next = finer[key]?[share].map { matrix.pixelCoordinates(of: $0) - matrix.pixelCoordinates(of: place) }
-          if let next, next.length < 3 { kept += 1 } else { lost += 1 }
+    var earlier = LabelPlacer.Placement()
+    var (kept, lost, aside) = (0, [String](), 0.0)
+    for zoom in 6...11 {
+      let layer = ZoomLayer(features, rules: rules, icons: IconSet([:]), matrixSet: matrixSet, zoom: zoom)
+      let matrix = matrixSet[zoom]
+      let placement = try LabelPlacer.place(
+        [layer], zoom: zoom, matrix: matrix, density: 1, frame: LabelFrame(matrixSet), shaper: shaper, earlier: earlier)
+      for (key, places) in earlier.places {
+        for (wanted, place) in places {
+          let now = placement.places[key]?[wanted]
+          let off = now.map { matrix.pixelCoordinates(of: $0.point) - matrix.pixelCoordinates(of: place.point) }
+          if let off, off.length < 1 {
+            kept += 1
+          } else {
+            lost.append("zoom \(zoom), line \(key.feature), \(wanted), \(place.share), \(off as Any)")
+          }
         }
       }
+      for places in placement.places.values {
+        for (wanted, place) in places where places.count > 1 {
+          aside = max(aside, (place.share - wanted).magnitude * Double(places.count + 1))
+        }
+      }
+      earlier = placement
     }
-    #expect(kept > 100 && lost * 20 <= kept, "\(kept) stay, \(lost) do not")
-    #expect(placements[12].places.count >= placements[9].places.count)
+    return (kept, lost, aside)
   }
 }

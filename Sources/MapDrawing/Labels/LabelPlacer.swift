@@ -21,9 +21,9 @@ struct LabelPlacer {
     var labels: [Int: [Label]] = [:]
     /// Those at points that have a place, with the anchors of their texts.
     var anchors: [Key: SymbolStyle.Anchor] = [:]
-    /// Where labels along lines lie, in units of the grid's CRS, by the shares of the lines' lengths at which they were
-    /// wanted; also of those that reach beyond what is shown.
-    var places: [Key: [Double: SIMD2<Double>]] = [:]
+    /// Where labels along lines lie, by the shares of the lines' lengths at which they were wanted; also of those that
+    /// reach beyond what is shown, or lie near it.
+    var places: [Key: [Double: LinePlace]] = [:]
   }
 
   private struct Candidate {
@@ -41,7 +41,7 @@ struct LabelPlacer {
   private let zoom: Int
   let box: PixelBox
   private var grid = CollisionGrid()
-  /// Where a text lies along lines.
+  /// Where a text lies along lines, also beyond what is shown.
   var repeated: [String: [SIMD2<Double>]] = [:]
 
   /// - Parameters:
