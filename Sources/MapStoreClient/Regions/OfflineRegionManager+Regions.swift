@@ -1,4 +1,4 @@
-public import MapStoreWire
+import MapStoreWire
 
 #if canImport(FoundationEssentials)
   public import FoundationEssentials
