@@ -148,8 +148,8 @@ extension BundleReader {
     }
   }
 
-  /// The number of tiles, where that is known without reading them all: nil in folders, tilesets of shards, and archives
-  /// whose makers did not count.
+  /// The number of tiles, where that is known without reading them all: nil in folders, tilesets of shards, and
+  /// archives whose makers did not count.
   package var knownTileCount: Int? {
     switch self {
     case let bundle as MBTilesReader: try? bundle.tileCount()

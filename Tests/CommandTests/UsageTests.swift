@@ -89,6 +89,13 @@ import Testing
     #expect(try !tilecut("inspect", broken).stderr.contains("ls '"))
   }
 
+  @Test func aPreviewIsDescribedInJSON() throws {
+    let bundle = try folder.writeBundle("a.mbtiles", zooms: 0...0)
+    let run = try tilecut("preview", bundle, "-o", folder.file("a.png"), "--json")
+    let bytes = try folder.bytes("a.png").count
+    #expect(run.status == 0 && run.stdout.contains("\"bytes\": \(bytes)"), "\(run)")
+  }
+
   @Test func aPreviewUnderAnotherFormatsNameIsRefused() throws {
     let bundle = try folder.writeBundle("a.mbtiles", zooms: 0...0)
     let name = folder.file("a.jpg")

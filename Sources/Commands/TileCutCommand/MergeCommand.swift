@@ -32,8 +32,8 @@ struct MergeCommand: ParsableCommand {
   var name: String?
   @Flag(
     help: """
-      Read every byte of the shards that a .tileset names, and compare it with what was cut, so that no damaged file is \
-      served. Other outputs copy the shards, and always compare.
+      Read every byte of the shards that a .tileset names, and compare it with what was cut, so that no damaged file \
+      is served. Other outputs copy the shards, and always compare.
       """)
   var verify = false
   @Option(help: "How rows count in a folder: xyz from the north, tms from the south. (default: xyz)")

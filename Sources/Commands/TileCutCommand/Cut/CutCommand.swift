@@ -22,8 +22,8 @@ struct CutCommand: ParsableCommand {
   @Option(
     help: ArgumentHelp(
       """
-      A text file with the names of more rasters, one a line, such as list.txt of a thousand scans; they are drawn over \
-      those named here, and names are relative to the file.
+      A text file with the names of more rasters, one a line, such as list.txt of a thousand scans; they are drawn \
+      over those named here, and names are relative to the file.
       """,
       valueName: "file"))
   var srcList: String?

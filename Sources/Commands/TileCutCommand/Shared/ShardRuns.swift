@@ -29,8 +29,8 @@ struct ShardListOptions: ParsableArguments {
   @Option(
     help: ArgumentHelp(
       """
-      A file with the shards to choose from, such as 3,7-9, as tilecut missing prints them: --shard 0 is then the first \
-      in it, 3.
+      A file with the shards to choose from, such as 3,7-9, as tilecut missing prints them: --shard 0 is then the \
+      first in it, 3.
       """,
       valueName: "file"))
   var shardList: String?

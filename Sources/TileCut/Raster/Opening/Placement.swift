@@ -100,7 +100,8 @@ struct Placement {
     guard var box = options.bounds else {
       let remedy =
         "place it by its edges in degrees: tilecut cut '\(path)' -o OUT.mbtiles --bounds W,S,E,N (and --crs"
-        + " if it is drawn in another projection); or put a world file (.\(sideFiles.worldFileSuffixes[0])) and a .prj file beside it; or cut it as it is with --flat"
+        + " if it is drawn in another projection); or put a world file (.\(sideFiles.worldFileSuffixes[0])) and"
+        + " a .prj file beside it; or cut it as it is with --flat"
       throw CutError(
         .noGeoreference, path: path, problem ?? "does not say where on Earth it lies", remedy: remedy)
     }
