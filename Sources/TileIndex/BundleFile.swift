@@ -148,11 +148,12 @@ extension BundleReader {
     }
   }
 
-  /// The number of tiles, where that is known without reading them all: nil in folders and GeoPackages, and in archives
-  /// whose makers did not count.
+  /// The number of tiles, where that is known without reading them all: nil in folders, tilesets of shards, and
+  /// archives whose makers did not count.
   package var knownTileCount: Int? {
     switch self {
     case let bundle as MBTilesReader: try? bundle.tileCount()
+    case let package as GeoPackageReader: try? package.tileCount()
     case let archive as PMTilesReader: Int(exactly: archive.archive.header.counts.tiles).flatMap { $0 > 0 ? $0 : nil }
     default: nil
     }

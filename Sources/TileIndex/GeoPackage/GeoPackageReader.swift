@@ -116,6 +116,11 @@ public final class GeoPackageReader: DatabaseReader {
     try residentRead(residentFile) { try withStoredTile(tile, body) == nil ? .absent : .found }
   }
 
+  /// The number of tiles.
+  ///
+  /// - Complexity: O(tiles), without reading blobs.
+  func tileCount() throws -> Int { try reading { try count("SELECT count(*) FROM \(quotedTable)") } }
+
   /// - Complexity: O(log tiles) for each zoom.
   public func zooms() throws -> [Int] {
     try reading {

@@ -60,7 +60,7 @@ public final class TilesetRegistry: Sendable {
     self.paths = paths
     work = WorkPool()
     for path in paths where FileStatus(path) == nil {
-      throw ServeError(.invalidOption, "\(path): there is no such file or folder; check the name")
+      throw ServeError(.invalidOption, "\(path): there is no such file or folder; check the name", path: path)
     }
     let found = BundlePlaces(paths)
     var contents = Contents()

@@ -21,7 +21,10 @@ struct CutCommand: ParsableCommand {
   var sources: [String] = []
   @Option(
     help: ArgumentHelp(
-      "A text file that names more rasters, one a line, relative to itself; they are drawn over those named here.",
+      """
+      A text file with the names of more rasters, one a line, such as list.txt of a thousand scans; they are drawn \
+      over those named here, and names are relative to the file.
+      """,
       valueName: "file"))
   var srcList: String?
   @Option(
@@ -114,7 +117,11 @@ struct CutCommand: ParsableCommand {
   var attribution: String?
   @Option(help: "What the tileset shows.")
   var description: String?
-  @Option(help: "What MBTiles calls the kind of map: baselayer or overlay. (default: baselayer)")
+  @Option(
+    help: """
+      Whether the map fills the screen, baselayer, or is drawn over another, overlay, such as clouds or trails. \
+      (default: baselayer)
+      """)
   var type: BundleMetadata.Kind?
   @Option(help: "The version of the tileset, which programs that show it can print. (default: 1)")
   var version: String?
@@ -124,9 +131,16 @@ struct CutCommand: ParsableCommand {
   var gazetteer: [String] = []
   @Option(
     parsing: .unconditional,
-    help: ArgumentHelp("Value without data, for all bands or one each.", valueName: "V[,V...]"))
+    help: ArgumentHelp(
+      "The value of pixels that show nothing, which become transparent: 0, or one for each band, such as 255,255,255.",
+      valueName: "V[,V...]"))
   var nodata: NumbersArgument?
-  @Option(help: ArgumentHelp("The sources' CRS: EPSG:n, WKT, PROJ string or .prj file.", valueName: "crs"))
+  @Option(
+    help: ArgumentHelp(
+      """
+      The coordinate reference system (CRS) of the sources' positions, where they do not say it or say it wrongly: \
+      EPSG:25832, WKT, a PROJ string or a .prj file.
+      """, valueName: "crs"))
   var crs: String?
   @Option(
     parsing: .unconditional,

@@ -23,12 +23,15 @@ enum ShardArgument: ExpressibleByArgument {
 struct ShardListOptions: ParsableArguments {
   @Option(
     help: ArgumentHelp(
-      "Added to the number of the shard, where a scheduler counts from elsewhere.",
+      "A number to add to that of --shard, for schedulers that cannot count so far: 1000 makes 1000 of 0.",
       valueName: "n"))
   var shardOffset: Int?
   @Option(
     help: ArgumentHelp(
-      "A file that lists shards, such as 3,7-9; the number then counts the positions of that list, from 0.",
+      """
+      A file with the shards to choose from, such as 3,7-9, as tilecut missing prints them: --shard 0 is then the \
+      first in it, 3.
+      """,
       valueName: "file"))
   var shardList: String?
 
