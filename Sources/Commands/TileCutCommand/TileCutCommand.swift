@@ -27,7 +27,7 @@ struct TileCutCommand: ParsableCommand {
 
   static func main() {
     StandardStreams.reserve()
-    CommandProcess(Self.self, status: exitStatus, outputFailed: .outputFailed).run {
+    CommandProcess(Self.self, status: exitStatus, next: next, outputFailed: .outputFailed).run {
       // The parser's own --version would exist in every subcommand, and conflict with `cut --version 7`, the version
       // of the tileset.
       if CommandLine.arguments.dropFirst() == ["--version"] { throw CleanExit.message(ToolVersion.text) }
@@ -40,5 +40,11 @@ struct TileCutCommand: ParsableCommand {
           .exists, path: error.path, error.message, remedy: "choose another name, or replace it with --force")
       }
     }
+  }
+
+  /// The command that does what a remedy of `TileIndex` says.
+  private static func next(after error: any Error) -> String? {
+    guard let error = error as? BundleError, error.remedy?.hasPrefix("verify it") == true else { return nil }
+    return "tilecut verify '\(error.path)'"
   }
 }
