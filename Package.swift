@@ -219,6 +219,7 @@ let benchmarks = [
 // They are packages of their own; built here, they share what is compiled for the tests.
 let examples = [
   program("TerminalViewer", in: "examples/terminal-viewer/Sources", ["TileIndex", "TileImage"]),
+  program("SessionViewer", in: "examples/map-session/Sources", ["OfflineMap", "TileImage"]),
   program(
     "OneProcess", in: "examples/one-process/Sources",
     ["TileServe", "MapStoreServer", "PurchaseLedger"] + products(of: "swift-log", "Logging")
@@ -307,8 +308,8 @@ let testTargets = [
     [
       "OfflineMap", "Gazetteer", "MemoryPressure", "RegionCatalog", "TileImage", "TileIndex", "TilePrefetch",
       "TileServe", "PurchaseVerification", "PurchaseLedger", "MapStoreClient", "MapStoreWire", "MapStoreServer",
-      "TileCutCommand", "TileServeCommand", "PurchaseLedgerCommand", "MapStoreCommand", "TerminalViewer", "OneProcess",
-      "ShopClient",
+      "TileCutCommand", "TileServeCommand", "PurchaseLedgerCommand", "MapStoreCommand", "TerminalViewer",
+      "SessionViewer", "OneProcess", "ShopClient",
     ] + products(of: "swift-crypto", "Crypto") + products(of: "swift-log", "Logging")),
 ]
 

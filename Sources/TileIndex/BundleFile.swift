@@ -85,7 +85,7 @@ public enum BundleFile {
     if TileFormat.isImage(head) || head.starts(with: "II*\0".utf8) || head.starts(with: "MM\0*".utf8)
       || head.starts(with: "II+\0".utf8)
     {
-      words = ("is an image, not a bundle", "cut it with: tilecut cut")
+      words = ("is an image, not a bundle", "cut it into tiles first")
     } else if head.starts(with: "PK".utf8) || head.starts(with: [0x1f, 0x8b]) {
       words = ("is packed (zip or gzip)", "unpack it first")
     } else {

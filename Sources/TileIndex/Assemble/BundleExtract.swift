@@ -55,7 +55,7 @@ public struct BundleExtract: Sendable {
     guard writer.tileCount > 0 else {
       throw BundleError(
         .invalidContent, path: output, "\(bundle.path) has no tile in the area and zooms asked for",
-        remedy: "see what it has with: tilecut inspect '\(bundle.path)'")
+        remedy: "ask for a part of its bounds and zooms")
     }
     let places = try bundle.places().filter { area.contains(longitude: $0.longitude, latitude: $0.latitude) }
     if !places.isEmpty { try writer.write(places: places) }

@@ -6,6 +6,7 @@ public import TileIndex
 /// ```swift
 /// let registry = try TilesetRegistry(["/maps"])
 /// let tile = try registry["colorado"]?.storedTile(TileID(zoom: 9, column: 106, row: 194))
+/// await registry.close()
 /// ```
 ///
 /// Bundles are opened when they are first requested. ``refresh()`` finds new, replaced and removed bundles; a server

@@ -8,6 +8,7 @@ public struct PNGOptions: Hashable, Sendable {
   /// its own.
   public var colours: Int?
 
+  /// Options; `compressionLevel` from 1 to 12, `colours` from 2 to 256.
   public init(effort: PNGEffort = .balanced, compressionLevel: Int? = nil, colours: Int? = nil) {
     self.effort = effort
     self.compressionLevel = compressionLevel
