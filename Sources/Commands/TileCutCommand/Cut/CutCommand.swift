@@ -223,8 +223,11 @@ struct CutCommand: ParsableCommand {
         plan: plan, number: number, resources: resources, progress: progress, json: json, cutter: Self.cutter
       ).run()
     }
-    let signals = SignalWatch()
-    defer { signals.stop() }
+    try cancellable { try cut(resources, $0) }
+  }
+
+  /// - Parameter begin: from here on a signal cancels the cut.
+  private func cut(_ resources: CutResources, _ begin: () -> CutCancellation) throws {
     let options = try makeOptions()
     if dryRun {
       if append == nil { try BundleFile.check(output: output, grid: options.matrixSet) }
@@ -261,8 +264,7 @@ struct CutCommand: ParsableCommand {
       return
     }
     // Until here no named file was written, so a signal may kill the process.
-    let cancellation = CutCancellation()
-    signals.whenStopped { cancellation.cancel() }
+    let cancellation = begin()
     let printer = ProgressPrinter(style: progress)
     do {
       let show: (CutProgress) -> Void = { printer.show($0) }
@@ -285,7 +287,6 @@ struct CutCommand: ParsableCommand {
       if resume, !isRefused, let left = CutCheckpoints.leftover(of: output), !left.isInUse {
         printError("tilecut: \(left.tilesDone) of \(counted(left.tilesTotal, "tile")) are kept; --resume continues")
       }
-      if let signal = signals.received { throw ExitCode(.signal(signal)) }
       throw error
     }
   }
