@@ -44,11 +44,7 @@ struct RegionFingerprints {
     case nil: break
     }
     try add("bands", settings.bands)
-    switch settings.alpha {
-    case .number(let band): lines.append("alpha \(band)")
-    case .absent: lines.append("alpha none")
-    case nil: break
-    }
+    if let alpha = settings.alpha { lines.append("alpha \(alpha.text)") }
     try add("crs", settings.crs)
     if settings.clip { lines.append("clip \(settings.buffer)") }
     for (index, source) in settings.sourceSettings.sorted(by: { $0.key < $1.key }) {
@@ -56,6 +52,8 @@ struct RegionFingerprints {
       try add("source \(index) cutline", source.cutline)
       try add("source \(index) crs", source.crs)
       try add("source \(index) nodata", source.nodata)
+      try add("source \(index) bands", source.bands)
+      try add("source \(index) alpha", source.alpha?.text)
       try add("source \(index) relief", source.relief)
     }
     try add("attribution", settings.attribution)

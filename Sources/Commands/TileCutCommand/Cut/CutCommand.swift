@@ -123,11 +123,17 @@ struct CutCommand: ParsableCommand {
       "Places to look for on the map: GeoJSON, or a table of geonames.org; repeatable.", valueName: "file"))
   var gazetteer: [String] = []
   @Option(
-    parsing: .unconditional,
-    help: ArgumentHelp("Value without data, for all bands or one each.", valueName: "V[,V...]"))
-  var nodata: NumbersArgument?
-  @Option(help: ArgumentHelp("The sources' CRS: EPSG:n, WKT, PROJ string or .prj file.", valueName: "crs"))
-  var crs: String?
+    parsing: .unconditionalSingleValue,
+    help: ArgumentHelp(
+      "Value without data, for all bands or one each, of a source or of every source; repeatable.",
+      valueName: "[source=]V[,V...]"))
+  var nodata: [SourceArgument<NumbersArgument>] = []
+  @Option(
+    parsing: .unconditionalSingleValue,
+    help: ArgumentHelp(
+      "The CRS of a source or of every source: EPSG:n, WKT, PROJ string or .prj file; repeatable.",
+      valueName: "[source=]crs"))
+  var crs: [String] = []
   @Option(
     parsing: .unconditional,
     help: ArgumentHelp(
@@ -137,13 +143,20 @@ struct CutCommand: ParsableCommand {
   @Option(help: "How rows count in a folder: xyz from the north, tms from the south. (default: xyz)")
   var scheme: TileScheme?
   @Option(
-    parsing: .unconditional,
+    parsing: .unconditionalSingleValue,
     help: ArgumentHelp(
-      "Bands to show, from 1: one as grey, or red, green and blue; without alpha unless --alpha names it.",
-      valueName: "N[,N,N]"))
-  var bands: BandsArgument?
-  @Option(help: ArgumentHelp("The alpha band, or none; what the source says unless given.", valueName: "N|none"))
-  var alpha: AlphaArgument?
+      """
+      Bands to show, from 1: one as grey, or red, green and blue; without alpha unless --alpha names it. Of a source \
+      or of every source; repeatable.
+      """,
+      valueName: "[source=]N[,N,N]"))
+  var bands: [SourceArgument<BandsArgument>] = []
+  @Option(
+    parsing: .unconditionalSingleValue,
+    help: ArgumentHelp(
+      "The alpha band of a source or of every source, or none; what each says unless given; repeatable.",
+      valueName: "[source=]N|none"))
+  var alpha: [SourceArgument<AlphaArgument>] = []
   @Option(help: ArgumentHelp("Worker threads; one a core unless given.", valueName: "n"))
   var threads: Int?
   @Option(help: ArgumentHelp("Memory that the cut may take, such as 512MB.", valueName: "bytes"))
@@ -248,7 +261,9 @@ struct CutCommand: ParsableCommand {
     }
     let cutter = try addition?.cutter ?? Cutter(options, resources: resources, scratchDirectory: folder)
     let warnings = cutter.warnings
-    if crs != nil, let taken = cutter.givenCRS { printError("tilecut: --crs is \(taken)") }
+    for taken in cutter.givenCRS where !crs.isEmpty {
+      printError("tilecut: --crs \(taken.source.map { "of \($0) " } ?? "")is \(taken.title)")
+    }
     for warning in warnings { printError("tilecut: warning: \(warning)") }
     if let version, Double(version)?.isFinite != true {
       printError(
