@@ -95,6 +95,14 @@ public struct Cutter: Sendable {
   /// What was asked of servers so far, repetitions included, and the bytes that came; nil without sources there.
   public var traffic: (requests: Int, bytes: Int)? { remote?.traffic }
 
+  /// Of sources that are drawn much finer than they are.
+  private var coarseWarnings: [String] {
+    plan.coarseSources(options.zoom).map { index, factor in
+      "\(sources[index].path): a pixel of it spans \(Int(factor)) of the finest source's, and all of it is drawn at zoom"
+        + " \(plan.workingZoom) like that one; if that takes too long, \(CutPlan.coarseRemedy)"
+    }
+  }
+
   /// What the bytes of the cut depend on.
   ///
   /// - Parameter known: an earlier identity, whose sources are not read again while their sizes and times are the same.
@@ -119,7 +127,7 @@ public struct Cutter: Sendable {
   }
 
   /// Problems that do not prevent a cut; each line names its file.
-  public var warnings: [String] { sources.flatMap(\.warnings) }
+  public var warnings: [String] { sources.flatMap(\.warnings) + coarseWarnings }
 
   /// The sources, with the coordinate reference system that was taken for each.
   public var sourceDescriptions: [SourceDescription] {

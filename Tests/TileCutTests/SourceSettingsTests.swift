@@ -116,6 +116,29 @@ struct SourceSettingsTests {
     #expect(scale.low < 1100 && scale.high > 5200 && scale.high < 5300, "\(scale)")
   }
 
+  @Test("A coarse source that is drawn as finely as a small fine one gives a warning, unless that zoom was asked for")
+  func detail() throws {
+    func source(_ name: String, cell: Double) throws {
+      var fixture = TIFFFixture()
+      (fixture.width, fixture.height, fixture.tags) = (300, 300, TIFFFixture.placed)
+      fixture.tags[33550] = .double([cell, cell, 0])
+      _ = try fixture.write(folder, name)
+    }
+    try source("coarse.tif", cell: 0.1)
+    try source("fine.tif", cell: 0.001)
+    func warnings(_ zoom: ZoomSelection, _ names: String...) throws -> [String] {
+      var options = CutOptions(sources: names.map(folder.file))
+      options.zoom = zoom
+      return try Cutter(options).warnings
+    }
+    for zoom in [ZoomSelection.native, .levels(0...4)] {
+      let found = try warnings(zoom, "coarse.tif", "fine.tif")
+      #expect(found.count == 1 && found[0].hasPrefix(folder.file("coarse.tif")), "\(found)")
+    }
+    #expect(try warnings(.levels(0...10), "coarse.tif", "fine.tif") == [])
+    #expect(try warnings(.native, "fine.tif") == [])
+  }
+
   @Test("Heights have no bands to choose")
   func models() throws {
     var options = CutOptions(sources: ["dem.tif"])
