@@ -106,10 +106,10 @@ struct BuildCommand: ParsableCommand {
       let number = ShardNumber(shard: shard, options: shardOptions)
       return try attempt { try make(number, of: FileSystem.absolutePath(plan), $0) }
     }
-    let signals = SignalWatch()
-    defer { signals.stop() }
-    let cancellation = CutCancellation()
-    signals.whenStopped { cancellation.cancel() }
+    try cancellable { try build($0()) }
+  }
+
+  private func build(_ cancellation: CutCancellation) throws {
     let path = plan.map(FileSystem.absolutePath)
     let opened = try path.map(open)
     let builder = try opened?.builder ?? self.builder()
@@ -121,20 +121,15 @@ struct BuildCommand: ParsableCommand {
       return printText(json ? try prettyJSON(estimate) : Self.text(estimate, output ?? ""))
     }
     let printer = BuildProgressPrinter(style: progress, regionCount: builder.regionCount)
-    do {
-      let report =
-        if let path, let opened {
-          try builder.publish(opened.plan, path: path, cancellation: cancellation) { printer.show($0) }
-        } else {
-          try builder.build(cancellation: cancellation) { printer.show($0) }
-        }
-      printer.finish()
-      print(json ? try prettyJSON(report) : Self.text(report))
-    } catch {
-      printer.finish()
-      if let signal = signals.received { throw ExitCode(.signal(signal)) }
-      throw error
-    }
+    defer { printer.finish() }
+    let report =
+      if let path, let opened {
+        try builder.publish(opened.plan, path: path, cancellation: cancellation) { printer.show($0) }
+      } else {
+        try builder.build(cancellation: cancellation) { printer.show($0) }
+      }
+    printer.finish()
+    print(json ? try prettyJSON(report) : Self.text(report))
   }
 
   /// One attempt at one region.

@@ -235,6 +235,10 @@ public struct SourceSettings: Hashable, Sendable {
   public var crs: String?
   /// Overrides the source's own nodata value, and that of all sources.
   public var nodata: [Double]?
+  /// Overrides the bands that are shown of all sources. Not for elevation models, as ``alpha``.
+  public var bands: [Int]?
+  /// Overrides the source's own statement of its alpha band, and that of all sources.
+  public var alpha: AlphaBand?
   /// For a digital elevation model: how its heights are drawn. Neighbouring sources with one relief are one layer.
   public var relief: ReliefLayer?
 

@@ -7,7 +7,7 @@ import TileIndex
 /// (category, price) are in none of them.
 struct RegionFingerprints {
   /// Incremented when the same inputs must give other files although the tool's version is unchanged.
-  private static let revision = 4
+  private static let revision = 5
 
   let bundle: String
   let preview: String
@@ -60,11 +60,7 @@ struct RegionFingerprints {
     case nil: break
     }
     try add("bands", settings.bands)
-    switch settings.alpha {
-    case .number(let band): lines.append("alpha \(band)")
-    case .absent: lines.append("alpha none")
-    case nil: break
-    }
+    if let alpha = settings.alpha { lines.append("alpha \(alpha.text)") }
     try add("crs", settings.crs)
     if settings.clip { lines.append("clip \(settings.buffer)") }
     for (index, source) in settings.sourceSettings.sorted(by: { $0.key < $1.key }) {
@@ -72,6 +68,8 @@ struct RegionFingerprints {
       try add("source \(index) cutline", source.cutline)
       try add("source \(index) crs", source.crs)
       try add("source \(index) nodata", source.nodata)
+      try add("source \(index) bands", source.bands)
+      try add("source \(index) alpha", source.alpha?.text)
       try add("source \(index) relief", source.relief)
     }
     try add("attribution", settings.attribution)

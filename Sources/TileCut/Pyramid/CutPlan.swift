@@ -92,7 +92,8 @@ public struct CutPlan: Sendable {
     guard estimate < Double(Self.tileCountLimit) else {
       throw CutError(
         .invalidOption, "zoom \(working) would take more than a thousand million tiles",
-        remedy: "give a smaller --zoom or --bounds")
+        remedy: "give a smaller --zoom or --bounds"
+          + (Self.areMixed(footprints) ? "; of sources that differ much in detail, \(Self.coarseRemedy)" : ""))
     }
     let ranges = boxes.compactMap { matrixSet.range(coveringCRSBounds: $0, zoom: working) }
     // So many overlapping boxes come from extremely stretched pixels, for instance at the limb of a globe.

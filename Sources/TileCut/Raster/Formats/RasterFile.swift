@@ -42,6 +42,9 @@ package enum RasterFile {
   ///
   /// - Throws: ``CutError`` as for ``open(path:options:)``.
   static func valueSample(_ file: SourceFile, options: RasterOpenOptions) throws -> ValueSample? {
+    var options = options
+    options.auxiliary = file.isPlain ? try AuxiliaryFile(beside: file.path) : nil
+    options = options.withAuxiliaryNodata
     switch RasterFormat(file.prefix(RasterFormat.bytesWanted)) {
     case .tiff: return try GeoTIFFSource.valueSample(file, options: options)
     case .png: return try PNGRowSource.valueSample(path: file.readablePath, options: options)
