@@ -6,7 +6,7 @@ cd "$(dirname "$0")/.."
 archives="TileIndex RegionCatalog Gazetteer OfflineMap TilePrefetch MapStoreClient PurchaseVerification
 PurchaseLedger TileServe"
 documented="TileIndex RegionCatalog Gazetteer TileImage TilePrefetch MemoryPressure OfflineMap MapStoreWire
-MapStoreClient PurchaseVerification TileServe"
+MapStoreClient PurchaseVerification PurchaseLedger TileServe"
 mkdir -p .build/docs
 rm -rf .build/docs/graphs
 echo "comments of public symbols"
