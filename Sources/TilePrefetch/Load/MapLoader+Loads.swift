@@ -109,7 +109,8 @@ extension MapLoader {
   private func take(_ value: Value, _ byteCount: Int, of tile: TileID, _ state: inout State) {
     state.retries.forget(tile)
     guard !isWithinBudget else {
-      state.tileCost = max(state.tileCost, byteCount)
+      // A tile that is larger than the whole budget must not stop the loads of the others.
+      if byteCount <= cache.byteCountMax { state.tileCost = max(state.tileCost, byteCount) }
       return
     }
     guard state.visible?.contains(tile) == true, !cache.contains(tile) else { return }
