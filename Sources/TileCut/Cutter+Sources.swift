@@ -80,15 +80,27 @@ extension Cutter {
     return try all?.automaticScale(path: sources[0].0.path)
   }
 
-  /// Reads what is drawn over the sources; nil if there is nothing.
-  static func drawing(_ options: CutOptions, _ plan: CutPlan) throws -> VectorMap? {
-    guard !options.drawing.isEmpty else { return nil }
+  /// Reads what is drawn over the sources.
+  ///
+  /// - Returns: nil if there is nothing; and a warning for each file without features.
+  static func drawing(_ options: CutOptions, _ plan: CutPlan) throws -> (map: VectorMap?, warnings: [String]) {
+    guard !options.drawing.isEmpty else { return (nil, []) }
+    var warnings: [String] = []
     do {
       let layers = try options.drawing.map { layer in
-        VectorMap.Layer(try source(layer.data), rules: layer.rules, images: try layer.images.mapValues(icon))
+        let source = try source(layer.data)
+        if case .features(let features) = source, features.isEmpty, let file = layer.files.first {
+          var missing = "features"
+          if case .contours(let contours) = layer.data {
+            missing = "contours: no height is a multiple of \(DecimalText.text(contours.interval))"
+          }
+          warnings.append("\(file): has no \(missing)")
+        }
+        return VectorMap.Layer(source, rules: layer.rules, images: try layer.images.mapValues(icon))
       }
-      return try VectorMap(
+      let map = try VectorMap(
         layers, matrixSet: plan.matrixSet, density: Double(options.scaleFactor), frame: plan.labelFrame)
+      return (map, warnings)
     } catch let error as TrackError {
       throw CutError(
         error.isUnreadable ? .unreadableSource : .badSource, path: error.path, error.message, remedy: error.remedy)

@@ -37,6 +37,8 @@ public struct Cutter: Sendable {
   private let cutlines: [PixelArea?]
   /// The sources' files.
   private let files: [SourceFile]
+  /// Of layers that draw nothing.
+  private let emptyLayers: [String]
 
   /// Steps 1 to 3: opens the sources and plans the cut. Nothing is written yet.
   ///
@@ -86,7 +88,7 @@ public struct Cutter: Sendable {
       footprints: footprints, detail: overviews.resolution, matrixSet: matrixSet, zoom: options.zoom,
       bounds: options.bounds, boundary: options.boundary, clip: options.clip, resampling: options.resampling,
       isLinear: options.isLinear, encoding: options.encoding)
-    plan.drawing = try Self.drawing(options, plan)
+    (plan.drawing, emptyLayers) = try Self.drawing(options, plan)
     self.plan = plan
     let (set, zoom) = (plan.matrixSet, plan.workingZoom)
     cutlines = sources.map { $0.cutline.map { ClipArea($0).pixels(set, zoom: zoom) } }
@@ -127,7 +129,7 @@ public struct Cutter: Sendable {
   }
 
   /// Problems that do not prevent a cut; each line names its file.
-  public var warnings: [String] { sources.flatMap(\.warnings) + coarseWarnings }
+  public var warnings: [String] { sources.flatMap(\.warnings) + coarseWarnings + emptyLayers }
 
   /// The sources, with the coordinate reference system that was taken for each.
   public var sourceDescriptions: [SourceDescription] {

@@ -29,6 +29,7 @@ import TileIndex
     #expect(properties("$defs", "reliefLayer") == Set(MapLayers.reliefKeys))
     #expect(properties("$defs", "vectorLayer") == Set(MapLayers.vectorKeys))
     #expect(properties("$defs", "contourLayer") == Set(MapLayers.contourKeys))
+    #expect(properties("$defs", "graticuleLayer") == Set(MapLayers.graticuleKeys))
     #expect(properties("$defs", "styleRule") == Set(StyleRule.keys))
   }
 
@@ -47,6 +48,12 @@ import TileIndex
     #expect(bytes?["maximum"] == .number(RegionSettings.packBytesLimits.upperBound))
   }
 
+  @Test func schemaHasTheLimitsOfTheParser() {
+    let interval = schema["$defs"]?["graticuleLayer"]?["properties"]?["interval"]
+    #expect(interval?["minimum"]?.finite == MapLayers.graticuleIntervals.lowerBound)
+    #expect(interval?["maximum"]?.finite == MapLayers.graticuleIntervals.upperBound)
+  }
+
   private static let validator = """
     import json, sys, jsonschema
     schema = json.load(open(sys.argv[1]))
@@ -61,6 +68,7 @@ import TileIndex
   func schemaAndParserAcceptTheSameDocuments() throws {
     let region = #""id": "a", "title": "A", "category": "c", "sources": ["x"]"#
     let layered = #""id": "a", "title": "A", "category": "c", "layers":"#
+    let raster = #"{"type": "raster", "sources": ["x"]}"#
     let lines = #"{"type": "vector", "data": "x.gpx", "style": [{"type": "line", "paint": {"line-width": 2}}]}"#
     let documents = [
       (true, #"{"regions": [{\#(region)}]}"#), (true, #"{"version": 1, "regions": [{\#(region), "zoom": [1, 2]}]}"#),
@@ -83,6 +91,26 @@ import TileIndex
       ), (false, #"{"regions": [{\#(layered) [{"type": "relief", "dem": [{"file": "x", "bands": [4]}]}]}]}"#),
       (true, #"{"regions": [{\#(layered) [{"type": "relief", "dem": [{"file": "x", "nodata": [4]}]}]}]}"#),
       (false, #"{"regions": [{\#(layered) [{"type": "raster", "sources": [{"file": "x", "bands": [1, 2]}]}]}]}"#),
+      (
+        true,
+        #"""
+        {"regions": [{\#(layered) [\#(raster), {"type": "contours", "dem": ["x"], "interval": 20, "indexEvery": 4},
+          {"type": "graticule", "interval": 0.5, "images": {"hut": "hut.svg"}, "style": [{"type": "symbol"}]}]}]}
+        """#
+      ), (true, #"{"regions": [{\#(layered) [\#(raster), {"type": "graticule"}]}]}"#),
+      (false, #"{"regions": [{\#(layered) [\#(raster), {"type": "graticule", "interval": 0.00027777}]}]}"#),
+      (false, #"{"regions": [{\#(layered) [\#(raster), {"type": "graticule", "dem": ["x"]}]}]}"#),
+      (false, #"{"regions": [{\#(layered) [\#(raster), {"type": "graticule", "images": {"hut": 5}}]}]}"#),
+      (false, #"{"regions": [{\#(layered) [\#(raster), {"type": "graticule", "images": {}}]}]}"#),
+      (false, #"{"regions": [{\#(layered) [\#(raster), {"type": "contours", "dem": ["x"]}]}]}"#),
+      (false, #"{"regions": [{\#(layered) [\#(raster), {"type": "contours", "dem": ["x"], "interval": 0}]}]}"#),
+      (
+        false,
+        #"""
+        {"regions": [{\#(layered) [\#(raster),
+          {"type": "contours", "dem": ["x"], "interval": 5, "indexEvery": 0}]}]}
+        """#
+      ),
       (false, #"{"regions": [{\#(layered) [\#(lines)]}]}"#),
       (false, #"{"regions": [{\#(layered) []}]}"#), (false, #"{"regions": [{\#(layered) [{"type": "relief"}]}]}"#),
       (false, #"{"regions": [{\#(layered) [{"type": "relief", "dem": ["x"], "shading": "cel"}]}]}"#),

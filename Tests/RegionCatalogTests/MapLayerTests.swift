@@ -144,9 +144,16 @@ struct MapLayerTests {
     ("rgba(100%,0,0,0.5)", MapColour(red: 255, green: 0, blue: 0, alpha: 128)),
     ("hsl(120, 100%, 25%)", MapColour(red: 0, green: 128, blue: 0)), ("Navy", MapColour(red: 0, green: 0, blue: 128)),
     ("transparent", MapColour(red: 0, green: 0, blue: 0, alpha: 0)), ("#12", nil), ("rgb(1,2)", nil), ("blau", nil),
-    ("lab(1,2,3)", nil),
+    ("lab(1,2,3)", nil), ("SteelBlue", MapColour(red: 0x46, green: 0x82, blue: 0xb4)),
+    ("rebeccapurple", MapColour(red: 0x66, green: 0x33, blue: 0x99)),
+    ("lightgoldenrodyellow", MapColour(red: 0xfa, green: 0xfa, blue: 0xd2)),
   ]
 
   @Test(arguments: colours)
   func coloursAreThoseOfCSS(_ text: String, colour: MapColour?) { #expect(MapColour(text) == colour) }
+
+  @Test func allNamesOfCSSAreKnown() {
+    // 148, and transparent.
+    #expect(MapColour.named.count == 149)
+  }
 }

@@ -87,7 +87,78 @@ struct StyleTests {
     (#"{"type": "line", "paint": {"line-width": ["match", ["get", "a"], "b"]}}"#, "paint.line-width needs an input"),
     (#"{"type": "line", "filter": ["within", {}]}"#, #"filter is an expression that is not supported: "within""#),
     (#"{"type": "fill", "paint": {"fill-pattern": "dots"}}"#, "paint.fill-pattern is a property"),
+    (#"{"type": "fill", "paint": "red"}"#, "paint is a string, not an object"),
+    (#"{"type": "fill", "layout": []}"#, "layout is an array, not an object"),
+    (
+      #"{"type": "line", "paint": {"line-color": ["match", ["get", "a"], "b", "steelblu", "red"]}}"#,
+      #"paint.line-color is no colour: "steelblu""#
+    ),
+    (
+      #"{"type": "line", "paint": {"line-color": ["interpolate", ["linear"], ["zoom"], 5, "red", 9, "blau"]}}"#,
+      #"paint.line-color is no colour: "blau""#
+    ),
+    (
+      #"{"type": "line", "layout": {"line-cap": ["case", ["has", "a"], "round", "flat"]}}"#,
+      #"layout.line-cap is not butt or round or square: "flat""#
+    ),
+    (#"{"type": "line", "layout": {"line-cap": ["step", ["zoom"], "butt", 9, "rund"]}}"#, #": "rund""#),
+    (#"{"type": "line", "paint": {"line-color": ["coalesce", ["get", "c"], "blu"]}}"#, #": "blu""#),
+    (#"{"type": "line", "paint": {"line-color": {"stops": [[5, "red"], [9, "bleu"]]}}}"#, #": "bleu""#),
+    (
+      #"{"type": "line", "paint": {"line-width": ["step", ["zoom"], ["match", ["get", "a"], "b", -4, 1], 9, 2]}}"#,
+      "paint.line-width is not a number from 0 to 1000: -4"
+    ),
+    (
+      #"{"type": "line", "layout": {"line-cap": ["interpolate", ["linear"], ["zoom"], 5, "butt", 9, "round"]}}"#,
+      #"layout.line-cap cannot be interpolated; write "step""#
+    ),
+    (
+      #"{"type": "line", "paint": {"line-width": {"stops": [[5, 1], [5, 2]]}}}"#,
+      "paint.line-width.stops[1][0] is not a number above"
+    ),
   ]
+
+  /// What cannot be interpolated has the value of the stop before, and texts may name properties in it.
+  @Test func zoomFunctionsOfWordsStep() throws {
+    let text = #"""
+      {"type": "symbol", "layout": {"text-field": {"stops": [[8, "{name}"], [12, "{name} ({lanes})"]]},
+        "text-anchor": {"stops": [[8, "left"], [12, "right"]]}, "text-size": {"stops": [[8, 10], [12, 20]]},
+        "text-variable-anchor": {"stops": [[8, ["top", "left"]]]}, "text-offset": {"stops": [[8, [0, 1]], [12, [0, 3]]]},
+        "text-font": {"stops": [[8, ["Open Sans Regular"]]]}, "text-optional": {"stops": [[8, false], [12, true]]}}}
+      """#
+    let rule = try #require(
+      StyleRule(try JSONValue(parsing: Array(text.utf8))) { place, message, _ in Issue.record("\(place) \(message)") })
+    let path = feature(Self.path)
+    #expect(
+      [7, 11.9, 12].map { rule.text("text-field", zoom: $0, path) } == [
+        "Ridge Trail", "Ridge Trail", "Ridge Trail (2)",
+      ])
+    #expect([7, 10, 12].map { rule.word("text-anchor", zoom: $0, path) } == ["left", "left", "right"])
+    #expect([7, 10, 12].map { rule.number("text-size", 0, zoom: $0, path) } == [10, 15, 20])
+    #expect(rule.numbers("text-offset", zoom: 10, path) == [0, 2])
+    #expect(rule.names("text-variable-anchor", zoom: 9, path) == ["top", "left"])
+    #expect(rule.names("text-font", zoom: 9, path) == ["Open Sans Regular"])
+    #expect([8, 12].map { rule.flag("text-optional", zoom: $0, path) } == [false, true])
+  }
+
+  static let collections = [
+    (#"{"type": "FeatureCollection"}"#, "features: is missing"),
+    (#"{"type": "FeatureCollection", "features": {}}"#, "features: is an object, not an array"),
+    (#"{"type": "FeatureCollection", "features": null}"#, "features: is"),
+    (
+      #"{"type": "FeatureCollection", "features": [{"type": "FeatureCollection"}]}"#,
+      "features[0].features: is missing"
+    ),
+    ("{", "export it again"),
+  ]
+
+  @Test(arguments: collections) func collectionsWithoutAListAreFaults(_ text: String, message: String) throws {
+    let folder = try TemporaryFolder()
+    let path = try folder.write("map.geojson", text)
+    let error = #expect(throws: TrackError.self) { try FeatureFile.features(path: path) }
+    #expect(error?.description.contains(message) == true, "\(error?.description ?? "")")
+    #expect(error?.description.contains("track") == false)
+  }
 
   @Test(arguments: faults)
   func whatIsNotSupportedIsNamed(_ text: String, message: String) throws {

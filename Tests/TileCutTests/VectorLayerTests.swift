@@ -243,6 +243,15 @@ struct VectorLayerTests {
     #expect(error?.code == .badSource && error?.path?.hasSuffix("hut.svg") == true)
   }
 
+  @Test(arguments: [("trip.gpx", "<gpx/>"), ("trip.geojson", #"{"type": "FeatureCollection", "features": []}"#)])
+  func filesWithoutFeaturesAreWarnedOf(_ name: String, text: String) throws {
+    var cut = try options()
+    let path = try folder.write(name, text)
+    cut.drawing[0].data = .file(path)
+    let summary = try Cutter(cut).cut(to: folder.file("empty.mbtiles"))
+    #expect(summary.warnings == ["\(path): has no features"])
+  }
+
   /// Their styles, icons and fonts at every zoom, and their coarsest tiles.
   @Test(arguments: ["rocky-mountain-np/outdoor", "liechtenstein/hiking"])
   func sampleMapsAreDrawn(_ name: String) throws {

@@ -17,7 +17,7 @@ package enum FeatureFile {
     case UInt8(ascii: "{"): return try GeoJSONFeatures.read(bytes, path: path)
     case UInt8(ascii: "<"): return try GPXFeatures.read(bytes, path: path)
     default:
-      throw TrackError(path: path, "is neither GPX nor GeoJSON", remedy: "export the track as one of them")
+      throw TrackError(path: path, "is neither GPX nor GeoJSON", remedy: "export it as one of them")
     }
   }
 }
@@ -30,9 +30,9 @@ private enum GeoJSONFeatures {
       try collect(try JSONValue(parsing: bytes), at: "", &features)
       return features
     } catch let error as JSONValue.SyntaxError {
-      throw TrackError(path: path, "is not valid JSON: \(error)", remedy: "export the track again")
+      throw TrackError(path: path, "is not valid JSON: \(error)", remedy: "export it again")
     } catch let error as GeoJSONGeometry.Fault {
-      throw TrackError(path: path, "\(error)", remedy: "export the track again as GeoJSON")
+      throw TrackError(path: path, "\(error)", remedy: "export it again as GeoJSON")
     }
   }
 
@@ -41,9 +41,12 @@ private enum GeoJSONFeatures {
   ) throws(GeoJSONGeometry.Fault) {
     switch value["type"]?.string {
     case "FeatureCollection":
-      for (index, feature) in (value["features"]?.array ?? []).enumerated() {
-        try collect(feature, at: "features[\(index)]", &features)
+      guard let list = value["features"]?.array else {
+        throw GeoJSONGeometry.Fault(
+          place: place.isEmpty ? "features" : "\(place).features",
+          message: value["features"].map { "is \($0.kind), not an array" } ?? "is missing")
       }
+      for (index, feature) in list.enumerated() { try collect(feature, at: "features[\(index)]", &features) }
     case "Feature":
       guard let geometry = value["geometry"], geometry != .null else { return }
       var properties: [String: StyleValue] = [:]
@@ -79,9 +82,11 @@ private struct GPXFeatures {
     do {
       try XMLReader.read(bytes) { try reader.take($0) }
     } catch let error as XMLReader.SyntaxError {
-      throw TrackError(path: path, "is not well-formed XML: \(error)", remedy: "export the track again")
+      throw TrackError(path: path, "is not well-formed XML: \(error)", remedy: "export it again")
     }
-    guard reader.isGPX else { throw TrackError(path: path, "is XML, but no GPX", remedy: "export the track as GPX") }
+    guard reader.isGPX else {
+      throw TrackError(path: path, "is XML, but no GPX", remedy: "export it as GPX or GeoJSON")
+    }
     return reader.features
   }
 

@@ -22,7 +22,7 @@ public struct MapColour: Hashable, Sendable, Codable {
     UInt32(red) | UInt32(green) << 8 | UInt32(blue) << 16 | UInt32(alpha) << 24
   }
 
-  /// Reads a CSS colour: `#rgb`, `#rrggbb`, either with alpha, `rgb()`, `rgba()`, `hsl()`, `hsla()`, or a basic name.
+  /// Reads a CSS colour: `#rgb`, `#rrggbb`, either with alpha, `rgb()`, `rgba()`, `hsl()`, `hsla()`, or a name.
   ///
   /// - Returns: nil if the text is none.
   public init?(_ text: String) {
@@ -36,7 +36,7 @@ public struct MapColour: Hashable, Sendable, Codable {
       guard let colour = Self.function(String(text[..<open]), parts) else { return nil }
       self = colour
     } else {
-      guard let word = Self.names[text] else { return nil }
+      guard let word = Self.named[text] else { return nil }
       self.init(
         red: UInt8(word >> 16 & 255), green: UInt8(word >> 8 & 255), blue: UInt8(word & 255),
         alpha: text == "transparent" ? 0 : 255)
@@ -86,13 +86,4 @@ public struct MapColour: Hashable, Sendable, Codable {
     default: return nil
     }
   }
-
-  /// The names of CSS level 2 and those of gdaldem, as 0xRRGGBB.
-  private static let names: [String: UInt32] = [
-    "aqua": 0x00ffff, "black": 0x000000, "blue": 0x0000ff, "brown": 0xa52a2a, "cyan": 0x00ffff, "fuchsia": 0xff00ff,
-    "gray": 0x808080, "green": 0x008000, "grey": 0x808080, "indigo": 0x4b0082, "lime": 0x00ff00, "magenta": 0xff00ff,
-    "maroon": 0x800000, "navy": 0x000080, "olive": 0x808000, "orange": 0xffa500, "purple": 0x800080, "red": 0xff0000,
-    "silver": 0xc0c0c0, "teal": 0x008080, "transparent": 0x000000, "violet": 0xee82ee, "white": 0xffffff,
-    "yellow": 0xffff00,
-  ]
 }

@@ -14,7 +14,10 @@ extension StyleExpression {
   package init(_ json: JSONValue, at place: String) throws(StyleFault) {
     switch json {
     case .array(let items): self = try Self.read(items, at: place)
-    case .object: self = try Self.function(json, at: place)
+    case .object:
+      self = try Self.function(json, at: place, isStepped: false) { (result, place) throws(StyleFault) in
+        try StyleExpression(result, at: place)
+      }
     default: self = .literal(StyleValue(json))
     }
   }
@@ -173,23 +176,34 @@ extension StyleExpression {
       branches, try StyleExpression(arguments[arguments.count - 1], at: "\(place)[\(arguments.count)]"))
   }
 
-  /// `{"base": 1.2, "stops": [[5, 1], [12, 3]]}`, of the zoom.
-  private static func function(_ json: JSONValue, at place: String) throws(StyleFault) -> StyleExpression {
+  /// Reads `{"base": 1.2, "stops": [[5, 1], [12, 3]]}`, a function of the zoom.
+  ///
+  /// - Parameters:
+  ///   - isStepped: whether a stop's result holds up to the next one, as it does for what cannot be interpolated.
+  ///   - result: reads a stop's result.
+  static func function(
+    _ json: JSONValue, at place: String, isStepped: Bool,
+    result: (JSONValue, _ place: String) throws(StyleFault) -> StyleExpression
+  ) throws(StyleFault) -> StyleExpression {
     for member in json.members ?? [] where !["base", "stops"].contains(member.name) {
       throw StyleFault(place: "\(place).\(member.name)", message: "is not supported; write an expression")
     }
     guard let pairs = json["stops"]?.array, !pairs.isEmpty else {
       throw StyleFault(place: "\(place).stops", message: "is missing")
     }
-    var flat: [JSONValue] = []
+    var stops: [Stop] = []
     for (index, pair) in pairs.enumerated() {
+      let spot = "\(place).stops[\(index)]"
       guard let pair = pair.array, pair.count == 2 else {
-        throw StyleFault(place: "\(place).stops[\(index)]", message: "is not a zoom and a value")
+        throw StyleFault(place: spot, message: "is not a zoom and a value")
       }
-      flat += pair
+      guard let input = pair[0].finite, stops.last.map({ $0.input < input }) ?? true else {
+        throw StyleFault(place: "\(spot)[0]", message: "is not a number above the stop before")
+      }
+      stops.append(Stop(input: input, result: try result(pair[1], "\(spot)[1]")))
     }
-    return .interpolate(
-      base: json["base"]?.finite ?? 1, .zoom, try stops(flat, from: 0, at: "\(place).stops"))
+    return isStepped
+      ? .step(.zoom, stops[0].result, stops) : .interpolate(base: json["base"]?.finite ?? 1, .zoom, stops)
   }
 }
 

@@ -132,6 +132,9 @@ public struct StyleRule: Hashable, Sendable {
     }
     var properties: [String: StyleExpression] = [:]
     func read(_ group: String, _ types: [String: PropertyType]) {
+      if let value = json[group], value.members == nil {
+        report(group, "is \(value.kind), not an object", "write {\"\(types.keys.sorted()[0])\": ...}")
+      }
       for member in json[group]?.members ?? [] {
         let place = "\(group).\(member.name)"
         guard let type = types[member.name] else {
@@ -144,7 +147,7 @@ public struct StyleRule: Hashable, Sendable {
         }
         do {
           let expression = try type.expression(member.value, at: place)
-          if case .literal(let value) = expression, let message = type.complaint(value) {
+          if let message = type.complaint(expression) {
             report(place, message, "see the MapLibre style specification")
           }
           properties[member.name] = expression
@@ -209,55 +212,5 @@ public struct StyleRule: Hashable, Sendable {
   package func numbers(_ name: String, zoom: Double, _ feature: MapFeature) -> [Double] {
     guard case .list(let items)? = properties[name]?.value(zoom: zoom, feature) else { return [] }
     return items.compactMap(\.number)
-  }
-}
-
-extension StyleRule.PropertyType {
-  /// Reads a property's value. Lists of names need no `literal`, and texts may have names of properties in braces.
-  fileprivate func expression(_ json: JSONValue, at place: String) throws(StyleFault) -> StyleExpression {
-    switch (self, json) {
-    case (.names, .array(let items)), (.words, .array(let items)):
-      let names = items.compactMap(\.string)
-      if names.count == items.count, let first = names.first, !["literal", "get", "string"].contains(first) {
-        return .literal(StyleValue(json))
-      }
-    case (.text, .string(let text)): return StyleExpression(tokens: text)
-    default: break
-    }
-    return try StyleExpression(json, at: place)
-  }
-
-  /// What is wrong with a plain value; nil if nothing is.
-  fileprivate func complaint(_ value: StyleValue) -> String? {
-    switch self {
-    case .number(let limits):
-      if let number = value.number, limits.contains(number) { return nil }
-      return "is not a number from \(DecimalText.text(limits.lowerBound)) to \(DecimalText.text(limits.upperBound))"
-    case .colour: return value.colour == nil ? "is no colour" : nil
-    case .word(let words):
-      if let word = value.string, words.contains(word) { return nil }
-      return "is not \(words.joined(separator: " or "))"
-    case .words(let words):
-      guard case .list(let items) = value, !items.isEmpty else { return "is no list" }
-      let isGood = items.allSatisfy { $0.string.map(words.contains) ?? false }
-      return isGood ? nil : "is not a list of \(words.joined(separator: ", "))"
-    case .flag: return value == .bool(true) || value == .bool(false) ? nil : "is neither true nor false"
-    case .text: return value.string == nil ? "is no text" : nil
-    case .names:
-      guard case .list(let items) = value, !items.isEmpty, items.allSatisfy({ $0.string?.isEmpty == false }) else {
-        return "is no list of names"
-      }
-      return nil
-    case .offset:
-      guard case .list(let items) = value, items.count == 2, items.allSatisfy({ $0.number != nil }) else {
-        return "is no list of two numbers"
-      }
-      return nil
-    case .numbers:
-      guard case .list(let items) = value else { return "is no list of lengths" }
-      let lengths = items.compactMap(\.number)
-      let isGood = lengths.count == items.count && lengths.allSatisfy { $0 >= 0 } && lengths.contains { $0 > 0 }
-      return isGood ? nil : "is no list of lengths"
-    }
   }
 }

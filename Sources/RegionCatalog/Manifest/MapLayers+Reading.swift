@@ -15,6 +15,8 @@ struct MapLayers {
   static let contourKeys = ["type", "dem", "interval", "indexEvery", "style", "images"]
   static let vectorKeys = ["type", "data", "style", "images"]
   static let graticuleKeys = ["type", "interval", "style", "images"]
+  /// A second of arc to a quarter of the globe, in degrees.
+  static let graticuleIntervals = 1.0 / 3600...90
   static let rasterKeys = ["type", "sources"]
   static let reliefKeys = [
     "type", "dem", "shading", "azimuth", "altitude", "exaggeration", "strength", "shadowColor", "highlightColor",
@@ -90,7 +92,7 @@ struct MapLayers {
     case "graticule":
       guard let layer = ManifestObject(value, at: place, keys: Self.graticuleKeys, faults) else { return }
       let rules = StyleRule.list(layer, "style", usual: VectorLayer.graticuleStyle, faults)
-      let interval = layer.number("interval", in: 1.0 / 3600...90)
+      let interval = layer.number("interval", in: Self.graticuleIntervals)
       guard let rules else { return }
       drawing.append(
         VectorLayer(.graticule(interval: interval), rules: rules, images: Self.images(layer, faults)))

@@ -24,7 +24,8 @@ public protocol TileSource: Sendable {
   /// tiles.
   var revision: SourceRevision { get }
 
-  /// True if reading takes so long that tiles should be cached in memory, as on a slow disk. The default is false.
+  /// True if reading takes so long that tiles should be cached in memory: they are drawn then, or on a slow disk. The
+  /// default is false.
   var isSlow: Bool { get }
 }
 

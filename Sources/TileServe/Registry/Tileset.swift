@@ -153,8 +153,9 @@ public final class Tileset: TileSource {
     isRemote ? try openUpstream().knowledge(of: tile) : nil
   }
 
-  /// True for a slow disk. Not for upstreams: their tiles are cached in a local bundle, which tracks their freshness.
-  public var isSlow: Bool { state.withLock { $0.readTimes.isSlow } }
+  /// True for a slow disk, and for tracks, whose tiles are drawn when they are read. Not for upstreams: their tiles are
+  /// cached in a local bundle, which tracks their freshness.
+  public var isSlow: Bool { place.isTrack || state.withLock { $0.readTimes.isSlow } }
 
   /// Reads a stored tile without ever waiting for a disk, for event loops.
   func withResidentTile(_ tile: TileID, _ body: (UnsafeRawBufferPointer) throws -> Void) throws -> ResidentRead {
