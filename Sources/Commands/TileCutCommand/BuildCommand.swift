@@ -165,7 +165,8 @@ struct BuildCommand: ParsableCommand {
 
   private func makeOptions() throws -> CatalogBuildOptions {
     var options = CatalogBuildOptions(
-      manifest: try RegionManifest(path: manifest ?? ""), output: output ?? "", toolVersion: ToolVersion.text)
+      manifest: try RegionManifest(path: manifest ?? "", crsLookup: CoordinateReferenceSystem.forGrid),
+      output: output ?? "", toolVersion: ToolVersion.text)
     options.only = only.isEmpty ? nil : only
     options.packBytesMax = maxBytes?.bytes
     options.patchesFrom = patchesFrom
