@@ -127,8 +127,8 @@ let libraries = [
     ] + products(of: "async-http-client", "AsyncHTTPClient") + products(of: "swift-log", "Logging")
       + products(of: "swift-nio", "NIOCore", "NIOPosix", "NIOHTTP1") + products(of: "swift-nio-ssl", "NIOSSL"),
     assets: [
-      "icon.svg", "index.js", "style.css", "viewer.css", "viewer-shared.js", "viewer-grid.js", "viewer-leaflet.js",
-      "viewer-maplibre.js", "viewer-search.js", "viewer-track.js",
+      "icon.svg", "index.js", "style.css", "viewer.css", "viewer-shared.js", "viewer-fitted.js", "viewer-grid.js",
+      "viewer-leaflet.js", "viewer-maplibre.js", "viewer-search.js", "viewer-track.js",
     ]),
 
   // From signed bytes to facts; for apps too, so without a ledger and without HTTP.

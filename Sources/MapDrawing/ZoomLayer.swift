@@ -26,9 +26,13 @@ final class ZoomLayer {
   private func parts(_ geometry: GeoJSONGeometry) -> [[LineShape]] {
     func shape(_ points: [SIMD2<Double>]) -> LineShape? { LineShape(points, matrixSet: matrixSet, zoom: zoom) }
     switch geometry {
-    case .points(let points): return points.compactMap { shape([$0]).map { [$0] } }
-    case .lines(let lines): return lines.compactMap { shape($0).map { [$0] } }
-    case .polygons(let polygons): return polygons.map { $0.rings.compactMap(shape) }.filter { !$0.isEmpty }
+    case .points(let points):
+      return points.filter { matrixSet.isReachable($0) }.compactMap { shape([$0]).map { [$0] } }
+    case .lines(let lines):
+      return lines.flatMap { matrixSet.reachable(line: $0) }.compactMap { shape($0).map { [$0] } }
+    case .polygons(let polygons):
+      return polygons.map { $0.rings.flatMap { matrixSet.reachable(ring: $0) }.compactMap(shape) }
+        .filter { !$0.isEmpty }
     case .collection(let members): return members.flatMap(parts)
     }
   }

@@ -297,7 +297,7 @@ public struct Cutter: Sendable {
     if !options.drawing.isEmpty {
       metadata.extra[DrawnLayersMetadata.key] = Set(options.drawing.map(\.data.type)).sorted().joined(separator: ",")
     }
-    metadata.bounds = plan.matrixSet.geographicBounds(ofCRSBounds: visibleBounds(extent)).roundedToMicrometres
+    metadata.bounds = plan.matrixSet.openGeographicBounds(ofCRSBounds: visibleBounds(extent)).roundedToMicrometres
     return metadata
   }
 

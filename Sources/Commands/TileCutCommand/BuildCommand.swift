@@ -168,7 +168,8 @@ struct BuildCommand: ParsableCommand {
 
   private func makeOptions() throws -> CatalogBuildOptions {
     var options = CatalogBuildOptions(
-      manifest: try RegionManifest(path: manifest ?? ""), output: output ?? "", toolVersion: ToolVersion.text)
+      manifest: try RegionManifest(path: manifest ?? "", crsLookup: CoordinateReferenceSystem.forGrid),
+      output: output ?? "", toolVersion: ToolVersion.text)
     options.only = region.isEmpty ? nil : region
     options.packBytesMax = packBytes?.bytes
     options.patchesFrom = patchesFrom

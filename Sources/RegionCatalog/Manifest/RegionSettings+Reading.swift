@@ -154,7 +154,7 @@ extension RegionSettings {
     let names = TileMatrixSet.builtIn.map(\.identifier)
     if value["tileMatrices"] != nil || value["tileMatrix"] != nil {
       do {
-        return try TileMatrixSet(definition: value)
+        return try value.decoded(as: TileMatrixSetDocument.self).matrixSet(faults.crsLookup)
       } catch {
         object.fault(
           "matrix", "is no grid: \((error as? DecodingError).map { "\($0.place) \($0.complaint)" } ?? "\(error)")",

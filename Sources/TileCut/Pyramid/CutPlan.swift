@@ -216,7 +216,9 @@ public struct CutPlan: Sendable {
 
   private static func clipBoxes(_ bounds: BoundingBox, matrixSet: TileMatrixSet) throws -> [BoundingBox] {
     try requireBox(bounds)
-    guard bounds.west > bounds.east else { return [matrixSet.crsBounds(ofGeographicBounds: bounds)] }
+    // A fitted CRS knows no antimeridian.
+    let isSplit = matrixSet.isGlobal && bounds.west > bounds.east
+    guard isSplit else { return [matrixSet.crsBounds(ofGeographicBounds: bounds)] }
     var (west, east) = (bounds, bounds)
     west.east = 180
     east.west = -180

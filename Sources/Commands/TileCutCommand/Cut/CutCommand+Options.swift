@@ -13,7 +13,7 @@ extension CutCommand {
     var options = CutOptions(sources: sources)
     if let srcList { options.sources += try SourceList.paths(inFile: srcList) }
     if let first = sources.first, isManifest(first) {
-      let manifest = try RegionManifest(path: sources[0])
+      let manifest = try RegionManifest(path: sources[0], crsLookup: CoordinateReferenceSystem.forGrid)
       guard manifest.regions.count == 1 else {
         throw CutError(
           .invalidOption, path: sources[0], "holds \(manifest.regions.count) regions",

@@ -150,7 +150,7 @@ struct MatrixArgument: ExpressibleByArgument {
         .invalidOption, "--matrix: there is no grid called \"\(text)\", and no such file",
         remedy: "choose \(Self.names), or name a file with a Two Dimensional Tile Matrix Set (.json)")
     }
-    return try TileMatrixSetDocument.matrixSet(inFile: text)
+    return try TileMatrixSetDocument.matrixSet(inFile: text, lookup: CoordinateReferenceSystem.forGrid)
   }
 }
 
