@@ -20,7 +20,10 @@ extension CoordinateReferenceSystem {
     let axes = object.axisAbbreviations
     let visual = context.own(proj_normalize_for_visualization(context.pointer, object.pointer))
     let area = object.areaOfUse
-    let transform = try CoordinateTransform(from: crs, to: .wgs84LongLat, areaOfInterest: area)
+    let best = DatumShift.best(object, area, PROJ_GRID_AVAILABILITY_DISCARD_OPERATION_IF_MISSING_GRID)
+    let transform =
+      try best.flatMap { CoordinateTransform($0) }
+      ?? CoordinateTransform(from: crs, to: .wgs84LongLat, areaOfInterest: area)
     func mapped(
       _ points: [SIMD2<Double>], _ map: (UnsafeMutableBufferPointer<SIMD2<Double>>) -> Void
     ) -> [SIMD2<Double>] {
