@@ -42,7 +42,7 @@ import TileIndex
     }
     let set = manifest.regions[0].settings.matrixSet
     #expect(set.crs == "EPSG:3035" && set[0].origin == SIMD2(2_000_000, 5_500_000))
-    #expect(complaints(text).first?.contains("have tilecut read it") == true)
+    #expect(complaints(text).first?.contains("take the definition from the metadata") == true)
   }
 
   @Test func regionsAreRead() throws {

@@ -81,8 +81,8 @@ package struct TileMatrixSetDocument: Codable {
       (projection, box) = (.fitted(fitted), fitted.box)
     } else {
       throw refused(
-        "its CRS is \(crs.name), and its relation to degrees is not known here: have tilecut read it, or take the"
-          + " definition from the metadata of a bundle that tilecut cut")
+        "its CRS is \(crs.name), and without PROJ its relation to degrees is not known: take the definition from the"
+          + " metadata of a bundle that was cut in it")
     }
     guard let box, box.width > 0, box.height > 0 else { throw refused("its tiles lie nowhere on Earth") }
     let set = try TileMatrixSet(
