@@ -16,7 +16,7 @@ final class VRTMask: RasterSource {
   private let isMask: Bool
 
   /// - Parameter options: for a file of the VRT.
-  init(_ source: VRTDocument.Source, options: RasterOpenOptions) throws {
+  init(_ source: VRTDocument.Source, files: VRTFiles, options: RasterOpenOptions) throws {
     var own = options
     if source.isMask {
       // Whatever its pixels are: any scale says that they need not be 8-bit.
@@ -27,7 +27,7 @@ final class VRTMask: RasterSource {
       own = own.forHeights
       (own.bands, own.alpha, own.nodata) = ([source.band], .absent, [-1e300])
     }
-    base = try RasterFile.open(path: source.file, options: own)
+    base = try files.open(source.file, own)
     isMask = source.isMask
     (path, width, height) = (base.path, base.width, base.height)
     (georeference, warnings) = (base.georeference, base.warnings)

@@ -1,8 +1,15 @@
 import RegionCatalog
 
+/// How a VRT opens its files, which may have any format: as ``RasterFile`` does.
+struct VRTFiles {
+  let open: (_ path: String, _ options: RasterOpenOptions) throws -> any RasterSource
+  let valueSample: (_ file: SourceFile, _ options: RasterOpenOptions) throws -> ValueSample?
+}
+
 /// Which bands of a VRT are shown, and how its sources are opened.
 struct VRTPlan {
   let document: VRTDocument
+  private let files: VRTFiles
   /// The indices of the bands that are shown.
   let shown: [Int]
   /// The index of the alpha band.
@@ -14,8 +21,8 @@ struct VRTPlan {
 
   /// - Throws: ``CutError`` `.invalidOption` for bands that it does not have, `.badSource` for sources in too many
   ///   VRTs one in the other.
-  init(_ document: VRTDocument, options: RasterOpenOptions) throws {
-    self.document = document
+  init(_ document: VRTDocument, files: VRTFiles, options: RasterOpenOptions) throws {
+    (self.document, self.files) = (document, files)
     guard options.vrtDepth < 4 else {
       throw CutError(
         .badSource, path: document.path, "lies in four other VRTs, or refers to itself",
@@ -71,7 +78,7 @@ struct VRTPlan {
     }
     return try mask.sources.map { source in
       guard source.constant == nil else { throw document.refused("a mask of constant values") }
-      return part(source, try VRTMask(source, options: inner(options)))
+      return part(source, try VRTMask(source, files: files, options: inner(options)))
     }
   }
 
@@ -88,7 +95,7 @@ struct VRTPlan {
     for index in stride(from: 0, to: all.count, by: step) {
       var inner = childOptions(all[index], alpha: nil, options)
       inner.scale = nil
-      guard let found = try RasterFile.valueSample(SourceFile(path: all[index][0].file), options: inner) else {
+      guard let found = try files.valueSample(SourceFile(path: all[index][0].file), inner) else {
         continue
       }
       sample = sample ?? ValueSample()
@@ -148,7 +155,7 @@ struct VRTPlan {
     -> VRTPart
   {
     guard sources.allSatisfy({ $0.constant == nil }) else { throw document.refused("constant values") }
-    let raster = try RasterFile.open(path: sources[0].file, options: childOptions(sources, alpha: alpha, options))
+    let raster = try files.open(sources[0].file, childOptions(sources, alpha: alpha, options))
     return part(sources[0], raster)
   }
 

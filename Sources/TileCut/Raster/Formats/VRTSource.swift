@@ -17,12 +17,12 @@ package final class VRTSource: RasterSource {
   private let mask: [VRTPart]
   private let overviews: VRTOverviews?
 
-  init(_ file: SourceFile, options: RasterOpenOptions) throws {
+  init(_ file: SourceFile, files: VRTFiles, options: RasterOpenOptions) throws {
     let options = options.withAuxiliaryNodata
     let document = try VRTDocument(file)
     (path, width, height) = (file.path, document.width, document.height)
     let remarks = WarningList()
-    let plan = try VRTPlan(document, options: options)
+    let plan = try VRTPlan(document, files: files, options: options)
     georeference = try Self.place(document, options: options, warnings: remarks)
     canvases = try plan.canvases(options)
     let mask = try plan.maskParts(options, beside: canvases)
@@ -59,9 +59,9 @@ package final class VRTSource: RasterSource {
   }
 
   /// A sample of the values of some of the sources; nil if they need no scale.
-  static func valueSample(_ file: SourceFile, options: RasterOpenOptions) throws -> ValueSample? {
+  static func valueSample(_ file: SourceFile, files: VRTFiles, options: RasterOpenOptions) throws -> ValueSample? {
     let document = try VRTDocument(file)
-    return try VRTPlan(document, options: options).valueSample(options)
+    return try VRTPlan(document, files: files, options: options).valueSample(options)
   }
 
   package func read(_ window: PixelRect, into target: UnsafeMutableRawPointer, rowBytes: Int) throws -> Bool {
