@@ -29,6 +29,8 @@ func nextCommand(after error: any Error) -> String? {
   switch error {
   case let error as BundleError where error.code == .notFound: listing(around: error.path)
   case let error as BundleError where error.remedy?.hasPrefix("verify it") == true: "tilecut verify '\(error.path)'"
+  case let error as BundleError where error.remedy?.hasPrefix("merge the shards") == true:
+    "tilecut merge --plan PLAN -o '\(error.path)'"
   case let error as CutError where error.code == .unreadableSource: error.path.flatMap(listing)
   default: nil
   }
