@@ -153,6 +153,7 @@ bench-cache:
 	@scripts/build.sh CacheBench
 	@.build/release/CacheBench
 	@.build/release/CacheBench bundle
+	@.build/release/CacheBench warning
 	@.build/release/CacheBench day
 
 bench-ledger:

@@ -127,8 +127,8 @@ let libraries = [
     ] + products(of: "async-http-client", "AsyncHTTPClient") + products(of: "swift-log", "Logging")
       + products(of: "swift-nio", "NIOCore", "NIOPosix", "NIOHTTP1") + products(of: "swift-nio-ssl", "NIOSSL"),
     assets: [
-      "icon.svg", "index.js", "style.css", "viewer.css", "viewer-shared.js", "viewer-grid.js", "viewer-leaflet.js",
-      "viewer-maplibre.js", "viewer-search.js", "viewer-track.js",
+      "icon.svg", "index.js", "style.css", "viewer.css", "viewer-shared.js", "viewer-fitted.js", "viewer-grid.js",
+      "viewer-leaflet.js", "viewer-maplibre.js", "viewer-search.js", "viewer-track.js",
     ]),
 
   // From signed bytes to facts; for apps too, so without a ledger and without HTTP.
@@ -219,6 +219,7 @@ let benchmarks = [
 // They are packages of their own; built here, they share what is compiled for the tests.
 let examples = [
   program("TerminalViewer", in: "examples/terminal-viewer/Sources", ["TileIndex", "TileImage"]),
+  program("SessionViewer", in: "examples/map-session/Sources", ["OfflineMap", "TileImage"]),
   program(
     "OneProcess", in: "examples/one-process/Sources",
     ["TileServe", "MapStoreServer", "PurchaseLedger"] + products(of: "swift-log", "Logging")
@@ -307,8 +308,8 @@ let testTargets = [
     [
       "OfflineMap", "Gazetteer", "MemoryPressure", "RegionCatalog", "TileImage", "TileIndex", "TilePrefetch",
       "TileServe", "PurchaseVerification", "PurchaseLedger", "MapStoreClient", "MapStoreWire", "MapStoreServer",
-      "TileCutCommand", "TileServeCommand", "PurchaseLedgerCommand", "MapStoreCommand", "TerminalViewer", "OneProcess",
-      "ShopClient",
+      "TileCutCommand", "TileServeCommand", "PurchaseLedgerCommand", "MapStoreCommand", "TerminalViewer",
+      "SessionViewer", "OneProcess", "ShopClient",
     ] + products(of: "swift-crypto", "Crypto") + products(of: "swift-log", "Logging")),
 ]
 

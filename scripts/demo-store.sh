@@ -125,7 +125,7 @@ rm "$work/regions.json"
 # Extends the region to the east; tiles in the west stay unchanged.
 sed -e "s|\"id\": \"$renewed\",|& \"edition\": \"2026.2\",|" -e 's|-105.56, 40.33, -105.45, 40.42|-105.56, 40.33, -105.44, 40.42|' sample-regions/regions.json >"$work/regions.json"
 # shellcheck disable=SC2086
-quiet "the new edition" "$tilecut" build "$work/regions.json" -o "$work/catalogue" --patches-from "$work/catalogue" --progress none ${DEMO_REGIONS:+--only $DEMO_REGIONS}
+quiet "the new edition" "$tilecut" build "$work/regions.json" -o "$work/catalogue" --patches-from "$work/catalogue" --progress none ${DEMO_REGIONS:+--region $DEMO_REGIONS}
 tries=0
 until phone bert library | grep -q "^$renewed .*update available"; do
   tries=$((tries + 1))

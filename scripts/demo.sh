@@ -14,7 +14,7 @@ run() {
   "$tilecut" "$@"
 }
 # All regions, or those that DEMO_REGIONS names.
-only=${DEMO_REGIONS:+--only $DEMO_REGIONS}
+only=${DEMO_REGIONS:+--region $DEMO_REGIONS}
 manifest=sample-regions/regions.json
 # shellcheck disable=SC2086
 run build "$manifest" -o "$out" --progress plain $only

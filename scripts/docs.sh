@@ -5,8 +5,8 @@ set -eu
 cd "$(dirname "$0")/.."
 archives="TileIndex RegionCatalog Gazetteer OfflineMap TilePrefetch MapStoreClient PurchaseVerification
 PurchaseLedger TileServe"
-documented="TileIndex RegionCatalog Gazetteer TilePrefetch MemoryPressure OfflineMap MapStoreClient
-PurchaseVerification TileServe"
+documented="TileIndex RegionCatalog Gazetteer TileImage TilePrefetch MemoryPressure OfflineMap MapStoreWire
+MapStoreClient PurchaseVerification PurchaseLedger TileServe"
 mkdir -p .build/docs
 rm -rf .build/docs/graphs
 echo "comments of public symbols"

@@ -50,6 +50,8 @@ for command in $commands; do
   put 644 "$work/fish" "share/fish/vendor_completions.d/$command.fish"
   python3 scripts/man-pages.py "$work/man" "$binaries/$command"
 done
+# Not a subcommand of the argument parser, so that tileserve takes any path.
+python3 scripts/man-pages.py "$work/man" "$binaries/tileserve replay"
 gzip -9n "$work"/man/*.1
 for page in "$work"/man/*; do put 644 "$page" "share/man/man1/$(basename "$page")"; done
 

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Writes manual pages (man(7)) from a command's own definitions: man-pages.py OUT COMMAND...
 
-Each COMMAND is a built binary; its --experimental-dump-help describes options, arguments and subcommands as JSON. One
+Each COMMAND is a built binary, or one with the name of a command that its help does not list as a subcommand; its --experimental-dump-help describes options, arguments and subcommands as JSON. One
 page is written for the command and one for each subcommand: tilecut.1, tilecut-cut.1.
 """
 import json
@@ -98,7 +98,8 @@ def main():
         sys.exit(__doc__)
     os.makedirs(out, exist_ok=True)
     for command in commands:
-        dump = subprocess.run([command, "--experimental-dump-help"], stdout=subprocess.PIPE, check=True).stdout
+        words = [command] if os.path.exists(command) else command.rsplit(" ", 1)
+        dump = subprocess.run(words + ["--experimental-dump-help"], stdout=subprocess.PIPE, check=True).stdout
         for title, text in page(json.loads(dump)["command"], []):
             with open(os.path.join(out, title + ".1"), "w", encoding="utf-8") as file:
                 file.write(text)

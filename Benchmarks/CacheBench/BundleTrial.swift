@@ -56,7 +56,7 @@ enum BundleTrial {
   }
 
   /// A bundle of 1,365 tiles of 20 kB.
-  private static func sample() throws -> String {
+  static func sample() throws -> String {
     let path = FileManager.default.temporaryDirectory.appendingPathComponent("cache-bench.mbtiles").path
     let writer = try BundleWriter(path: path, matrixSet: .webMercatorQuad, format: .png, replacing: true)
     var bytes: [UInt8] = [0x89, 0x50, 0x4e, 0x47, 0x0d, 0x0a, 0x1a, 0x0a] + [UInt8](repeating: 7, count: 20_000)

@@ -7,6 +7,7 @@ import TilePrefetch
 ///
 ///     CacheBench                             the cost of a hit
 ///     CacheBench bundle [FILE]               a tile of a bundle, from one task and from several
+///     CacheBench warning                     what a memory warning gives back, and how long that takes
 ///     CacheBench day [GESTURES]              a day of a generated user, in virtual time
 ///     CacheBench memory BUDGET OPERATIONS    random operations on real buffers, and the peak of the process's memory
 @main
@@ -15,6 +16,7 @@ enum CacheBench {
     switch CommandLine.arguments.dropFirst().first {
     case nil: HitTrial.run()
     case "bundle": await BundleTrial.run(CommandLine.arguments.dropFirst(2).first)
+    case "warning": WarningTrial.run()
     case "day": DayTrial.run(gestures: CommandLine.arguments.dropFirst(2).first.flatMap { Int($0) } ?? 23_000)
     default: MemoryTrial.run(Array(CommandLine.arguments.dropFirst()))
     }

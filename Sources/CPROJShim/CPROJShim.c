@@ -13,11 +13,11 @@
   F(proj_create_from_database) F(proj_create_from_name) F(proj_create_operation_factory_context)                      \
   F(proj_create_operations) F(proj_crs_get_coordinate_system) F(proj_crs_get_coordoperation)                          \
   F(proj_crs_get_datum_forced) F(proj_crs_get_sub_crs) F(proj_cs_get_axis_info) F(proj_destroy)                       \
-  F(proj_ellipsoid_get_parameters) F(proj_get_celestial_body_name) F(proj_get_ellipsoid) F(proj_get_id_auth_name)     \
-  F(proj_get_id_code) F(proj_get_name) F(proj_get_source_crs) F(proj_get_target_crs) F(proj_get_type) F(proj_info)    \
-  F(proj_is_crs) F(proj_is_equivalent_to_with_ctx) F(proj_list_destroy) F(proj_list_get) F(proj_list_get_count)       \
-  F(proj_log_func) F(proj_log_level) F(proj_normalize_for_visualization) F(proj_operation_factory_context_destroy)    \
-  F(proj_operation_factory_context_set_area_of_interest)                                                              \
+  F(proj_ellipsoid_get_parameters) F(proj_get_area_of_use) F(proj_get_celestial_body_name) F(proj_get_ellipsoid)      \
+  F(proj_get_id_auth_name) F(proj_get_id_code) F(proj_get_name) F(proj_get_source_crs) F(proj_get_target_crs)         \
+  F(proj_get_type) F(proj_info) F(proj_is_crs) F(proj_is_equivalent_to_with_ctx) F(proj_list_destroy)                 \
+  F(proj_list_get) F(proj_list_get_count) F(proj_log_func) F(proj_log_level) F(proj_normalize_for_visualization)      \
+  F(proj_operation_factory_context_destroy) F(proj_operation_factory_context_set_area_of_interest)                    \
   F(proj_operation_factory_context_set_grid_availability_use)                                                         \
   F(proj_operation_factory_context_set_spatial_criterion) F(proj_trans) F(proj_trans_bounds) F(proj_trans_generic)
 

@@ -1,3 +1,5 @@
+import Support
+
 #if canImport(Darwin)
   import Darwin
 #elseif canImport(Musl)
@@ -36,6 +38,10 @@ public struct GazetteerError: Error, CustomStringConvertible, Sendable {
 
   /// `path: place: message; remedy`
   public var description: String { "\(path): \(place.map { "\($0): " } ?? "")\(message); \(remedy)" }
+  /// What is wrong, with the name of the file and the line: a sentence for people.
+  public var errorDescription: String? { Sentence.of(file: path, place.map { "\($0): \(message)" } ?? message) }
+  /// What to do about it: a sentence for people.
+  public var recoverySuggestion: String? { Sentence.of(remedy) }
 }
 
 /// The importance of places whose list does not state it.

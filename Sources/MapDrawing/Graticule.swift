@@ -4,23 +4,24 @@ import TileIndex
 /// Lines of whole degrees, minutes or seconds, with labels where they leave the map.
 package struct Graticule: Sendable {
   /// Degrees between lines; nil chooses for each zoom.
-  private let interval: Double?
+  let interval: Double?
 
   package init(interval: Double? = nil) { self.interval = interval }
 
   /// Seconds of arc between lines, from the coarsest.
-  private static let steps = [
+  static let steps = [
     324_000, 162_000, 108_000, 72_000, 36_000, 18_000, 7_200, 3_600, 1_800, 1_200, 600, 300, 120, 60, 30, 20, 10, 5, 2,
     1,
   ]
   /// The least distance of lines, in pixels of the screen, unless the interval is given.
-  private static let distanceMin = 180.0
+  static let distanceMin = 180.0
   /// More lines would be a grey area.
-  private static let linesMax = 1_000
+  static let linesMax = 1_000
 
   /// The lines within what a map shows, with the properties `degrees` and `axis`; and points at their ends with
   /// `label`, such as 105°30′W, `axis`, and the `edge` at which they lie.
   func features(_ matrixSet: TileMatrixSet, zoom: Int, density: Double, _ frame: LabelFrame) -> [MapFeature] {
+    if case .fitted = matrixSet.projection { return curves(matrixSet, zoom: zoom, density: density, frame) }
     let (matrix, box) = (matrixSet[zoom], frame.box(zoom))
     func degrees(_ pixel: SIMD2<Double>) -> SIMD2<Double> {
       let place = matrixSet.coordinate(of: matrix.point(atPixel: pixel))
@@ -65,7 +66,7 @@ package struct Graticule: Sendable {
     return features
   }
 
-  private static func label(seconds: Int, isMeridian: Bool) -> String {
+  static func label(seconds: Int, isMeridian: Bool) -> String {
     var whole = seconds
     if isMeridian {
       // Beyond the antimeridian the numbers begin again.

@@ -28,10 +28,14 @@ final class ZoomLayer {
       LineShape(points, matrixSet: matrixSet, zoom: zoom, isRing: isRing)
     }
     switch geometry {
-    case .points(let points): return points.compactMap { shape([$0]).map { [$0] } }
-    case .lines(let lines): return lines.compactMap { shape($0).map { [$0] } }
+    case .points(let points):
+      return points.filter { matrixSet.isReachable($0) }.compactMap { shape([$0]).map { [$0] } }
+    case .lines(let lines):
+      return lines.flatMap { matrixSet.reachable(line: $0) }.compactMap { shape($0).map { [$0] } }
     case .polygons(let polygons):
-      return polygons.map { $0.rings.compactMap { shape($0, isRing: true) } }.filter { !$0.isEmpty }
+      return polygons.map {
+        $0.rings.flatMap { matrixSet.reachable(ring: $0) }.compactMap { shape($0, isRing: true) }
+      }.filter { !$0.isEmpty }
     case .collection(let members): return members.flatMap(parts)
     }
   }

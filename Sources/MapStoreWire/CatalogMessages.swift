@@ -3,6 +3,7 @@ import TileIndex
 
 /// `GET /v1/catalogue`: a page of what is for sale.
 public struct CatalogPage: Sendable, Hashable, Codable {
+  /// The regions of this page.
   public var regions: [RegionListing]
   /// The number of regions on all pages.
   public var total: Int
@@ -11,34 +12,50 @@ public struct CatalogPage: Sendable, Hashable, Codable {
   /// `cursor` of the next page; nil on the last.
   public var nextCursor: String?
 
+  /// A page; `nextCursor` is nil on the last.
   public init(regions: [RegionListing], total: Int, categories: [CategoryCount], nextCursor: String?) {
     (self.regions, self.total, self.categories, self.nextCursor) = (regions, total, categories, nextCursor)
   }
 }
 
+/// A category of the catalogue, and how much it has.
 public struct CategoryCount: Sendable, Hashable, Codable {
+  /// The category, as the publisher's manifest names it.
   public var category: String
+  /// The number of regions in it that are for sale.
   public var regions: Int
 
+  /// A category with its number of regions.
   public init(category: String, regions: Int) { (self.category, self.regions) = (category, regions) }
 }
 
 /// A region in a list.
 public struct RegionListing: Sendable, Hashable, Codable {
+  /// The name of the region: letters, digits, dots, dashes and underscores.
   public var id: String
+  /// The product's id in the app stores.
   public var productId: String
+  /// The title for customers.
   public var title: String
+  /// One of ``CatalogPage/categories``.
   public var category: String
+  /// A text for customers, if the publisher gave one.
   public var description: String?
   /// West, south, east, north in degrees; west beyond east crosses the antimeridian.
   public var bounds: [Double]
+  /// The outline, for regions that are no boxes.
   public var boundary: RegionBoundary?
+  /// The coarsest zoom of the bundle.
   public var minzoom: Int
+  /// The finest zoom of the bundle.
   public var maxzoom: Int
+  /// The edition that a purchase gives now.
   public var edition: String
   /// Of the whole bundle.
   public var bytes: Int
+  /// The price tier of the manifest; the app stores have the price.
   public var priceTier: String?
+  /// The credits that a map of the region has to show.
   public var attribution: String?
   /// The number of tile packs; 0 if the region is not split.
   public var packs: Int
@@ -51,6 +68,7 @@ public struct RegionListing: Sendable, Hashable, Codable {
   /// The most important places of the region whose names match the query.
   public var places: [FoundPlace]?
 
+  /// A region without what a query finds in it (``near``, ``places``).
   public init(
     id: String, productId: String, title: String, category: String, description: String?, bounds: [Double],
     boundary: RegionBoundary?, minzoom: Int, maxzoom: Int, edition: String, bytes: Int, priceTier: String?,
@@ -83,17 +101,22 @@ public struct FoundNear: Sendable, Hashable, Codable {
   /// The tile packs that contain the place, the overview first; empty outside, and for regions that are not split.
   public var packs: [FoundTilePack]
 
+  /// A distance in metres, and the tile packs that contain the place.
   public init(distanceMetres: Int, isInside: Bool, packs: [FoundTilePack]) {
     (self.distanceMetres, self.isInside, self.packs) = (distanceMetres, isInside, packs)
   }
 }
 
+/// A tile pack that contains the place of a query.
 public struct FoundTilePack: Sendable, Hashable, Codable {
   /// For ``DownloadRequest/file``.
   public var file: String
+  /// The size of its file.
   public var bytes: Int
+  /// Whether it is the pack of the coarse zooms, which covers the whole region.
   public var isOverview: Bool
 
+  /// A tile pack by its file and the size of that in bytes.
   public init(file: String, bytes: Int, isOverview: Bool) {
     (self.file, self.bytes, self.isOverview) = (file, bytes, isOverview)
   }
@@ -101,13 +124,16 @@ public struct FoundTilePack: Sendable, Hashable, Codable {
 
 /// A place by which a region was found.
 public struct FoundPlace: Sendable, Hashable, Codable {
+  /// The name that matched.
   public var name: String
   /// `city`, `lake`, `peak`; empty if unknown.
   public var kind: String
   /// Degrees.
   public var longitude: Double
+  /// Degrees.
   public var latitude: Double
 
+  /// A place; longitude and latitude in degrees.
   public init(name: String, kind: String, longitude: Double, latitude: Double) {
     (self.name, self.kind, self.longitude, self.latitude) = (name, kind, longitude, latitude)
   }
@@ -115,21 +141,27 @@ public struct FoundPlace: Sendable, Hashable, Codable {
 
 /// `GET /v1/regions/{id}`: the catalogue's entry of a region: files with sizes and SHA-256, tile packs, patches.
 public struct RegionDetails: Sendable, Hashable, Codable {
+  /// The entry of `catalogue.json`.
   public var region: Catalog.Region
   /// False for a retired region, which is visible to its owners only.
   public var isForSale: Bool
 
+  /// An entry of the catalogue, and whether it is for sale.
   public init(region: Catalog.Region, isForSale: Bool) { (self.region, self.isForSale) = (region, isForSale) }
 }
 
 /// `GET /v1/regions/{id}/packs`: the tile packs that a point or box needs, the overview first.
 public struct TilePackList: Sendable, Hashable, Codable {
+  /// The region that is split.
   public var regionId: String
+  /// The edition to which the packs belong.
   public var edition: String
+  /// The packs with files, sizes and SHA-256.
   public var packs: [Catalog.TilePack]
   /// Of all tile packs in the list.
   public var bytes: Int
 
+  /// The packs of one edition; their sizes are added up.
   public init(regionId: String, edition: String, packs: [Catalog.TilePack]) {
     (self.regionId, self.edition, self.packs) = (regionId, edition, packs)
     bytes = packs.reduce(0) { $0 + $1.bytes }

@@ -2,9 +2,19 @@
 
 /// `POST /v1/downloads`: asks for the URL of a file of a region that the account owns.
 public struct DownloadRequest: Sendable, Hashable, Codable {
-  public enum Kind: String, Sendable, Hashable, Codable, CaseIterable { case bundle, pack, patch }
+  /// What the file is.
+  public enum Kind: String, Sendable, Hashable, Codable, CaseIterable {
+    /// The whole region.
+    case bundle
+    /// One tile pack of a region that is split.
+    case pack
+    /// What leads from the installed edition to the wanted one.
+    case patch
+  }
 
+  /// A region that the account owns.
   public var regionId: String
+  /// What is wanted of it.
   public var kind: Kind
   /// The edition that is wanted: 409 `edition-gone` if the catalogue has another. Nil takes the current one.
   public var edition: String?
@@ -13,6 +23,7 @@ public struct DownloadRequest: Sendable, Hashable, Codable {
   /// For a patch: the edition that is installed.
   public var fromEdition: String?
 
+  /// A request; `file` for a tile pack, `fromEdition` for a patch.
   public init(
     regionId: String, kind: Kind, edition: String? = nil, file: String? = nil, fromEdition: String? = nil
   ) {
@@ -33,14 +44,18 @@ public struct DownloadTicket: Sendable, Hashable, Codable {
   public var url: String
   /// Milliseconds since 1970. A transfer that has begun by then continues.
   public var expiresAt: Int64
+  /// The region of the request.
   public var regionId: String
   /// The edition that the file belongs to, or leads to.
   public var edition: String
+  /// The file's name in the catalogue.
   public var file: String
+  /// The size of the file.
   public var bytes: Int
   /// 64 hexadecimal digits in lower case.
   public var sha256: String
 
+  /// A file with its size, hash and URL; `expiresAt` in milliseconds since 1970.
   public init(
     url: String, expiresAt: Int64, regionId: String, edition: String, file: String, bytes: Int, sha256: String
   ) {

@@ -4,17 +4,21 @@
 ///
 /// A body has room for thousands of regions, the URL of the GET form for some hundred.
 public struct InstalledRegions: Sendable, Hashable, Codable {
+  /// One for each region that is installed whole.
   public var installed: [InstalledRegion]
 
+  /// What a device has.
   public init(_ installed: [InstalledRegion]) { self.installed = installed }
 }
 
 /// A whole region that is installed on a device.
 public struct InstalledRegion: Sendable, Hashable, Codable {
+  /// The name of the region.
   public var id: String
   /// As in the catalogue: at most 100 letters, digits, dots, dashes and underscores, the first a letter or digit.
   public var edition: String
 
+  /// A region and the edition that a device has of it.
   public init(id: String, edition: String) { (self.id, self.edition) = (id, edition) }
 }
 
@@ -24,6 +28,7 @@ public struct Library: Sendable, Hashable, Codable {
   /// In the order of the catalogue; retired regions only for accounts that own them or did.
   public var regions: [LibraryRegion]
 
+  /// Regions in the order of the catalogue.
   public init(regions: [LibraryRegion]) { self.regions = regions }
 }
 
@@ -33,6 +38,7 @@ public enum LibraryStatus: String, Sendable, Hashable, Codable, CaseIterable {
   case forSale
   /// The app store waits for an approval or a payment.
   case pendingApproval
+  /// Bought, and not on the device that asks.
   case ownedNotInstalled
   /// Installed in the catalogue's edition.
   case ownedInstalled
@@ -42,9 +48,13 @@ public enum LibraryStatus: String, Sendable, Hashable, Codable, CaseIterable {
   case revoked
 }
 
+/// A region as an account sees it.
 public struct LibraryRegion: Sendable, Hashable, Codable {
+  /// The name of the region.
   public var id: String
+  /// The product's id in the app stores.
   public var productId: String
+  /// What the app offers: to buy, to install, to update.
   public var status: LibraryStatus
   /// False for retired regions.
   public var isForSale: Bool
@@ -57,6 +67,7 @@ public struct LibraryRegion: Sendable, Hashable, Codable {
   /// The size of the patch from the installed edition, if there is one.
   public var patchBytes: Int?
 
+  /// A region with its status; sizes in bytes.
   public init(
     id: String, productId: String, status: LibraryStatus, isForSale: Bool, edition: String, bytes: Int,
     installedEdition: String? = nil, patchBytes: Int? = nil
@@ -83,6 +94,7 @@ public struct SignedGrants: Sendable, Hashable, Codable {
   /// Which of the keys at `/v1/grants/key` signed.
   public var keyId: String
 
+  /// A payload and its signature, both in base64url without padding.
   public init(payload: String, signature: String, keyId: String) {
     (self.payload, self.signature, self.keyId) = (payload, signature, keyId)
   }
@@ -94,16 +106,21 @@ public struct SignedGrants: Sendable, Hashable, Codable {
 
 /// The payload of ``SignedGrants``.
 public struct GrantDocument: Sendable, Hashable, Codable {
+  /// The version of the format; ``versionNow`` for those that this module reads.
   public var version: Int
+  /// Whose regions they are.
   public var accountId: String
   /// Milliseconds since 1970, by the server's clock. A device's clock that is earlier has been set back.
   public var issuedAt: Int64
   /// Milliseconds since 1970: until then the document is valid without asking again.
   public var expiresAt: Int64
+  /// One for each region that the account owns.
   public var grants: [RegionGrant]
 
+  /// The version that this module writes and reads.
   public static let versionNow = 1
 
+  /// A document of ``versionNow``; times in milliseconds since 1970.
   public init(accountId: String, issuedAt: Int64, expiresAt: Int64, grants: [RegionGrant]) {
     version = Self.versionNow
     (self.accountId, self.issuedAt, self.expiresAt, self.grants) = (accountId, issuedAt, expiresAt, grants)
@@ -114,10 +131,12 @@ public struct GrantDocument: Sendable, Hashable, Codable {
 public struct RegionGrant: Sendable, Hashable, Codable {
   /// Absent for regions that left the catalogue: a device that has one installed knows its product.
   public var regionId: String?
+  /// The product's id in the app stores.
   public var productId: String
   /// Milliseconds since 1970: the date of purchase.
   public var since: Int64
 
+  /// A region that is owned since a time in milliseconds since 1970.
   public init(regionId: String?, productId: String, since: Int64) {
     (self.regionId, self.productId, self.since) = (regionId, productId, since)
   }
@@ -125,11 +144,14 @@ public struct RegionGrant: Sendable, Hashable, Codable {
 
 /// `GET /v1/grants/key`: the keys that sign grants; the first signs now, the others did before.
 public struct GrantKeys: Sendable, Hashable, Codable {
+  /// The key that signs now first.
   public var keys: [GrantKey]
 
+  /// The keys of a server, the one that signs now first.
   public init(keys: [GrantKey]) { self.keys = keys }
 }
 
+/// The public half of a key that signs grants.
 public struct GrantKey: Sendable, Hashable, Codable {
   /// The first 16 hexadecimal digits of the key's SHA-256.
   public var keyId: String
@@ -138,6 +160,7 @@ public struct GrantKey: Sendable, Hashable, Codable {
   /// 32 bytes in base64url without padding.
   public var publicKey: String
 
+  /// A key by its bytes in base64url without padding.
   public init(keyId: String, algorithm: String, publicKey: String) {
     (self.keyId, self.algorithm, self.publicKey) = (keyId, algorithm, publicKey)
   }

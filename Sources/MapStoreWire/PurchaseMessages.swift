@@ -6,6 +6,7 @@ public struct PurchaseSubmission: Sendable, Hashable, Codable {
   /// True if the user asked to restore purchases; only then may a policy move a grant from another account.
   public var isRestore: Bool
 
+  /// Evidence as the app store's library returns it.
   public init(transactions: [String], isRestore: Bool = false) {
     (self.transactions, self.isRestore) = (transactions, isRestore)
   }
@@ -17,10 +18,13 @@ public struct PurchaseResults: Sendable, Hashable, Codable {
   /// One for each posted transaction, in the same order.
   public var results: [PurchaseResult]
 
+  /// Results in the order of the posted transactions.
   public init(results: [PurchaseResult]) { self.results = results }
 }
 
+/// What became of one piece of evidence.
 public struct PurchaseResult: Sendable, Hashable, Codable {
+  /// Whether the purchase counts.
   public enum Outcome: String, Sendable, Hashable, Codable, CaseIterable {
     /// Verified, committed, and new.
     case booked
@@ -32,6 +36,7 @@ public struct PurchaseResult: Sendable, Hashable, Codable {
     case refused
   }
 
+  /// Whether the purchase counts.
   public var outcome: Outcome
   /// Whether the app should finish the transaction with the app store now: it is committed here for this account.
   public var shouldFinish: Bool
@@ -45,6 +50,7 @@ public struct PurchaseResult: Sendable, Hashable, Codable {
   /// The transactions of the evidence; empty if it could not be read.
   public var items: [PurchaseItem]
 
+  /// A result; `reason` is a code, `detail` a text for people.
   public init(
     outcome: Outcome, shouldFinish: Bool, reason: String? = nil, detail: String? = nil, environment: String? = nil,
     items: [PurchaseItem] = []
@@ -68,10 +74,13 @@ public struct PurchaseResult: Sendable, Hashable, Codable {
 
 /// One transaction of a piece of evidence; receipts hold several.
 public struct PurchaseItem: Sendable, Hashable, Codable {
+  /// What the transaction gives to the account.
   public enum Entitlement: String, Sendable, Hashable, Codable, CaseIterable {
     /// The region can be downloaded.
     case active
+    /// The app store waits for an approval or a payment.
     case pending
+    /// Refunded or revoked by the app store.
     case revoked
     /// Recorded for the account, but grants nothing: a consumable or subscription.
     case held
@@ -81,14 +90,18 @@ public struct PurchaseItem: Sendable, Hashable, Codable {
     case notYours
   }
 
+  /// The app store's id: Apple's transaction id, Google's order id.
   public var transactionId: String
+  /// The product's id in the app stores.
   public var productId: String
   /// The region of the product, if it is in the catalogue.
   public var regionId: String?
+  /// What the transaction gives to the account.
   public var entitlement: Entitlement
   /// A code of the reason, if there is one.
   public var reason: String?
 
+  /// A transaction with what it gives; `reason` is a code.
   public init(
     transactionId: String, productId: String, regionId: String?, entitlement: Entitlement, reason: String? = nil
   ) {

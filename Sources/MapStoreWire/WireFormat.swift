@@ -3,6 +3,9 @@ internal import TileIndex
 
 /// Messages as bytes: JSON in UTF-8, members in the order of their declaration, absent ones left out.
 public enum WireJSON {
+  /// The bytes of a message.
+  ///
+  /// - Throws: `EncodingError`, for numbers that are not finite.
   public static func encode(_ message: some Encodable) throws -> [UInt8] {
     try JSONValue(encoding: message).bytes
   }
@@ -22,6 +25,10 @@ public enum WireJSON {
   /// The bytes are not such a message. Says where and why, in lower case.
   public struct Unreadable: Error, Hashable, CustomStringConvertible {
     public let description: String
+    /// What is wrong: a sentence for people.
+    public var errorDescription: String? { Sentence.of("the map store's message cannot be read: \(description)") }
+    /// What to do about it: a sentence for people.
+    public var recoverySuggestion: String? { Sentence.of("check that the address is that of a map store") }
   }
 }
 
@@ -36,14 +43,21 @@ public struct Problem: Error, Sendable, Hashable, Codable, CustomStringConvertib
   /// What happened this time and what to do; starts in lower case.
   public var detail: String?
 
+  /// An error response; `detail` starts in lower case.
   public init(_ type: Kind, title: String, status: Int, detail: String? = nil) {
     (self.type, self.title, self.status, self.detail) = (type, title, status, detail)
   }
 
+  /// The media type of RFC 9457.
   public static let contentType = "application/problem+json"
 
   public var description: String { detail.map { "\(title): \($0)" } ?? title }
+  /// What happened: a sentence for people.
+  public var errorDescription: String? { Sentence.of(Sentence.parts(of: detail ?? title).what) }
+  /// What to do about it, where the store says it: a sentence for people.
+  public var recoverySuggestion: String? { Sentence.parts(of: detail ?? title).remedy.map(Sentence.of) }
 
+  /// The type of a problem: a URN whose last part is its code.
   public struct Kind: RawRepresentable, Sendable, Hashable, Codable {
     public let rawValue: String
     public init(rawValue: String) { self.rawValue = rawValue }

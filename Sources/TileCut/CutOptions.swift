@@ -113,7 +113,8 @@ public struct CutOptions: Sendable {
         .invalidOption, "a flat image has no place on Earth",
         remedy: "leave --bounds, --crs, --matrix and further sources out, or --flat")
     }
-    if let bands, !BandChoice.isValid(bands) {
+    let choices = [bands] + sourceSettings.sorted { $0.key < $1.key }.map { $0.value.bands }
+    if let bands = choices.compactMap(\.self).first(where: { !BandChoice.isValid($0) }) {
       throw CutError(
         .invalidOption, "the bands \(bands.map(String.init).joined(separator: ",")) are not one or three",
         remedy: "give one band, or three for red, green and blue; the first band is 1")
@@ -129,7 +130,15 @@ public struct CutOptions: Sendable {
     }
     if isFlat, clip != nil || sourceSettings.values.contains(where: { $0.cutline != nil || $0.crs != nil }) {
       throw CutError(
-        .invalidOption, "a flat image has no place on Earth", remedy: "leave --clip and --cutline out, or --flat")
+        .invalidOption, "a flat image has no place on Earth", remedy: "leave --clip, --cutline and --crs out, or --flat"
+      )
+    }
+    for (index, settings) in sourceSettings.sorted(by: { $0.key < $1.key }) where settings.relief != nil {
+      guard settings.bands == nil, settings.alpha == nil else {
+        throw CutError(
+          .invalidOption, path: sources[index], "is an elevation model, whose heights are in its first band",
+          remedy: "leave --bands and --alpha out for it")
+      }
     }
     if sources.count(where: { $0 == "-" }) > 1 {
       throw CutError(

@@ -27,8 +27,10 @@ extension Cutter {
     switch options.scale {
     case .values(let low, let high): open.scale = try SampleScale(low: low, high: high)
     case .auto:
-      let pictures = files.indices.filter { options.sourceSettings[$0]?.relief == nil }
-      automaticScale = try Self.automaticScale(pictures.map { files[$0] }, open)
+      automaticScale = try Self.automaticScale(
+        files.indices.filter { options.sourceSettings[$0]?.relief == nil }.map { index in
+          (files[index], try open.with(options.sourceSettings[index]))
+        })
       open.scale = automaticScale
       open.keeps8Bit = true
     case nil: break
@@ -61,24 +63,21 @@ extension Cutter {
   private static func source(
     _ file: SourceFile, _ settings: SourceSettings, _ open: RasterOpenOptions, isFlat: Bool = false
   ) throws -> any RasterSource {
-    var own = open
-    if let crs = settings.crs { own.crs = try CoordinateReferenceSystem(definition: crs) }
-    own.nodata = settings.nodata ?? open.nodata
-    var source = try RasterFile.open(file, options: own)
+    var source = try RasterFile.open(file, options: open.with(settings))
     if let crop = settings.crop { source = try CroppedRaster(source, crop, isFlat: isFlat) }
     if let cutline = settings.cutline { source = try CutlineRaster(source, cutline) }
     return source
   }
 
   /// One scale for all sources, so that no seam appears between them; nil if none needs one.
-  private static func automaticScale(_ files: [SourceFile], _ open: RasterOpenOptions) throws -> SampleScale? {
+  private static func automaticScale(_ sources: [(SourceFile, RasterOpenOptions)]) throws -> SampleScale? {
     var all: ValueSample?
-    for file in files {
+    for (file, open) in sources {
       guard let sample = try RasterFile.valueSample(file, options: open) else { continue }
       all = all ?? ValueSample()
       all?.add(sample)
     }
-    return try all?.automaticScale(path: files[0].path)
+    return try all?.automaticScale(path: sources[0].0.path)
   }
 
   /// Reads what is drawn over the sources.
@@ -157,6 +156,31 @@ extension Cutter {
     return try JoinedRaster.joining(models).flatMap {
       try ContourTracer($0).features(interval: contours.interval, indexEvery: contours.indexEvery)
     }
+  }
+}
+
+extension RasterOpenOptions {
+  /// With what is said of one source alone.
+  fileprivate func with(_ settings: SourceSettings?) throws -> RasterOpenOptions {
+    var own = self
+    if let crs = settings?.crs { own.crs = try CoordinateReferenceSystem(definition: crs) }
+    own.nodata = settings?.nodata ?? nodata
+    own.bands = settings?.bands ?? bands
+    own.alpha = settings?.alpha ?? alpha
+    return own
+  }
+}
+
+extension CutOptions {
+  /// The systems of ``crs`` and ``sourceSettings``.
+  ///
+  /// - Throws: ``CutError`` if PROJ does not know one.
+  func givenCRS() throws -> [(source: String?, title: String)] {
+    let own = sourceSettings.sorted { $0.key < $1.key }.compactMap { index, settings in
+      settings.crs.map { (source: Optional(sources[index]), definition: $0) }
+    }
+    let all = crs.map { [(source: String?.none, definition: $0)] } ?? []
+    return try (all + own).map { ($0.source, try CoordinateReferenceSystem(definition: $0.definition).title) }
   }
 }
 

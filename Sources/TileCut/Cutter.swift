@@ -25,6 +25,9 @@ public struct Cutter: Sendable {
   public let plan: CutPlan
   /// The values that become 0 and 255, if the options leave their choice to the sources' values.
   public let automaticScale: (low: Double, high: Double)?
+  /// Names and codes of the coordinate reference systems that the options give: of all sources, for which the source is
+  /// nil, and of single ones.
+  public let givenCRS: [(source: String?, title: String)]
   private let sources: [any RasterSource]
   /// What is drawn: the sources, or overviews of them that suffice for the deepest zoom.
   private let drawn: [any RasterSource]
@@ -74,6 +77,7 @@ public struct Cutter: Sendable {
     self.resources = resources
     self.sources = sources
     self.automaticScale = automaticScale.map { ($0.low, $0.high) }
+    givenCRS = try options.givenCRS()
     let footprints = try sources.map {
       try SourceFootprint(source: $0, target: target, matrixSet: matrixSet)
     }
@@ -92,6 +96,14 @@ public struct Cutter: Sendable {
 
   /// What was asked of servers so far, repetitions included, and the bytes that came; nil without sources there.
   public var traffic: (requests: Int, bytes: Int)? { remote?.traffic }
+
+  /// Of sources that are drawn much finer than they are.
+  private var coarseWarnings: [String] {
+    plan.coarseSources(options.zoom).map { index, factor in
+      "\(sources[index].path): a pixel of it spans \(Int(factor)) of the finest source's, and all of it is drawn at zoom"
+        + " \(plan.workingZoom) like that one; if that takes too long, \(CutPlan.coarseRemedy)"
+    }
+  }
 
   /// What the bytes of the cut depend on.
   ///
@@ -117,10 +129,7 @@ public struct Cutter: Sendable {
   }
 
   /// Problems that do not prevent a cut; each line names its file.
-  public var warnings: [String] { sources.flatMap(\.warnings) + emptyLayers }
-
-  /// Name and code of the coordinate reference system that ``CutOptions/crs`` gives; nil if it gives none.
-  public var givenCRS: String? { options.crs == nil ? nil : sources[0].georeference.crs.title }
+  public var warnings: [String] { sources.flatMap(\.warnings) + coarseWarnings + emptyLayers }
 
   /// The sources, with the coordinate reference system that was taken for each.
   public var sourceDescriptions: [SourceDescription] {
@@ -288,7 +297,7 @@ public struct Cutter: Sendable {
     if !options.drawing.isEmpty {
       metadata.extra[DrawnLayersMetadata.key] = Set(options.drawing.map(\.data.type)).sorted().joined(separator: ",")
     }
-    metadata.bounds = plan.matrixSet.geographicBounds(ofCRSBounds: visibleBounds(extent)).roundedToMicrometres
+    metadata.bounds = plan.matrixSet.openGeographicBounds(ofCRSBounds: visibleBounds(extent)).roundedToMicrometres
     return metadata
   }
 

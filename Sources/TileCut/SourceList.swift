@@ -1,4 +1,4 @@
-import RegionCatalog
+public import RegionCatalog
 import Support
 import TileIndex
 
@@ -28,6 +28,8 @@ public enum SourceList {
   }
 }
 
+// What an option says of one source: `SOURCE=VALUE`, with the source's path as given, or its file name if no other
+// source has it.
 extension CutOptions {
   /// Takes a cutline: `SOURCE=FILE`, a file for the only source, or a file whose features name their sources by a
   /// property `location`, as the index of gdaltindex does.
@@ -39,10 +41,13 @@ extension CutOptions {
       setting(index) { $0.cutline = outline }
       return
     }
+    if let equals = text.firstIndex(of: "="), FileStamp(text) == nil {
+      throw unknown(String(text[..<equals]), option: "--cutline")
+    }
     let outlines = try CutlineIndex.outlines(inFile: text)
     if let outlines {
       for (location, outline) in outlines {
-        guard let index = index(of: location) else {
+        guard let index = try? index(of: location, option: "--cutline") else {
           throw CutError(
             .invalidOption, path: text, "has an outline of \(location), which is none of the sources",
             remedy: "let each \"location\" be the path or the file name of a source")
@@ -63,7 +68,8 @@ extension CutOptions {
   ///
   /// - Throws: ``CutError`` naming the option.
   public mutating func addCrop(_ text: String) throws {
-    let (index, value) = named(text).map { (Optional($0.0), $0.1) } ?? (nil, text)
+    let equals = text.lastIndex(of: "=")
+    let value = equals.map { text[text.index(after: $0)...] } ?? text[...]
     let numbers = value.split(separator: ",", omittingEmptySubsequences: false).map {
       Double($0.trimmingWhitespace) ?? -1
     }
@@ -72,7 +78,44 @@ extension CutOptions {
         .invalidOption, "--crop \(text) is no crop of a source",
         remedy: "write [SOURCE=]LEFT,TOP,RIGHT,BOTTOM in pixels, with a source that is being cut")
     }
-    for index in index.map({ [$0] }) ?? Array(sources.indices) { setting(index) { $0.crop = crop } }
+    let indices = try equals.map { [try index(of: String(text[..<$0]), option: "--crop")] } ?? Array(sources.indices)
+    for index in indices { setting(index) { $0.crop = crop } }
+  }
+
+  /// Takes a coordinate reference system: `SOURCE=DEFINITION`, or a definition for every source; a `.prj` or `.wkt`
+  /// file may stand for one.
+  ///
+  /// - Throws: ``CutError`` naming the option or the file.
+  public mutating func addCRS(_ text: String) throws {
+    if let (index, definition) = named(text) {
+      let crs = try Self.crsDefinition(ofOption: definition)
+      return setting(index) { $0.crs = crs }
+    }
+    // PROJ strings have equals signs too, WKT may.
+    if let equals = text.firstIndex(of: "="), FileStamp(text) == nil {
+      let name = text[..<equals]
+      let isDefinition = ["+", "{"].contains { name.hasPrefix($0) } || name.contains("[") || name == "proj"
+      if !isDefinition { throw unknown(String(name), option: "--crs") }
+    }
+    crs = try Self.crsDefinition(ofOption: text)
+  }
+
+  /// Takes a value of one source, or of all of them.
+  ///
+  /// - Parameters:
+  ///   - source: its path as in ``sources``, or its file name if only one has it; nil for all.
+  ///   - all: where the value of all sources is, and `own` that of one.
+  ///   - option: for messages.
+  /// - Throws: ``CutError`` naming the option if there is no such source.
+  public mutating func set<Value>(
+    _ value: Value, of source: String?, _ all: WritableKeyPath<CutOptions, Value?>,
+    _ own: WritableKeyPath<SourceSettings, Value?>, option: String
+  ) throws {
+    guard let source else {
+      self[keyPath: all] = value
+      return
+    }
+    setting(try index(of: source, option: option)) { $0[keyPath: own] = value }
   }
 
   private mutating func setting(_ index: Int, _ change: (inout SourceSettings) -> Void) {
@@ -84,16 +127,31 @@ extension CutOptions {
   /// The source that the text before an equals sign names, and the text after it; paths may have equals signs, too.
   private func named(_ text: String) -> (Int, String)? {
     for equals in text.indices where text[equals] == "=" {
-      if let index = index(of: String(text[..<equals])) { return (index, String(text[text.index(after: equals)...])) }
+      if let index = try? index(of: String(text[..<equals]), option: "") {
+        return (index, String(text[text.index(after: equals)...]))
+      }
     }
     return nil
   }
 
   /// A source by its path, or by its file name if only one has it.
-  private func index(of name: String) -> Int? {
+  private func index(of name: String, option: String) throws -> Int {
     if let index = sources.firstIndex(of: name) { return index }
-    let matches = sources.indices.filter { sources[$0].split(separator: "/").last.map(String.init) == name }
-    return matches.count == 1 ? matches[0] : nil
+    let matches = namesakes(name)
+    guard matches.count == 1 else { throw unknown(name, option: option) }
+    return matches[0]
+  }
+
+  private func namesakes(_ name: String) -> [Int] {
+    sources.indices.filter { sources[$0].split(separator: "/").last.map(String.init) == name }
+  }
+
+  private func unknown(_ name: String, option: String) -> CutError {
+    let what = namesakes(name).count > 1 ? "the name of several sources" : "none of the sources"
+    let rest = sources.count > 20 ? " and \(sources.count - 20) more" : ""
+    return CutError(
+      .invalidOption, "\(option): \(name) is \(what)",
+      remedy: "name one by its path, as given: \(sources.prefix(20).joined(separator: ", "))\(rest)")
   }
 }
 

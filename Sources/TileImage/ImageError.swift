@@ -1,3 +1,5 @@
+import Support
+
 /// Why an image could not be decoded or encoded.
 public struct ImageError: Error, CustomStringConvertible, Sendable {
   /// The kind of failure, for programs. New kinds may be added.
@@ -15,16 +17,20 @@ public struct ImageError: Error, CustomStringConvertible, Sendable {
     public static let encodingFailed = Code("encoding failed")
   }
 
+  /// The kind of failure.
   public let code: Code
   /// What is wrong, with the codec's message if there is one; starts in lower case.
   public let message: String
 
+  /// An error; the message begins in lower case.
   public init(_ code: Code, _ message: String) {
     self.code = code
     self.message = message
   }
 
   public var description: String { message }
+  /// What is wrong: a sentence for people.
+  public var errorDescription: String? { Sentence.of(message) }
 }
 
 extension ImageError {

@@ -3,13 +3,16 @@
 /// A pixel with alpha 0 has red, green and blue 0 as well, so that tiles that look equal have equal bytes. A buffer has
 /// one owner at a time and is not shared while it is written, which makes the unchecked `Sendable` valid.
 public final class PixelBuffer: @unchecked Sendable {
+  /// Pixels per row.
   public let width: Int
+  /// The number of rows.
   public let height: Int
   /// `width * height * 4` bytes, 16-byte aligned.
   public let bytes: UnsafeMutableRawPointer
 
   /// Bytes per row.
   public var rowBytes: Int { width * 4 }
+  /// Bytes of all pixels.
   public var byteCount: Int { width * height * 4 }
 
   /// Creates a buffer of transparent pixels.
@@ -131,17 +134,25 @@ extension PixelBuffer {
 
 /// One colour: red, green, blue and alpha, straight (not premultiplied), 0 to 255.
 public struct RGBA: Hashable, Sendable {
+  /// 0 to 255, not multiplied with alpha.
   public var red: UInt8
+  /// 0 to 255, not multiplied with alpha.
   public var green: UInt8
+  /// 0 to 255, not multiplied with alpha.
   public var blue: UInt8
+  /// 0 is transparent, 255 opaque.
   public var alpha: UInt8
 
+  /// A colour with straight alpha; opaque unless given.
   public init(red: UInt8, green: UInt8, blue: UInt8, alpha: UInt8 = 255) {
     (self.red, self.green, self.blue, self.alpha) = (red, green, blue, alpha)
   }
 
+  /// Opaque white.
   public static let white = RGBA(red: 255, green: 255, blue: 255)
+  /// Opaque black.
   public static let black = RGBA(red: 0, green: 0, blue: 0)
+  /// Nothing: alpha 0.
   public static let transparent = RGBA(red: 0, green: 0, blue: 0, alpha: 0)
 
   /// The four bytes as one 32-bit word of a ``PixelBuffer``: red in the lowest bits.

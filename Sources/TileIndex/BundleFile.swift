@@ -85,7 +85,7 @@ public enum BundleFile {
     if TileFormat.isImage(head) || head.starts(with: "II*\0".utf8) || head.starts(with: "MM\0*".utf8)
       || head.starts(with: "II+\0".utf8)
     {
-      words = ("is an image, not a bundle", "cut it with: tilecut cut")
+      words = ("is an image, not a bundle", "cut it into tiles first")
     } else if head.starts(with: "PK".utf8) || head.starts(with: [0x1f, 0x8b]) {
       words = ("is packed (zip or gzip)", "unpack it first")
     } else {
@@ -148,11 +148,12 @@ extension BundleReader {
     }
   }
 
-  /// The number of tiles, where that is known without reading them all: nil in folders and GeoPackages, and in archives
-  /// whose makers did not count.
+  /// The number of tiles, where that is known without reading them all: nil in folders, tilesets of shards, and
+  /// archives whose makers did not count.
   package var knownTileCount: Int? {
     switch self {
     case let bundle as MBTilesReader: try? bundle.tileCount()
+    case let package as GeoPackageReader: try? package.tileCount()
     case let archive as PMTilesReader: Int(exactly: archive.archive.header.counts.tiles).flatMap { $0 > 0 ? $0 : nil }
     default: nil
     }

@@ -61,7 +61,7 @@ import TileIndex
     expectRefusal(
       try tilecut("extract", bundle, "-o", other, "--polygon", folder.file("no.json")), status: 66, naming: "no.json")
     expectRefusal(
-      try tilecut("extract", bundle, "-o", other, "--zoom", "7"), status: 65, naming: bundle, "tilecut inspect")
+      try tilecut("extract", bundle, "-o", other, "--zoom", "7"), status: 65, naming: bundle, "bounds and zooms")
     expectRefusal(try tilecut("extract", bundle, "-o", bundle, "--force"), status: 64, naming: bundle)
     expectRefusal(try tilecut("extract", bundle, "-o", other, "--bounds", "1,2,3,-4"), status: 64, naming: "--bounds")
     #expect(!folder.names.contains("other.mbtiles") && folder.names.allSatisfy { !$0.hasPrefix(".") })

@@ -11,7 +11,7 @@ import TileIndex
     let folder = try TemporaryFolder()
     let manifest = ProjectFiles.path("sample-regions/regions.json")
     let id = "jacksboro-levels"
-    let run = try tilecut("build", manifest, "-o", folder.path, "--only", id, "--progress", "plain")
+    let run = try tilecut("build", manifest, "-o", folder.path, "--region", id, "--progress", "plain")
     #expect(run.status == 0 && !run.stderr.contains("warning"), "\(run)")
     let region = try #require(try Catalog(path: folder.file("catalogue.json"))[id])
     #expect(try FileHash.sha256(ofFile: folder.file(region.file)) == region.sha256)

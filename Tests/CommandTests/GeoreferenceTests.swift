@@ -15,7 +15,9 @@ import Testing
   @Test func missingGeoreferenceErrorNamesTheWaysToSupplyOne() throws {
     let picture = try folder.writePicture("scan.png")
     let run = try tilecut("cut", picture, "-o", output)
-    expectRefusal(run, status: 65, naming: picture, "--bounds", "--crs", "world file", ".pgw", ".prj")
+    expectRefusal(
+      run, status: 65, naming: picture, "tilecut cut '\(picture)' -o OUT.mbtiles --bounds W,S,E,N", "--crs",
+      "world file", ".pgw", ".prj")
     #expect(folder.names == ["scan.png"])
   }
 

@@ -23,6 +23,7 @@ import Testing
         #expect(FileManager.default.fileExists(atPath: "\(prefix)/\(file)"), "\(file)")
       }
     }
+    #expect(FileManager.default.fileExists(atPath: "\(prefix)/share/man/man1/tileserve-replay.1.gz"))
     let version = try Command(path: "\(prefix)/bin/tilecut").run(["--version"])
     #expect(version.status == 0 && version.stdout.hasPrefix("0."), "\(version)")
 

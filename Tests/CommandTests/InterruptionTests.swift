@@ -104,11 +104,25 @@ import Testing
     try expectPreviousBundle()
   }
 
-  /// Ctrl-C twice ends the process at once.
+  /// `timeout` of coreutils signals a process and then its group, within milliseconds: that is one request.
+  @Test(arguments: [[SIGTERM, SIGTERM], [SIGTERM, SIGHUP], [SIGINT, SIGTERM]])
+  func signalsAtTheSameTimeAreOne(_ numbers: [Int32]) throws {
+    let cut = try startLongCut()
+    wait(for: cut, progressLines: 0)
+    for number in numbers { cut.send(number) }
+    let run = cut.wait(timeout: 20)
+    // Of two that wait, the system delivers the lower number first.
+    #expect(numbers.map { 128 + $0 }.contains(run.status), "\(run)")
+    #expect(partialFiles == [], "\(run)")
+    try expectPreviousBundle()
+  }
+
+  /// Ctrl-C once more, a moment later, ends the process at once.
   @Test func secondSignalKills() throws {
     let cut = try startLongCut()
     wait(for: cut, progressLines: 0)
     cut.send(SIGINT)
+    usleep(300_000)
     cut.send(SIGINT)
     let run = cut.wait(timeout: 20)
     #expect(run.status == 130 || run.ending == .signal(SIGINT), "\(run)")

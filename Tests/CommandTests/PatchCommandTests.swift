@@ -42,7 +42,7 @@ import TileIndex
     let names = folder.names
     let output = folder.file("out.mbtiles")
     expectRefusal(try tilecut("apply", patch, new, "-o", output), status: 65, naming: new, "already has the tiles")
-    expectRefusal(try tilecut("apply", old, patch, "-o", output), status: 65, naming: old, "the patch comes first")
+    expectRefusal(try tilecut("apply", old, patch, "-o", output), status: 65, naming: old, "name the patch first")
     expectRefusal(try tilecut("apply", folder.file("no.patch"), old, "-o", output), status: 66, naming: "no.patch")
     expectRefusal(try tilecut("apply", patch, old, "-o", new), status: 73, naming: new)
     for name in ["out.pmtiles", "out.gpkg", "out/"] {

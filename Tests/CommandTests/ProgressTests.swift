@@ -20,10 +20,19 @@ import Testing
     return run
   }
 
+  /// What all commands print of their progress.
   struct Line: Decodable {
-    let tilesDone, tilesTotal, tilesStored, bytesStored: Int
-    let seconds, tilesPerSecond: Double
+    let done: Int
+    let total: Int?
+    let unit: String
+    let perSecond, seconds: Double
     let secondsLeft: Double?
+    // Of cuts.
+    let tilesStored, bytesStored: Int?
+  }
+
+  private func lines(_ run: CommandRun) throws -> [Line] {
+    try run.stderrLines.map { try JSONDecoder().decode(Line.self, from: Data($0.utf8)) }
   }
 
   @Test func jsonProgressCountsUpToTheTotal() throws {
@@ -32,17 +41,16 @@ import Testing
       let keys = try #require(try JSONSerialization.jsonObject(with: Data(line.utf8)) as? [String: Any]).keys
       #expect(
         keys.sorted() == [
-          "bytesStored", "seconds", "secondsLeft", "tilesDone", "tilesPerSecond", "tilesStored", "tilesTotal",
+          "bytesStored", "done", "perSecond", "seconds", "secondsLeft", "tilesStored", "total", "unit",
         ])
       return try JSONDecoder().decode(Line.self, from: Data(line.utf8))
     }
     let last = try #require(lines.last)
-    #expect(last.tilesDone == last.tilesTotal && last.secondsLeft == 0)
+    #expect(last.done == last.total && last.secondsLeft == 0 && last.unit == "tiles")
     let tiles = try SQLiteFile.tiles(folder.file("out.mbtiles")).count
-    #expect(last.tilesStored == tiles && last.tilesTotal >= tiles && last.bytesStored > 0)
+    #expect(last.tilesStored == tiles && last.done >= tiles && (last.bytesStored ?? 0) > 0)
     for (line, next) in zip(lines, lines.dropFirst()) {
-      #expect(line.tilesDone < next.tilesDone && line.tilesStored <= next.tilesStored && line.seconds <= next.seconds)
-      #expect(line.tilesTotal == next.tilesTotal)
+      #expect(line.done < next.done && line.seconds <= next.seconds && line.total == next.total)
     }
   }
 
@@ -50,16 +58,18 @@ import Testing
   @Test(arguments: [
     ["verify", "world.mbtiles"], ["convert", "world.mbtiles", "out.pmtiles"],
     ["extract", "world.mbtiles", "-o", "out.gpkg"], ["merge", "world.mbtiles", "-o", "out.mbtiles"],
+    ["extract", "world.mbtiles", "-o", "out.mbtiles", "--zoom", "0-5"], ["verify", "world.gpkg"],
+    ["convert", "world.gpkg", "out.mbtiles"],
   ])
   func tilesAreCountedWithRateAndTimeLeft(_ words: [String]) throws {
-    _ = try folder.writeBundle("world.mbtiles", zooms: 0...5)
+    let bundle = try folder.writeBundle("world.mbtiles", zooms: 0...5)
+    if words.contains("world.gpkg") { #expect(try tilecut("convert", bundle, folder.file("world.gpkg")).status == 0) }
     let run = try Command(built: "tilecut").run(words + ["--progress", "json"], in: folder.path)
     #expect(run.status == 0, "\(run)")
-    let line = try #require(run.stderrLines.first)
-    let value = try #require(try JSONSerialization.jsonObject(with: Data(line.utf8)) as? [String: Any])
-    #expect(value["of"] as? String == "tiles" && (value["perSecond"] as? Double ?? 0) > 0, "\(run)")
-    let (done, fraction) = (value["done"] as? Int ?? 0, value["fraction"] as? Double ?? 0)
-    #expect(abs(fraction - Double(done) / 1365) < 0.001 && value["secondsLeft"] is Double, "\(run)")
+    let line = try #require(try lines(run).first)
+    #expect(line.unit == "tiles" && line.perSecond > 0 && line.total == 1365, "\(run)")
+    let left = line.seconds * (1365 / Double(line.done) - 1)
+    #expect(abs((line.secondsLeft ?? -1) - left) < 0.02 * left + 0.01, "\(run)")
     let again = words[0] == "verify" ? [] : ["--force"]
     let bar = try Command(built: "tilecut").run(words + again + ["--progress", "bar"], in: folder.path)
     #expect(bar.stderr.hasSuffix("\r\u{1b}[K"), "\(bar)")
@@ -75,16 +85,24 @@ import Testing
     ] {
       let run = try Command(built: "tilecut").run(words + ["--progress", "json"], in: folder.path)
       #expect(run.status == 0, "\(run)")
-      let line = try #require(run.stderrLines.first)
-      let value = try #require(try JSONSerialization.jsonObject(with: Data(line.utf8)) as? [String: Any])
-      let (done, fraction) = (value["done"] as? Int ?? 0, value["fraction"] as? Double ?? 0)
-      #expect(done > 0 && abs(fraction - Double(done) / Double(total)) < 0.001, "\(run)")
+      let line = try #require(try lines(run).first)
+      #expect(line.done > 0 && line.total == total, "\(run)")
     }
   }
 
   struct BuildLine: Decodable {
+    struct Region: Decodable { let id: String }
+    struct Running: Decodable {
+      let region: String
+      let step, unit: String?
+      let done, total: Int?
+    }
     let done, total: Int
-    let seconds, tilesPerSecond, secondsLeft: Double
+    let unit: String
+    let seconds, perSecond, tilesPerSecond: Double
+    let secondsLeft: Double?
+    let running: [Running]
+    let region: Region?
   }
 
   @Test func aBuildSaysItsRateAndHowMuchTimeIsLeft() throws {
@@ -99,11 +117,17 @@ import Testing
       return run
     }
     let run = try build("json")
-    let lines = try run.stderrLines.map { try JSONDecoder().decode(BuildLine.self, from: Data($0.utf8)) }
-    try #require(lines.map(\.done) == [1, 2, 3] && lines.allSatisfy { $0.total == 3 }, "\(run)")
+    let all = try run.stderrLines.map { try JSONDecoder().decode(BuildLine.self, from: Data($0.utf8)) }
+    #expect(all.allSatisfy { $0.unit == "regions" && $0.total == 3 }, "\(run)")
+    // A region that is being made is seen before it is done.
+    let first = try #require(all.first)
+    #expect(first.done == 0 && first.region == nil && first.running.map(\.region) == ["r1"], "\(run)")
+    let lines = all.filter { $0.region != nil }
+    try #require(lines.map(\.done) == [1, 2, 3], "\(run)")
     // After the first of three regions, twice its time is left.
-    #expect(lines[0].seconds > 0 && abs(lines[0].secondsLeft - 2 * lines[0].seconds) < 0.001, "\(run)")
-    #expect(lines[2].secondsLeft == 0 && lines.allSatisfy { $0.tilesPerSecond > 0 }, "\(run)")
+    let left = try #require(lines[0].secondsLeft)
+    #expect(lines[0].seconds > 0 && abs(left - 2 * lines[0].seconds) < 0.002, "\(run)")
+    #expect(lines[2].secondsLeft == 0 && lines.allSatisfy { $0.tilesPerSecond > 0 && $0.perSecond > 0 }, "\(run)")
     #expect(try build("bar").stderr.contains(#/\d+ tiles/s, .* left; /#), "the bar says it")
   }
 
@@ -131,6 +155,44 @@ import Testing
     let line = "'\(try Command(built: "tilecut").path)' cut '\(picture)' -o '\(folder.file("out.mbtiles"))'"
     let run = try #require(Command(installed: "script")).run(["-qec", line, "/dev/null"])
     #expect(run.status == 0 && run.stdout.contains("\r\u{1b}[K[") && run.stdout.contains(" tiles/s, "), "\(run)")
+  }
+
+  /// The sources are all that a dry run and a plan may read for long. They are read once.
+  @Test func readingSourcesIsCountedInBytes() throws {
+    let manifest = try folder.write(
+      "regions.json",
+      #"{"regions": [{"id": "a", "title": "t", "category": "c", "sources": ["placed.png"], "zoom": [0, 1]}]}"#)
+    let bytes = ["placed.png", "placed.pgw", "placed.prj"].reduce(0) { $0 + ((try? folder.bytes($1).count) ?? 0) }
+    func read(_ words: String...) throws -> Line? {
+      let run = try Command(built: "tilecut").run(words + ["--progress", "json"])
+      #expect(run.status == 0, "\(run)")
+      return try lines(run).last
+    }
+    let dry = try #require(try read("build", manifest, "-o", folder.file("a"), "--dry-run"))
+    #expect(dry.unit == "bytes" && dry.done == bytes && dry.total == bytes && dry.secondsLeft == 0)
+    let plan = folder.file("plan.json")
+    let line = try #require(try read("plan", manifest, "--catalogue", folder.file("a"), "-o", plan))
+    #expect(line.unit == "bytes" && line.done == bytes)
+    #expect(try read("plan", manifest, "--catalogue", folder.file("a"), "-o", plan, "--force") == nil)
+    let one = try tilecut("build", "--plan", plan, "--shard", "0", "--json")
+    let value = try JSONSerialization.jsonObject(with: Data(one.stdout.utf8)) as? [String: Any]
+    #expect(one.status == 0 && (value?["region"] as? [String: Any])?["id"] as? String == "a", "\(one)")
+  }
+
+  /// One large region says how far it is, as many small ones do.
+  @Test func aBuildInAFileSaysHowFarItIs() throws {
+    let raster = ProjectFiles.path("sample-regions/rocky-mountain-np/rocky-mountain-np-rgb.tif")
+    let manifest = try folder.write(
+      "regions.json",
+      #"{"regions": [{"id": "one", "title": "t", "category": "c", "sources": ["\#(raster)"], "zoom": [0, 17]}]}"#)
+    let build = try startTilecut(
+      "build", manifest, "-o", folder.file("shelf"), "--threads", "1", "--progress", "plain")
+    #expect(build.wait(timeout: 40) { build.stderr.contains("\n") })
+    build.send(SIGTERM)
+    let run = build.wait()
+    let line = try #require(run.stderrLines.first)
+    #expect(line.wholeMatch(of: /0 of 1 done, \d+ tiles\/s, .* left; one \d+%/) != nil, "\(run)")
+    #expect(run.status == 143)
   }
 
   /// Standard error is a file: a line every few seconds if it is asked for, and no control characters.

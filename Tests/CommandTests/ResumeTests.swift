@@ -32,7 +32,7 @@ import Testing
     let numbers = run.stderrLines.compactMap { line -> Int? in
       guard line.hasPrefix("{") else { return nil }
       let object = try? JSONSerialization.jsonObject(with: Data(line.utf8)) as? [String: Any]
-      return object?["tilesDone"] as? Int
+      return object?["done"] as? Int
     }
     return numbers.first.map { ($0, numbers.last!) }
   }

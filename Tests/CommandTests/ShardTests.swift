@@ -82,8 +82,8 @@ import Testing
     #expect(run.status == 0, "\(run)")
     let lines = try run.stderrLines.map { try JSONDecoder().decode(ProgressTests.Line.self, from: Data($0.utf8)) }
     let last = try #require(lines.last)
-    #expect(lines.count > 1 && last.tilesDone == last.tilesTotal && last.secondsLeft == 0, "\(run)")
-    for (line, next) in zip(lines, lines.dropFirst()) { #expect(line.tilesDone <= next.tilesDone) }
+    #expect(lines.count > 1 && last.done == last.total && last.secondsLeft == 0, "\(run)")
+    for (line, next) in zip(lines, lines.dropFirst()) { #expect(line.done <= next.done) }
   }
 
   /// Each shard finds the places of all labels, and has those of the whole.
@@ -160,6 +160,8 @@ import Testing
     #expect(try run(["missing", "plan.json"]).stdout == "0-\(count - 1)\n")
     #expect(try cut(1).status == 0)
     #expect(try run(["missing", "plan.json"]).stdout == "0,2-\(count - 1)\n")
+    let listed = try run(["missing", "plan.json", "--json"]).stdout
+    #expect(try JSONDecoder().decode([Int].self, from: Data(listed.utf8)) == [0] + Array(2..<count))
     expectRefusal(try merge("out.mbtiles"), status: 65, naming: "has shards that are not done: 0,2-\(count - 1)")
     #expect(!folder.names.contains("out.mbtiles"))
   }
@@ -195,6 +197,30 @@ import Testing
     try folder.write("plan.shards/2.json", receipt.replacing("\"shard\": 1", with: "\"shard\": 2"))
     expectRefusal(try merge(output), status: 65, naming: "plan.shards/2.pmtiles: is damaged")
     #expect(folder.names == ["plan.json", "plan.shards"])
+  }
+
+  /// Without a name the tileset lies beside the plan, where its shards are, and nothing is copied.
+  @Test func withoutAnOutputAMergeWritesTheTilesetBesideThePlan() throws {
+    for shard in 0..<(try plan()) { #expect(try cut(shard).status == 0) }
+    let merge = ["merge", "--plan", "plan.json"]
+    expectRefusal(try run(merge + ["--on-conflict", "overlay"]), status: 64, naming: "leave --on-conflict out")
+    expectRefusal(try run(["merge", "a.mbtiles"]), status: 64, naming: "'--output <output>'")
+    let first = try run(merge)
+    #expect(first.status == 0 && first.stdout.contains("plan.tileset: "), "\(first)")
+    #expect(folder.names == ["plan.json", "plan.shards", "plan.tileset"])
+    #expect(try run(["verify", "plan.tileset"]).status == 0)
+    #expect(try run(merge).status == 73)
+    #expect(try run(merge + ["--force"]).status == 0)
+  }
+
+  @Test func aPlanIsDescribedInJSON() throws {
+    let plan = ["plan", Self.raster] + Self.options + ["-o", "plan.json", "--shard-tiles", "40", "--json"]
+    let run = try run(plan)
+    #expect(run.status == 0, "\(run)")
+    let value = try #require(try JSONSerialization.jsonObject(with: Data(run.stdout.utf8)) as? [String: Any])
+    let tiles = try #require(value["shardTiles"] as? [Int])
+    #expect(value["path"] as? String == "plan.json" && value["shards"] as? Int == tiles.count)
+    #expect(value["tiles"] as? Int == tiles.reduce(0, +) && tiles.count > 1)
   }
 
   @Test func damagedPixelsAreNamedByTheMerge() throws {

@@ -113,12 +113,44 @@ import Testing
       let bounds = try SQLiteFile.metadata(output)["bounds"]!.split(separator: ",").compactMap { Double($0) }
       #expect(zip(bounds, [11.25, 40.625, 17.5, 50]).allSatisfy { abs($0 - $1) < 1e-6 }, "\(bounds)")
     }
-    for crop in ["1,2,3", "other.png=1,1,1,1", "-1,0,0,0"] {
+    for crop in ["1,2,3", "placed.png=1,1,1", "-1,0,0,0"] {
       expectRefusal(
         try tilecut("cut", placed, "-o", output, "--crop", crop, "--force"), status: 64, naming: crop, "LEFT")
     }
     expectRefusal(
       try tilecut("cut", placed, "-o", output, "--crop", "40,0,30,0", "--force"), status: 64, naming: "nothing")
+  }
+
+  /// An option names a source like a cutline does; names that fit none are refused with those that there are.
+  @Test(arguments: [
+    ("--crs", "EPSG:4269"), ("--nodata", "-1"), ("--bands", "3,2,1"), ("--alpha", "none"), ("--crop", "1,0,0,0"),
+  ])
+  func optionsOfOneSourceNameIt(_ option: String, _ value: String) throws {
+    let (placed, second) = (folder.file("placed.png"), folder.file("second.png"))
+    _ = try folder.writePlacedPicture("second.png")
+    func cut(_ said: String...) throws -> CommandRun {
+      try Command(built: "tilecut").run(
+        ["cut", placed, second, "-o", output, "--zoom", "3", "--force"] + said.flatMap { [option, $0] })
+    }
+    for said in ["second.png=\(value)", "\(second)=\(value)"] {
+      let run = try cut(value, said)
+      #expect(run.status == 0, "\(run)")
+      if option == "--crs" {
+        #expect(run.stderrLines.contains("tilecut: --crs of \(second) is NAD83 (EPSG:4269)"), "\(run)")
+      }
+    }
+    expectRefusal(try cut("third.png=\(value)"), status: 64, naming: "\(option): third.png", "\(placed), \(second)")
+    expectRefusal(
+      try tilecut(
+        "cut", folder.file("more/placed.png"), second, folder.file("less/placed.png"), "-o", output, option,
+        "placed.png=\(value)"),
+      status: 64, naming: "placed.png is the name of several sources")
+  }
+
+  @Test func cutlinesOfUnknownSourcesAreRefused() throws {
+    let plain = try geoJSON("plain.geojson", Self.square)
+    let run = try tilecut("cut", folder.file("placed.png"), "-o", output, "--cutline", "third.png=\(plain)")
+    expectRefusal(run, status: 64, naming: "--cutline: third.png", folder.file("placed.png"))
   }
 
   /// The manifest's own names for the same.
@@ -151,6 +183,12 @@ import Testing
       (#""sources": [{"crop": [1, 2, 3, 4]}]"#, "regions[0].sources[0].file is missing"),
       (#""sources": [{"file": "placed.png", "crop": [1, 2, 3]}]"#, "regions[0].sources[0].crop"),
       (#""sources": [{"file": "placed.png", "cutlin": "a"}]"#, "did you mean \"cutline\""),
+      (#""sources": [{"file": "placed.png", "bands": [1, 2]}]"#, "regions[0].sources[0].bands"),
+      (#""sources": [{"file": "placed.png", "alpha": "no"}]"#, "regions[0].sources[0].alpha"),
+      (
+        #""layers": [{"type": "relief", "dem": [{"file": "placed.png", "bands": [2]}]}]"#,
+        "regions[0].layers[0].dem[0].bands"
+      ),
       (#""sources": [{"file": "placed.png", "cutline": "none"}]"#, "regions[0].sources[0].cutline"),
     ] {
       expectRefusal(try tilecut("cut", try manifest(region), "-o", output, "--force"), status: 65, naming: words)

@@ -61,13 +61,39 @@ import Testing
   /// The argument parser would suggest `--zoom` for `--bbox`.
   @Test func optionsOfOtherToolsAreAnsweredWithOurs() throws {
     for (theirs, ours) in [
-      ("--bbox", "--bounds"), ("--quiet", "--progress"), ("-q", "--progress"), ("--s_srs", "--crs"),
+      ("--bbox", "--bounds"), ("--s_srs", "--crs"),
     ] {
       let run = try tilecut("cut", picture, "-o", output, theirs, "1,2,3,4")
       expectRefusal(run, status: 64, naming: "there is no \(theirs); its name here is \(ours)")
     }
+    for option in ["--quiet", "-q"] {
+      let run = try tilecut("cut", picture, "-o", output, option)
+      expectRefusal(run, status: 64, naming: "there is no \(option); progress is left out with --progress none")
+    }
     // Only what the command has is named.
-    #expect(try !tilecut("inspect", picture, "--quiet").stderr.contains("its name here"))
+    expectRefusal(try tilecut("inspect", picture, "--quiet"), status: 64, naming: "is left out with >/dev/null")
+    #expect(try !tilecut("inspect", picture, "--bbox").stderr.contains("its name here"))
+  }
+
+  /// The nearest folder that is there.
+  @Test func whereAFileIsMissingTheCommandThatListsThemIsNamed() throws {
+    let missing = folder.file("no/such/map.mbtiles")
+    for words in [["inspect", missing], ["verify", missing], ["cut", folder.file("no/map.tif"), "-o", output]] {
+      let run = try Command(built: "tilecut").run(words)
+      expectRefusal(run, status: 66, naming: ": ls '\(folder.path)'\n")
+    }
+    let served = try Command(built: "tileserve").run([missing])
+    #expect(served.status == 66 && served.stderr.hasSuffix("check the name: ls '\(folder.path)'\n"), "\(served)")
+    // A file that is there is not looked for.
+    let broken = try folder.write("broken.mbtiles", "x")
+    #expect(try !tilecut("inspect", broken).stderr.contains("ls '"))
+  }
+
+  @Test func aPreviewIsDescribedInJSON() throws {
+    let bundle = try folder.writeBundle("a.mbtiles", zooms: 0...0)
+    let run = try tilecut("preview", bundle, "-o", folder.file("a.png"), "--json")
+    let bytes = try folder.bytes("a.png").count
+    #expect(run.status == 0 && run.stdout.contains("\"bytes\": \(bytes)"), "\(run)")
   }
 
   @Test func aPreviewUnderAnotherFormatsNameIsRefused() throws {

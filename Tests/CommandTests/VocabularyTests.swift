@@ -50,8 +50,8 @@ import Testing
   /// Names that other tools have, or that we had, with ours.
   private static let otherNames = [
     "--zooms": "--zoom", "--min-zoom": "--zoom", "--max-zoom": "--zoom", "--bbox": "--bounds", "--extent": "--bounds",
-    "--grid": "--matrix", "--overwrite": "--force", "--out": "--output", "--silent": "--quiet", "--jobs-max": "--jobs",
-    "--srs": "--crs", "--kind": "--as",
+    "--grid": "--matrix", "--overwrite": "--force", "--out": "--output", "--jobs-max": "--jobs", "--only": "--region",
+    "--srs": "--crs", "--kind": "--as", "--max-bytes": "--pack-bytes",
   ]
 
   @Test func noOptionHasAnotherNameForTheSameThing() throws {
@@ -76,9 +76,11 @@ import Testing
   }
 
   /// A flag of this name prints nothing but JSON on standard output, and its help says so in the same words.
-  @Test(arguments: [("--json", "Print JSON"), ("--quiet", "Print nothing but"), ("--force", "Replace the output")])
+  @Test(arguments: [("--json", "Print JSON"), ("--force", "Replace the output")])
   func flagsHaveOneMeaning(_ name: String, _ start: String) throws {
-    for option in try Self.everyOption() where option.name == name {
+    let options = try Self.everyOption().filter { $0.name == name }
+    #expect(options.count > 10)
+    for option in options {
       #expect(option.kind == "flag" && option.help.hasPrefix(start), "\(option.command): \(option.help)")
     }
   }

@@ -18,6 +18,22 @@ import Testing
     #expect(missing.stdout == "no tile there at zoom 9; the bundle has zooms [8, 9]\n", "\(missing)")
   }
 
+  @Test func sessionViewerFliesIntoABundle() throws {
+    let folder = try TemporaryFolder()
+    let map = folder.file("fault.mbtiles")
+    let raster = ProjectFiles.path("sample-regions/jacksboro-fault/jacksboro-fault-relief.tif")
+    #expect(try Command(built: "tilecut").run(["cut", raster, "-o", map, "--zoom", "8-9"]).status == 0)
+    let run = try Command(built: "SessionViewer").run([map])
+    // From zoom 8 to 9 in steps of a twentieth: 32 lines of 96 characters and one of figures each.
+    let frames = run.stdout.components(separatedBy: "\u{1b}[H").dropFirst().map { $0.components(separatedBy: "\n") }
+    #expect(run.status == 0 && frames.count >= 20 && frames.allSatisfy { $0.count >= 33 }, "\(run)")
+    let last = try #require(frames.last)
+    for line in last.prefix(32) { #expect(line.count { $0 == "▀" } == 96) }
+    #expect(Set(last.prefix(32).joined().matches(of: /8;2;\d+;\d+;\d+m/).map(\.0)).count > 50, "a relief has colours")
+    let kibibytes = try #require(last[32].firstMatch(of: /^zoom [89]\.?\d*, (\d+) KiB$/), "\(last[32])")
+    #expect(try (1...32 << 10).contains(#require(Int(kibibytes.1))))
+  }
+
   @Test func oneProcessServesTilesAndStore() throws {
     let folder = try TemporaryFolder()
     let manifest = ProjectFiles.path("sample-regions/jacksboro-fault/regions.json")
@@ -64,12 +80,16 @@ import Testing
   }
 
   /// So much is enough for a viewer, a shop and a server.
-  @Test(arguments: ["terminal-viewer", "map-session", "shop-client", "one-process"])
+  @Test(arguments: [
+    "terminal-viewer/Sources", "map-session/Sources", "shop-client/Sources", "one-process/Sources", "apple",
+  ])
   func noExampleIsLong(_ name: String) throws {
-    let folder = ProjectFiles.path("examples/\(name)/Sources")
-    for file in try FileManager.default.contentsOfDirectory(atPath: folder) {
+    let folder = ProjectFiles.path("examples/\(name)")
+    let files = try FileManager.default.contentsOfDirectory(atPath: folder)
+    #expect(!files.isEmpty)
+    for file in files {
       let text = try String(contentsOfFile: "\(folder)/\(file)", encoding: .utf8)
-      #expect(text.split(separator: "\n", omittingEmptySubsequences: false).count - 1 <= 40, "\(name)")
+      #expect(text.split(separator: "\n", omittingEmptySubsequences: false).count - 1 <= 40, "\(file)")
     }
   }
 

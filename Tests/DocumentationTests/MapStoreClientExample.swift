@@ -1,6 +1,5 @@
 // snippet.begin
 import MapStoreClient
-import MapStoreWire
 
 /// Signs in, installs every region that the account owns, and returns the paths of the bundles that may be opened.
 func installOwnedRegions(

@@ -2,7 +2,7 @@ import Foundation
 import TestSupport
 import Testing
 
-/// The code of each DocC article is that of the example which is compiled here.
+/// The code in documents and comments is that of examples which are compiled here.
 @Suite struct SnippetTests {
   static let libraries = [
     "TileIndex", "RegionCatalog", "Gazetteer", "OfflineMap", "TilePrefetch", "MapStoreClient",
@@ -15,20 +15,78 @@ import Testing
     let example = try #require(lines(of: source, from: "// snippet.begin", to: "// snippet.end"))
     let block = try #require(lines(of: article, from: "```swift", to: "```"))
     #expect(withoutIndentation(block) == withoutIndentation(example))
+    #expect(block.filter(isImport) == source.components(separatedBy: "\n").filter(isImport))
   }
 
-  /// The code of a page has the imports of the file that compiles it.
-  @Test(arguments: ["docs/reference/device.md", "docs/explanation/prefetch.md"])
-  func pageHasTheCompiledExample(_ path: String) throws {
-    let source = try text("Tests/DocumentationTests/PageExamples.swift")
-    let name = try #require(path.split(separator: "/").last)
-    let example = try #require(lines(of: source, from: "// \(name) begins", to: "// \(name) ends"))
+  /// The code of a page has exactly the imports with which it is compiled.
+  @Test(arguments: [("docs/reference/device.md", "DevicePage"), ("docs/explanation/prefetch.md", "PrefetchPage")])
+  func pageHasTheCompiledExample(_ path: String, _ name: String) throws {
+    let source = try text("Tests/DocumentationTests/\(name)Example.swift")
+    let example = try #require(lines(of: source, from: "// page.begin", to: "// page.end"))
     let page = try text(path)
     let block = try #require(lines(of: page, from: "```swift", to: "```"))
-    let isCode: (String) -> Bool = { !$0.hasPrefix("import ") }
-    #expect(Array(withoutIndentation(block).filter(isCode).drop(while: \.isEmpty)) == withoutIndentation(example))
-    for line in block where !isCode(line) { #expect(source.contains("\(line)\n"), "\(line)") }
+    let code = withoutIndentation(block).filter { !isImport($0) }
+    #expect(Array(code.drop(while: \.isEmpty)) == withoutIndentation(example))
+    #expect(block.filter(isImport) == source.components(separatedBy: "\n").filter(isImport))
     #expect(page.components(separatedBy: "```swift").count == 2, "only the first block is compared")
+  }
+
+  /// Documents and comments whose code cannot be compiled here.
+  private static let exempt = [
+    "docs/tutorials/embed.md": "a line of another package's manifest",
+    "docs/start/platforms.md": "lines of another package's manifest",
+    "Sources/MapStoreClient/Apple/BackgroundTransport.swift": "Foundation of Linux has no background sessions",
+    "Sources/MapStoreClient/Regions/OfflineRegionManager+State.swift:List(": "SwiftUI",
+  ]
+
+  /// Every block of Swift in a document or in the comment of a declaration is a piece of some source of the tests.
+  @Test func everyBlockIsCompiled() throws {
+    let tests = try files(in: "Tests", ".swift").map { code(try text($0).components(separatedBy: "\n")) }
+    let documents =
+      ["README.md", "CONTRIBUTING.md", "ARCHITECTURE.md", "examples/README.md"]
+      + (try files(in: "docs", ".md") + files(in: "Sources", ".md") + files(in: "Sources", ".swift"))
+    var exempt: Set<String> = []
+    var count = 0
+    for path in documents {
+      let lines = try text(path).components(separatedBy: "\n").map { line in
+        path.hasSuffix(".swift") ? String(line.trimmingPrefix(#/ *\/\/\/ ?/#)) : line
+      }
+      for block in blocks(in: lines) {
+        count += 1
+        if let known = Self.exempt.keys.first(where: { $0 == path || $0 == "\(path):\(block[0].prefix(5))" }) {
+          exempt.insert(known)
+          continue
+        }
+        let wanted = "\n" + code(block) + "\n"
+        #expect(tests.contains { "\n\($0)\n".contains(wanted) }, "\(path):\n\(block.joined(separator: "\n"))")
+      }
+    }
+    #expect(count >= 25 && exempt == Set(Self.exempt.keys), "\(count), \(exempt)")
+  }
+
+  private func blocks(in lines: [String]) -> [[String]] {
+    var blocks: [[String]] = []
+    var rest = lines[...]
+    while let first = rest.firstIndex(where: { $0.trimmingCharacters(in: .whitespaces) == "```swift" }) {
+      rest = rest[(first + 1)...]
+      guard let last = rest.firstIndex(where: { $0.trimmingCharacters(in: .whitespaces) == "```" }) else { break }
+      blocks.append(Array(rest[..<last]))
+      rest = rest[(last + 1)...]
+    }
+    return blocks
+  }
+
+  /// Lines without indentation, imports and empty lines.
+  private func code(_ lines: [String]) -> String {
+    let trimmed = lines.map { $0.trimmingCharacters(in: .whitespaces) }
+    return trimmed.filter { !$0.isEmpty && !isImport($0) }.joined(separator: "\n")
+  }
+
+  private func isImport(_ line: String) -> Bool { line.hasPrefix("import ") }
+
+  private func files(in folder: String, _ suffix: String) throws -> [String] {
+    let names = try #require(FileManager.default.enumerator(atPath: ProjectFiles.path(folder)))
+    return names.compactMap { $0 as? String }.filter { $0.hasSuffix(suffix) }.map { "\(folder)/\($0)" }
   }
 
   private func text(_ path: String) throws -> String {

@@ -333,6 +333,34 @@ struct LabelTests {
     }
   }
 
+  /// In other CRSs lines are curves that leave the map on any side; circles around a pole never do.
+  @Test(arguments: [SphereCRS.europe, .polar, .pacific]) func graticulesAreCurvesInOtherCRSs(crs: SphereCRS) throws {
+    let set = try crs.matrixSet()
+    let frame = LabelFrame(set)
+    let box = frame.box(3)
+    let features = Graticule(interval: 10).features(set, zoom: 3, density: 1, frame)
+    func pixel(_ place: SIMD2<Double>) -> SIMD2<Double> {
+      set[3].pixelCoordinates(of: set.point(longitude: place.x, latitude: place.y))
+    }
+    var (meridians, parallels, ends) = (0, 0, 0)
+    for feature in features {
+      switch feature.geometry {
+      case .lines(let lines):
+        if feature.properties["axis"] == .string("longitude") { meridians += 1 } else { parallels += 1 }
+        for place in lines[0] { #expect(box.expanded(by: 0.01).contains(pixel(place))) }
+      case .points(let points):
+        ends += 1
+        let at = pixel(points[0])
+        let away = ["top": at.y, "bottom": box.high.y - at.y, "left": at.x, "right": box.high.x - at.x]
+        let edge = try #require(feature.properties["edge"]?.string)
+        #expect(abs(away[edge]!) < 0.01, "\(edge) \(at)")
+      default: Issue.record("\(feature)")
+      }
+    }
+    #expect(meridians > 0 && parallels > 3 && ends >= meridians)
+    if crs == .polar { #expect(meridians == 36) }
+  }
+
   @Test func graticuleLabelsAreDegreesMinutesAndSeconds() {
     func texts(_ interval: Double, _ west: Double, _ north: Double, _ side: Double) -> Set<String> {
       let set = TileMatrixSet.worldCRS84Quad

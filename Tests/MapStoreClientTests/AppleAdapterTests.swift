@@ -65,6 +65,24 @@ import Testing
     transport.invalidate()
   }
 
+  /// Before, while and after the running transfers are listed: nobody waits for a transfer that was ended.
+  @Test(arguments: [0, 0.001, 0.01, 0.1]) func aCancelledRequestDoesNotWait(_ delay: Double) async throws {
+    store.fault.withLock { $0 = { _ in .hang(1000) } }
+    let transport = try transport(device.folder)
+    let address = "\(device.client.address)/v1/files/any"
+    let request = FileRequest(url: address, fields: [], key: "any", usesMetered: true, usesConstrained: true)
+    let ended = Locked(false)
+    let task = Task {
+      defer { ended.withLock { $0 = true } }
+      if delay == 0 { withUnsafeCurrentTask { $0?.cancel() } }
+      return try await transport.get(request) { _ in }
+    }
+    try await Task.sleep(for: .seconds(delay))
+    task.cancel()
+    #expect(try await onThread { eventually(seconds: 10) { ended.withLock { $0 } } })
+    transport.invalidate()
+  }
+
   @Test func anInvalidatedTransportFetchesNothing() async throws {
     let transport = try transport(device.folder)
     transport.invalidate()

@@ -203,6 +203,112 @@ import TilePrefetch
     #expect(session.byteCount <= 100 && session.visibleTiles.allSatisfy { $0.id.zoom == 3 })
   }
 
+  /// Also of a session that holds less than half of its budget. Tiles on the screen stay.
+  @Test func memoryWarningGivesBackHalfOfWhatIsHeld() throws {
+    let session = try session(bundle(), tiles: 400)
+    session.update(view(zoom: 4), phase: .rest)
+    load(session)
+    // What was prefetched becomes used, so that it does not go anyway.
+    for longitude in [-60.0, 60, 120, 0] {
+      session.update(view(zoom: 4, longitude: longitude), phase: .rest)
+      load(session)
+    }
+    session.tiles.decoded.dropUnused()
+    let before = session.byteCount
+    #expect((400...2000).contains(before))
+    session.memoryWarning()
+    #expect(session.byteCount <= before / 2 && session.byteCount >= 160)
+    #expect(session.visibleTiles.count == 16 && session.visibleTiles.allSatisfy { $0.id.zoom == 4 })
+  }
+
+  /// A warning does not take back what the app has told, neither when it comes nor when it is over.
+  @Test func memoryWarningRaisesNoBudget() throws {
+    let session = try session(bundle(), tiles: 40)
+    session.update(view(zoom: 4), phase: .rest)
+    session.adjust(to: .critical)
+    session.memoryWarning()
+    #expect(session.tiles.decoded.byteCountMax == 100)
+    clock.withLock { $0 += .seconds(31) }
+    session.update(view(zoom: 4, longitude: 1), phase: .rest)
+    #expect(session.tiles.decoded.byteCountMax == 100)
+    session.memoryWarning()
+    session.adjust(to: .normal)
+    #expect(session.tiles.decoded.byteCountMax == 400, "the app knows better")
+  }
+
+  /// Tiles that cost more than was expected, all of them or some: the screen is drawn coarser, and nothing is held
+  /// outside of the budget.
+  @Test(arguments: [[25], [10, 25], [10, 10, 10, 10, 10, 10, 10, 60], [500]])
+  func budgetHoldsForTilesThatCostMore(_ costs: [Int]) throws {
+    let (held, count) = (CountedPicture.Count((bytes: 0, peak: 0)), Locked(0))
+    let budget = 200
+    let session = try MapSession(
+      bundle: bundle(), budget: budget, tileCost: 10,
+      decode: { _ in
+        let number = count.withLock { count in
+          count += 1
+          return count
+        }
+        let cost = costs[number % costs.count]
+        return (CountedPicture(cost, in: held), byteCount: cost)
+      })
+    for longitude in [0.0, 20, 100, 90] {
+      session.update(view(zoom: 4, longitude: longitude), phase: .rest)
+      while let load = session.loader.next() {
+        #expect(session.byteCount <= budget)
+        session.finish(load, session.tiles.load(load.key))
+        #expect(session.byteCount <= budget && held.withLock { $0.bytes } <= budget)
+      }
+      let shown = session.visibleTiles
+      guard costs != [500] else { continue }
+      let zoom = try #require(shown.last?.id.zoom)
+      #expect(zoom < 4)
+      // They cover the view.
+      #expect(shown.map(\.frame.x).min()! <= 0 && shown.map { $0.frame.x + $0.frame.side }.max()! >= 256)
+      #expect(shown.map(\.frame.y).min()! <= 0 && shown.map { $0.frame.y + $0.frame.side }.max()! >= 256)
+    }
+    #expect(count.withLock { $0 } < 100, "what has no room is not loaded again and again")
+  }
+
+  /// Map views tell such numbers before they have a size.
+  @Test func viewportsThatNoMapHasChangeNothing() throws {
+    let session = try session(bundle(), tiles: 100)
+    let view = view(zoom: 4)
+    session.update(view, phase: .rest)
+    load(session)
+    let shown = session.visibleTiles.map(\.id)
+    for bad in [Double.nan, .infinity, -.infinity, 1e300, -1e300] {
+      for path in [\Viewport.x, \.y, \.zoom, \.width, \.height, \.scale] {
+        var broken = view
+        broken[keyPath: path] = bad
+        guard !broken.isUsable else { continue }
+        session.update(broken)
+        #expect(session.visibleTiles.map(\.id) == shown)
+        session.update(view, phase: .fling(target: broken), point: MapPoint(x: bad, y: bad))
+        load(session)
+      }
+    }
+    session.update(Viewport(longitude: 0, latitude: 0, zoom: 4, size: (256, 256), scale: 0))
+    session.update(Viewport(longitude: .nan, latitude: 0, zoom: 4, size: (256, 256)))
+    #expect(session.visibleTiles.map(\.id) == shown)
+  }
+
+  /// The end of one call leaves the workers of the other.
+  @Test func runsAtTheSameTimeAddUp() async throws {
+    let session = try session(bundle(), tiles: 100)
+    let first = Task { await session.run(workers: 2) }
+    let second = Task { await session.run(workers: 3) }
+    #expect(eventually { session.workerCount == 5 })
+    first.cancel()
+    await first.value
+    #expect(session.workerCount == 3)
+    session.update(view(zoom: 4))
+    #expect(eventually { session.visibleTiles.count { $0.id.zoom == 4 } == 16 })
+    second.cancel()
+    await second.value
+    #expect(session.workerCount == 0)
+  }
+
   /// What the warning gives back is gone when the call returns, not only from the session's count.
   @Test func memoryWarningLetsGoOfPictures() throws {
     let held = CountedPicture.Count((bytes: 0, peak: 0))

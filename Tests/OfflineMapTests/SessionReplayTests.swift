@@ -116,7 +116,19 @@ import TilePrefetch
     }
   }
 
-  /// 97% of the blanks that LRU leaves and an oracle would not.
+  /// At least 97% of the blanks that LRU leaves and an oracle, which knows the whole session, would not.
+  @Test func dragsAndFlingsShowNearlyWhatAnOracleShows() throws {
+    let (budget, pan) = (32 << 20, try pan(minutes: 1))
+    let ours = try replay(pan, budget: budget, tileCost: 256 << 10).blankTileFrames
+    let settings = settings(budget: budget, .rgba)
+    let lru = settings.replay([pan], policy: .lru).total.blankTileFrames
+    let oracle = settings.replay([pan], policy: .oracle).total.blankTileFrames
+    try #require(lru - oracle > 100)
+    let share = Double(lru - ours) / Double(lru - oracle)
+    #expect(share >= 0.97, "\(share): LRU \(lru), ours \(ours), an oracle \(oracle)")
+  }
+
+  /// 97% of the blanks that LRU leaves.
   @Test(.veryLong, .enabled(if: TestData.isPresent, Comment(rawValue: TestData.skipMessage)))
   func recordedSessionsOfPeopleGiveTheFiguresOfTheReplay() throws {
     let people = try RecordedSession.read([TestData.url("traces/open").path]).filter { $0.source == "fc2016" }

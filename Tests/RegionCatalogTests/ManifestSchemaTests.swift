@@ -21,6 +21,8 @@ import TileIndex
     #expect(properties() == Set(RegionManifest.documentKeys))
     #expect(properties("$defs", "settings") == Set(RegionSettings.keys))
     #expect(properties("$defs", "region").union(RegionSettings.keys) == Set(RegionManifest.regionKeys))
+    #expect(properties("$defs", "source") == Set(SourceSettings.keys))
+    #expect(properties("$defs", "model") == Set(SourceSettings.modelKeys))
     #expect(properties("$defs", "preview") == Set(RegionSettings.previewKeys))
     #expect(properties("$defs", "matrix") == Set(RegionSettings.gridKeys))
     #expect(properties("$defs", "rasterLayer") == Set(MapLayers.rasterKeys))
@@ -83,6 +85,12 @@ import TileIndex
         """#
       ), (true, #"{"regions": [{\#(layered) [{"type": "raster", "sources": [{"file": "x"}]}]}]}"#),
       (true, #"{"regions": [{\#(layered) [{"type": "raster", "sources": ["x"]}, \#(lines)]}]}"#),
+      (
+        true,
+        #"{"regions": [{\#(layered) [{"type": "raster", "sources": [{"file": "x", "bands": [4], "alpha": 1}]}]}]}"#
+      ), (false, #"{"regions": [{\#(layered) [{"type": "relief", "dem": [{"file": "x", "bands": [4]}]}]}]}"#),
+      (true, #"{"regions": [{\#(layered) [{"type": "relief", "dem": [{"file": "x", "nodata": [4]}]}]}]}"#),
+      (false, #"{"regions": [{\#(layered) [{"type": "raster", "sources": [{"file": "x", "bands": [1, 2]}]}]}]}"#),
       (
         true,
         #"""

@@ -32,6 +32,19 @@ import TileIndex
     #"{\#(top)"regions": [\#(region(fields))]}"#
   }
 
+  /// A grid in another CRS needs someone who knows it.
+  @Test func gridsMayLieInAnyCRS() throws {
+    let text = document(", \"matrix\": \(GridDocument.europe.json())")
+    let path = try folder.write("regions.json", text)
+    let manifest = try RegionManifest(path: path) { code in
+      #expect(code == "EPSG:3035")
+      return SphereCRS.europe.definition
+    }
+    let set = manifest.regions[0].settings.matrixSet
+    #expect(set.crs == "EPSG:3035" && set[0].origin == SIMD2(2_000_000, 5_500_000))
+    #expect(complaints(text).first?.contains("take the definition from the metadata") == true)
+  }
+
   @Test func regionsAreRead() throws {
     let read = try manifest(document(#", "attribution": "us""#))
     #expect(read.regions.map(\.id) == ["a"])

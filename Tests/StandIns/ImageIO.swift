@@ -4,7 +4,6 @@ public import CoreGraphics
 public import Foundation
 
 public final class CGImageSource {}
-public typealias CFData = NSData
 public typealias CFDictionary = NSDictionary
 public let kCGImageSourceShouldCacheImmediately = "cache"
 // swift-format-ignore

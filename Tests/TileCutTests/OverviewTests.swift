@@ -168,6 +168,43 @@ struct OverviewTests {
     if isWhole { expectAlike(before, after) } else { #expect(before == after) }
   }
 
+  @Test(
+    "A raster with a cutline is drawn from an overview, and nothing of its collar shows",
+    .enabled(if: GDALPrograms.arePresent, Comment(rawValue: GDALPrograms.skipMessage)))
+  func cutline() throws {
+    let cell = TileMatrixSet.webMercatorQuad[8].cellSize
+    // Not at whole pixels of an overview.
+    let (low, high) = (13.5, 1003.5)
+    func degrees(_ x: Double, _ y: Double) -> String {
+      let north = atan(sinh((1024 - y) * cell / 6_378_137)) * 180 / .pi
+      return "[\(x * cell / 6_378_137 * 180 / .pi), \(north)]"
+    }
+    let ring = [degrees(low, low), degrees(high, low), degrees(high, high), degrees(low, high), degrees(low, low)]
+    let outline = try RegionBoundary(
+      clipFile: folder.write(
+        "outline.geojson", #"{"type": "Polygon", "coordinates": [[\#(ring.joined(separator: ", "))]]}"#))
+    var settings = SourceSettings()
+    settings.cutline = outline
+    var fixture = TIFFFixture()
+    (fixture.width, fixture.height, fixture.tile) = (Self.size, Self.size, (256, 256))
+    fixture.tags = [
+      33550: .double([cell, cell, 0]), 33922: .double([0, 0, 0, 0, cell * 1024, 0]),
+      34735: .short([1, 1, 0, 3, 1024, 0, 1, 1, 1025, 0, 1, 1, 3072, 0, 1, 3857]),
+    ]
+    fixture.sample = { x, y, _ in (14..<1003 ~= x && 14..<1003 ~= y) ? Double(40 + (x + y) / 32) : 255 }
+    let path = folder.file("map.tif")
+    try GDALPrograms.make("gdal_translate", fixture.write(folder, "plain.tif"), path, "-co", "TILED=YES")
+    let before = try pixels(cut(path, zoom: 0...4) { [settings] in $0.sourceSettings[0] = settings }, zoom: 4)
+    try addOverviews(path)
+    try destroyImage(path)
+    let after = try pixels(cut(path, zoom: 0...4) { [settings] in $0.sourceSettings[0] = settings }, zoom: 4)
+    #expect(after.allSatisfy { $0 & 255 <= 104 }, "\(after.map { $0 & 255 }.max()!)")
+    // The pixels whose centres lie inside. Without overviews a finer zoom is drawn first, which leaves soft edges.
+    #expect(after.count { $0 != 0 } == 62 * 62)
+    let far = zip(before, after).count { $0 != 0 && $1 != 0 && abs(Int($0 & 255) - Int($1 & 255)) > 3 }
+    #expect(far * 50 < 62 * 62, "\(far)")
+  }
+
   @Test("Picked pixels are the source's own", .enabled(if: GDALPrograms.arePresent))
   func nearest() throws {
     let path = folder.file("map.tif")

@@ -97,6 +97,8 @@ struct RasterDamageTests {
     let path = folder.file("jpeg12.tif")
     try data.write(to: URL(fileURLWithPath: path))
     var options = RasterOpenOptions()
+    let unscaled = try #require(try readAll(path, options)).description
+    #expect(unscaled.contains("12-bit") && unscaled.contains("--scale 0,4095") && unscaled.contains("--scale auto"))
     options.scale = try SampleScale(low: 0, high: 4095)
     let error = try #require(try readAll(path, options))
     #expect(error.code == .badSource && error.message.contains("precision 12"), "\(error)")

@@ -128,6 +128,65 @@ struct ValueScaleTests {
     #expect(scale.low < 1100 && scale.high > 5000, "\(scale)")
   }
 
+  /// A sample of a large raster may miss the extremes, which its statistics have.
+  @Test(
+    "The suggested scale is the range that statistics state, in the file or beside it",
+    arguments: ["tag", "aux", "histogram", "approximate", "other nodata"])
+  func statedRange(kind: String) throws {
+    var fixture = TIFFFixture()
+    (fixture.bits, fixture.samples, fixture.photometric) = (16, 3, 2)
+    fixture.sample = { x, y, band in Double(1000 + x + y + band) }
+    func items(_ line: (Int, String, Int) -> String) -> String {
+      (0..<3).map { line($0, "MINIMUM", 100 * ($0 + 1)) + line($0, "MAXIMUM", 10_000 * ($0 + 1)) }.joined()
+    }
+    if kind != "aux", kind != "histogram" {
+      fixture.tags[42112] = .text(
+        "<GDALMetadata>"
+          + items { "<Item name=\"STATISTICS_\($1)\" sample=\"\($0)\">\($2)</Item>" }
+          + (kind == "approximate" ? "<Item name=\"STATISTICS_APPROXIMATE\" sample=\"1\">YES</Item>" : "")
+          + "</GDALMetadata>")
+    }
+    let path = try fixture.write(folder)
+    if kind == "aux" || kind == "histogram" {
+      let bands = (1...3).map { band in
+        let content =
+          kind == "aux"
+          ? "<Metadata><MDI key=\"STATISTICS_MINIMUM\">\(band * 100)</MDI>"
+            + "<MDI key=\"STATISTICS_MAXIMUM\">\(band * 10_000)</MDI></Metadata>"
+          : "<Histograms><HistItem><HistMin>99.5</HistMin><HistMax>30000.5</HistMax><BucketCount>29901</BucketCount>"
+            + "<IncludeOutOfRange>0</IncludeOutOfRange><Approximate>0</Approximate>"
+            + "<HistCounts>1\(String(repeating: "|0", count: 29_899))|1</HistCounts></HistItem></Histograms>"
+        return "<PAMRasterBand band=\"\(band)\">\(content)</PAMRasterBand>"
+      }
+      try folder.write("fixture.tif.aux.xml", "<PAMDataset>\(bands.joined())</PAMDataset>")
+    }
+    var flat = RasterOpenOptions()
+    flat.isFlat = true
+    if kind == "other nodata" { flat.nodata = [100] }
+    let error = try #require(throws: CutError.self) { try RasterFile.open(path: path, options: flat) }
+    let expected =
+      ["approximate", "other nodata"].contains(kind)
+      ? "--scale 1000,1120, the range of a sample of its values" : "--scale 100,30000, the range of its values"
+    #expect(error.description.contains(expected), "\(error)")
+  }
+
+  @Test("The nodata value of the file beside a raster is left out of the percentiles", arguments: [true, false])
+  func auxiliaryNodata(isPNG: Bool) throws {
+    var fixture = TIFFFixture()
+    (fixture.width, fixture.height, fixture.bits) = (100, 50, 16)
+    fixture.sample = { x, y, _ in x < 40 ? 60_000 : Double(1000 + x) }
+    let path =
+      isPNG
+      ? try png(width: 100, height: 50, channels: 1) { x, y, _ in Int(fixture.sample(x, y, 0)) }
+      : try fixture.write(folder)
+    let aux = #"<PAMDataset><PAMRasterBand band="1"><NoDataValue>60000</NoDataValue></PAMRasterBand></PAMDataset>"#
+    try Data(aux.utf8).write(to: URL(fileURLWithPath: path + ".aux.xml"))
+    var options = options(.auto)
+    options.sources = [path]
+    let scale = try #require(Cutter(options).automaticScale)
+    #expect(scale.low >= 1040 && scale.high < 1100, "\(scale)")
+  }
+
   @Test(
     "The suggested scale of a real file clips few of its values",
     .enabled(if: TestData.isPresent, Comment(rawValue: TestData.skipMessage)),

@@ -109,7 +109,7 @@ import TileIndex
       }
       let filtered = rows.filteredInBands(pixelBytes: 3)
       let estimate = RepeatEstimate().share(filtered, height: rows.height, rowBytes: rows.rowBytes)
-      let compression = try PNGEffort.balanced.filteredCompression(repeats: { estimate }, share: { 0 })
+      let compression = try PNGEffort.balanced.filteredCompression(repeats: estimate, share: { 0 })
       let filteredSize: Int
       switch compression {
       case .level(let level): filteredSize = size(filtered, try Deflater(level: level))

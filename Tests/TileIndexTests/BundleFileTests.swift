@@ -32,7 +32,7 @@ import TileIndex
 
   @Test func otherFilesAreRefusedWithARemedy() throws {
     let cases: [(String, [UInt8], String)] = [
-      ("picture.mbtiles", Images.grey256, "tilecut cut"), ("raster.tif", Array("II*\0....".utf8), "tilecut cut"),
+      ("picture.mbtiles", Images.grey256, "cut it"), ("raster.tif", Array("II*\0....".utf8), "cut it"),
       ("a.zip", Array("PK\u{3}\u{4}....".utf8), "unpack"), ("a.mbtiles.gz", [0x1f, 0x8b, 8, 0, 0], "unpack"),
       ("text.pmtiles", Array("hello".utf8), "copied whole"), ("empty.mbtiles", [], "copy the bundle again"),
     ]

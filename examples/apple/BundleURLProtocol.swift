@@ -6,26 +6,20 @@ import Synchronization
   import FoundationNetworking
 #endif
 
-/// Answers `bundle://NAME/ZOOM/COLUMN/ROW` from bundles of the app, for MapLibre Native and others that ask by URL.
-///
-/// The app registers it in the session configuration that the map library uses:
-/// `configuration.protocolClasses = [BundleURLProtocol.self]`, and names the bundles in `bundles`.
+/// Answers `bundle://NAME/ZOOM/COLUMN/ROW` from bundles of the app, for MapLibre Native and others that ask by URL. The
+/// app registers it with the map library's session: `configuration.protocolClasses = [BundleURLProtocol.self]`.
 final class BundleURLProtocol: URLProtocol {
   /// By the name in the URL.
   static let bundles = Mutex<[String: MapBundle]>([:])
   private let reading = Mutex<Task<Void, Never>?>(nil)
-
   override class func canInit(with request: URLRequest) -> Bool { request.url?.scheme == "bundle" }
   override class func canonicalRequest(for request: URLRequest) -> URLRequest { request }
+  override func stopLoading() { reading.withLock { $0?.cancel() } }
 
   override func startLoading() {
     // Only the task uses it until it stops.
     nonisolated(unsafe) let loader = self
     reading.withLock { $0 = Task { await loader.load() } }
-  }
-
-  override func stopLoading() {
-    reading.withLock { $0?.cancel() }
   }
 
   private func load() async {

@@ -14,21 +14,28 @@ package final class CommandOutput {
   /// The file to publish; nil for outputs that are written directly.
   private let file: AtomicFile?
   private let descriptor: Int32
+  private let replacing: Bool
 
-  /// - Parameter path: nil for standard output.
-  /// - Throws: ``FileSystem/SystemError``.
-  package init(_ path: String?) throws {
+  /// - Parameters:
+  ///   - path: nil for standard output.
+  ///   - replacing: whether a file that exists is replaced. Pipes and devices are written in any case.
+  /// - Throws: ``FileSystem/SystemError``; its number is EEXIST for a file that may not be replaced.
+  package init(_ path: String?, replacing: Bool) throws {
+    self.replacing = replacing
     guard let path else {
       (file, descriptor) = (nil, dup(STDOUT_FILENO))
       guard descriptor >= 0 else { throw FileSystem.SystemError(number: errno) }
       return
     }
     var status = stat()
-    guard stat(path, &status) != 0 || status.st_mode & S_IFMT == S_IFREG else {
+    let exists = stat(path, &status) == 0
+    guard !exists || status.st_mode & S_IFMT == S_IFREG else {
       (file, descriptor) = (nil, open(path, O_WRONLY | O_CLOEXEC))
       guard descriptor >= 0 else { throw FileSystem.SystemError(number: errno) }
       return
     }
+    // Before hours of work; another program may still take the name meanwhile.
+    if exists, !replacing { throw FileSystem.SystemError(number: EEXIST) }
     // The target of a symbolic link is replaced, not the link. Exports contain purchases, so only their owner may
     // read them.
     let file = try AtomicFile(target: FileSystem.resolvingLinks(path), mode: 0o600)
@@ -48,7 +55,7 @@ package final class CommandOutput {
   /// Publishes the file.
   ///
   /// - Throws: ``FileSystem/SystemError``.
-  package func finish() throws { try file?.publish(replacing: true) }
+  package func finish() throws { try file?.publish(replacing: replacing) }
 
   deinit {
     close(descriptor)

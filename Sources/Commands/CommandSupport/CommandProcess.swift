@@ -1,5 +1,6 @@
 package import ArgumentParser
 import Dispatch
+import Support
 
 #if canImport(Darwin)
   import Darwin
@@ -96,6 +97,11 @@ package struct CommandProcess<Command: ParsableCommand>: Sendable {
       path += "\(word) "
     }
     let message = Command.fullMessage(for: error)
+    if let option = quietOptions.first(where: { message.contains("Unknown option '\($0)'") }) {
+      let isShown = Command.helpMessage(for: command).contains("--progress")
+      return "there is no \(option); "
+        + (isShown ? "progress is left out with --progress none" : "what is printed is left out with >/dev/null")
+    }
     guard
       let option = optionsElsewhere.first(where: { message.contains("Unknown option '\($0.theirs)'") }),
       Command.helpMessage(for: command).contains(option.ours)
@@ -125,12 +131,25 @@ extension CommandProcess where Command: AsyncParsableCommand {
   }
 }
 
-/// Options of other tools, with ours.
+/// The command that shows what there is where a file was not found; nil for one that is there, and for addresses.
+package func listing(around path: String) -> String? {
+  func exists(_ path: String) -> Bool { (try? FileSystem.status(path) != nil) == true }
+  guard !path.contains("://"), !exists(path) else { return nil }
+  var folder = FileSystem.split(path).folder
+  while folder != ".", folder != "/", !exists(folder) {
+    folder = FileSystem.split(folder).folder
+  }
+  return "ls '\(folder)'"
+}
+
+/// What asks for silence in other tools. Errors are printed in any case.
+private let quietOptions = ["--quiet", "--silent", "-q"]
+
+/// Options of other tools, or that we had, with ours.
 private let optionsElsewhere: [(theirs: String, ours: String)] = [
   ("--bbox", "--bounds"), ("--extent", "--bounds"), ("--zooms", "--zoom"), ("--min-zoom", "--zoom"),
   ("--max-zoom", "--zoom"), ("--minzoom", "--zoom"), ("--maxzoom", "--zoom"), ("--grid", "--matrix"),
   ("--srs", "--crs"), ("--s_srs", "--crs"), ("--overwrite", "--force"), ("--out", "--output"),
-  ("--processes", "--threads"), ("--quiet", "--progress"), ("--silent", "--progress"),
-  ("-q", "--progress"), ("-z", "--zoom"),
-  ("--tilesize", "--tile-size"),
+  ("--processes", "--threads"), ("-z", "--zoom"), ("--tilesize", "--tile-size"), ("--only", "--region"),
+  ("--max-bytes", "--pack-bytes"),
 ]

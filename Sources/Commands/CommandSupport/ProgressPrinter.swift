@@ -38,9 +38,8 @@ package final class ProgressPrinter: Sendable {
   private let start = ContinuousClock.now
   private let state: Mutex<State>
 
-  /// - Parameter unseen: what `auto` is where standard error is no terminal.
-  package init(style: ProgressStyle, unseen: ProgressStyle = .none) {
-    self.style = style == .auto ? (isatty(STDERR_FILENO) == 1 ? .bar : unseen) : style
+  package init(style: ProgressStyle) {
+    self.style = style == .auto ? (isatty(STDERR_FILENO) == 1 ? .bar : .none) : style
     // Work of less than one interval prints no plain line.
     state = Mutex(State(lastShown: self.style == .plain ? 0 : -.infinity))
   }
@@ -51,40 +50,28 @@ package final class ProgressPrinter: Sendable {
   /// Shows a step if the interval has passed.
   ///
   /// - Parameters:
-  ///   - seconds: since the work began; since the printer was made unless given.
-  ///   - fraction: of the whole; nil when that is not known.
-  ///   - text: for a bar or a plain line.
-  ///   - json: one line.
+  ///   - text: for a bar or a plain line; the step's own unless given.
+  ///   - redraws: whether a bar is drawn before its time, because another line has taken its place.
   package func show(
-    seconds: Double? = nil, fraction: Double?, text: @autoclosure () -> String, json: @autoclosure () -> String
+    _ step: @autoclosure () -> WorkProgress, text: ((WorkProgress) -> String)? = nil, redraws: Bool = false
   ) {
-    let seconds = seconds ?? self.seconds
+    guard style != .none else { return }
+    let step = step()
+    let seconds = seconds
     state.withLock { state in
-      guard
-        seconds - state.lastShown >= Self.interval(of: style) || (style == .json && (fraction ?? 0) >= 1)
-      else { return }
+      let isDue = seconds - state.lastShown >= Self.interval(of: style)
+      guard isDue || (style == .json && (step.fraction ?? 0) >= 1) || (style == .bar && redraws) else { return }
       state.lastShown = seconds
       switch style {
       case .bar:
         let width = 24
-        let filled = Int(Double(width) * min(max(fraction ?? 0, 0), 1))
+        let filled = Int(Double(width) * min(max(step.fraction ?? 0, 0), 1))
         let bar = String(repeating: "#", count: filled) + String(repeating: "-", count: width - filled)
-        Self.draw("[\(bar)] \(text())", &state)
-      case .json: StandardStreams.writeError(json().escapedForTerminal() + "\n")
-      case .plain: StandardStreams.writeError(text().escapedForTerminal() + "\n")
+        Self.draw("[\(bar)] \(text?(step) ?? step.text)", &state)
+      case .json: StandardStreams.writeError(step.json.text.escapedForTerminal() + "\n")
+      case .plain: StandardStreams.writeError((text?(step) ?? step.text).escapedForTerminal() + "\n")
       case .auto, .none: break
       }
-    }
-  }
-
-  /// Redraws the bar if the interval has passed, or always. Does nothing in other styles.
-  package func showStatus(_ text: @autoclosure () -> String, always: Bool = false) {
-    guard style == .bar else { return }
-    let seconds = seconds
-    state.withLock { state in
-      guard always || seconds - state.lastShown >= Self.interval(of: .bar) else { return }
-      state.lastShown = seconds
-      Self.draw(text(), &state)
     }
   }
 

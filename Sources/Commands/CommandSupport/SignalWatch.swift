@@ -11,9 +11,10 @@ import Synchronization
 
 /// Lets a command handle SIGINT (Ctrl-C), SIGTERM and SIGHUP.
 ///
-/// Until ``whenStopped(_:)`` a signal ends the process as usual; afterwards the first one calls back and the second one
-/// ends the process. SIGHUP stays ignored if it was ignored when the process started (`nohup`). SIGPIPE is ignored
-/// while the watch exists, so that the work continues when the reader of its progress exits.
+/// Until ``whenStopped(_:)`` a signal ends the process as usual; afterwards the first one calls back and a later one
+/// ends the process. What comes within ``repeatTime`` of the first belongs to it: `timeout` of coreutils signals the
+/// process and then its group. SIGHUP stays ignored if it was ignored when the process started (`nohup`).
+/// SIGPIPE is ignored while the watch exists, so that the work continues when the reader of its progress exits.
 package final class SignalWatch: Sendable {
   /// The watch that all commands of a process share. Must be created first, see ``init()``.
   package static let process = SignalWatch()
@@ -21,7 +22,12 @@ package final class SignalWatch: Sendable {
   private struct State {
     var action: (@Sendable () -> Void)?
     var received: Int32?
+    /// When the action for the first signal had returned.
+    var handled: ContinuousClock.Instant?
   }
+
+  /// Signals that come sooner after the first one belong to it.
+  private static let repeatTime = Duration.milliseconds(200)
 
   private let state = Mutex(State())
   private let ignoresPipes = SignalWatch.isIgnored(SIGPIPE)
@@ -73,8 +79,13 @@ package final class SignalWatch: Sendable {
       if state.action != nil { state.received = number }
       return state.action
     }
-    action?()
-    return action != nil
+    if let action {
+      action()
+      // A repetition waits while the action runs.
+      state.withLock { $0.handled = .now }
+      return true
+    }
+    return state.withLock { state in state.handled.map { ContinuousClock.now - $0 < Self.repeatTime } ?? false }
   }
 
   private static func isIgnored(_ number: Int32) -> Bool {

@@ -29,6 +29,7 @@ struct MapStoreCommand: AsyncParsableCommand {
 
   /// The subcommand that the remedy of an error of the client's library asks for.
   private static func next(after error: any Error) -> String? {
+    if error is FakeStoreFileError { return "mapstore client store-key NEW-FILE" }
     guard let error = error as? MapStoreError, error.remedy?.contains("mapstore") != true else { return nil }
     return switch error.code {
     case .signedOut: "mapstore client login LOGIN"

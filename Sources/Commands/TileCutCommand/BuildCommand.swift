@@ -31,11 +31,11 @@ struct BuildCommand: ParsableCommand {
   @Option(
     parsing: .upToNextOption,
     help: ArgumentHelp("Build these regions; the others stay in the catalogue as they are.", valueName: "id"))
-  var only: [String] = []
+  var region: [String] = []
   @Option(
     help: ArgumentHelp(
       "Split regions into packs of at most this size, whatever the manifest says.", valueName: "bytes"))
-  var maxBytes: BytesArgument?
+  var packBytes: BytesArgument?
   @Option(
     help: ArgumentHelp(
       """
@@ -72,19 +72,17 @@ struct BuildCommand: ParsableCommand {
       Say which regions would be made, and about how many tiles, bytes and seconds their bundles take, and stop.
       """)
   var dryRun = false
-  @Flag(help: "Print JSON: the report of the build, or of --dry-run.")
+  @Flag(help: "Print JSON: the report of the build, of a region with --shard, or of --dry-run.")
   var json = false
   @Option(help: "\(ProgressStyle.help)")
   var progress: ProgressStyle = .auto
 
   func validate() throws {
     if plan != nil {
-      guard manifest == nil, output == nil, jobs == nil, only.isEmpty, maxBytes == nil, patchesFrom == nil, !rebuild,
+      guard manifest == nil, output == nil, jobs == nil, region.isEmpty, packBytes == nil, patchesFrom == nil, !rebuild,
         !dryRun
       else { throw ValidationError("--plan has manifest, output and options of the build: leave them out") }
-      if shard != nil, prune || json {
-        throw ValidationError("--shard publishes nothing: leave --prune and --json out")
-      }
+      if shard != nil, prune { throw ValidationError("--shard publishes nothing: leave --prune out") }
     } else {
       if shard != nil { throw ValidationError("--shard needs --plan") }
       if manifest == nil { throw ValidationError("Missing expected argument '<manifest>'") }
@@ -93,9 +91,9 @@ struct BuildCommand: ParsableCommand {
     if let threads, !(1...1024).contains(threads) { throw ValidationError("--threads goes from 1 to 1024") }
     if let jobs, !(1...256).contains(jobs) { throw ValidationError("--jobs goes from 1 to 256") }
     if memory.bytes < 32_000_000 { throw ValidationError("--memory must be at least 32MB") }
-    if let maxBytes, !RegionSettings.packBytesLimits.contains(maxBytes.bytes) {
+    if let packBytes, !RegionSettings.packBytesLimits.contains(packBytes.bytes) {
       throw ValidationError(
-        "--max-bytes must be at least \(formatted(bytes: RegionSettings.packBytesLimits.lowerBound))")
+        "--pack-bytes must be at least \(formatted(bytes: RegionSettings.packBytesLimits.lowerBound))")
     }
     if output?.isEmpty == true { throw ValidationError("--output is empty") }
     if shard == nil, !shardOptions.isEmpty {
@@ -108,32 +106,30 @@ struct BuildCommand: ParsableCommand {
       let number = ShardNumber(shard: shard, options: shardOptions)
       return try attempt { try make(number, of: FileSystem.absolutePath(plan), $0) }
     }
-    let signals = SignalWatch()
-    defer { signals.stop() }
-    let cancellation = CutCancellation()
-    signals.whenStopped { cancellation.cancel() }
+    try cancellable { try build($0()) }
+  }
+
+  private func build(_ cancellation: CutCancellation) throws {
     let path = plan.map(FileSystem.absolutePath)
     let opened = try path.map(open)
     let builder = try opened?.builder ?? self.builder()
     if dryRun {
-      let estimate = try builder.estimate(cancellation: cancellation)
+      let printer = ProgressPrinter(style: progress)
+      defer { printer.finish() }
+      let estimate = try builder.estimate(cancellation: cancellation) { printer.show(.reading($0)) }
+      printer.finish()
       return printText(json ? try prettyJSON(estimate) : Self.text(estimate, output ?? ""))
     }
     let printer = BuildProgressPrinter(style: progress, regionCount: builder.regionCount)
-    do {
-      let report =
-        if let path, let opened {
-          try builder.publish(opened.plan, path: path, cancellation: cancellation) { printer.show($0) }
-        } else {
-          try builder.build(cancellation: cancellation) { printer.show($0) }
-        }
-      printer.finish()
-      print(json ? try prettyJSON(report) : Self.text(report))
-    } catch {
-      printer.finish()
-      if let signal = signals.received { throw ExitCode(.signal(signal)) }
-      throw error
-    }
+    defer { printer.finish() }
+    let report =
+      if let path, let opened {
+        try builder.publish(opened.plan, path: path, cancellation: cancellation) { printer.show($0) }
+      } else {
+        try builder.build(cancellation: cancellation) { printer.show($0) }
+      }
+    printer.finish()
+    print(json ? try prettyJSON(report) : Self.text(report))
   }
 
   /// One attempt at one region.
@@ -147,6 +143,13 @@ struct BuildCommand: ParsableCommand {
     }
     printer.finish()
     for warning in region.warnings { printError("tilecut: warning: \(warning)") }
+    if json {
+      let members: [JSONValue.Member] = [
+        .init("shard", .number(number)), .init("shards", .number(plan.shards.count)),
+        .init("region", try JSONValue(encoding: region)),
+      ]
+      return printText(JSONValue.object(members).indentedText)
+    }
     print("shard \(number) of \(plan.shards.count): \(BuildProgressPrinter.text(region))")
   }
 
@@ -165,9 +168,10 @@ struct BuildCommand: ParsableCommand {
 
   private func makeOptions() throws -> CatalogBuildOptions {
     var options = CatalogBuildOptions(
-      manifest: try RegionManifest(path: manifest ?? ""), output: output ?? "", toolVersion: ToolVersion.text)
-    options.only = only.isEmpty ? nil : only
-    options.packBytesMax = maxBytes?.bytes
+      manifest: try RegionManifest(path: manifest ?? "", crsLookup: CoordinateReferenceSystem.forGrid),
+      output: output ?? "", toolVersion: ToolVersion.text)
+    options.only = region.isEmpty ? nil : region
+    options.packBytesMax = packBytes?.bytes
     options.patchesFrom = patchesFrom
     options.jobs = jobs
     options.threads = threads
@@ -204,48 +208,63 @@ struct BuildCommand: ParsableCommand {
   }
 }
 
-/// Shows a build's progress: a line for each finished region, and on a terminal one with those in progress.
+/// Shows a build's progress: a line for each finished region, and how far those in progress are.
 private final class BuildProgressPrinter: Sendable {
   private struct State {
-    /// Regions in progress, in the order in which they were started, with the tiles and the fraction that are done.
-    var running: [(id: String, tiles: Int, part: Double)] = []
+    /// Regions in progress, in the order in which they were started.
+    var running: [(id: String, step: RegionProgress?)] = []
     let total: Int
     var done = 0
     /// Of those done, the ones that took time, and their tiles.
     var made = 0
     var tiles = 0
 
-    /// Tiles a second, and the time that is left if the other regions take as long as those so far. Whether they are
-    /// unchanged shows later.
-    func pace(seconds: Double) -> WorkPace {
-      let work = running.reduce(Double(made)) { $0 + $1.part }
-      let left = Double(total - done) - running.reduce(0) { $0 + $1.part }
-      return WorkPace(
-        done: running.reduce(tiles) { $0 + $1.tiles }, fraction: work + left > 0 ? work / (work + left) : 1,
-        seconds: seconds)
+    /// The regions, with the time that is left if the others take as long as those so far. Whether they are unchanged
+    /// shows later.
+    func progress(seconds: Double, _ region: RegionReport? = nil) -> WorkProgress {
+      let parts = running.reduce(0) { $0 + ($1.step?.part ?? 0) }
+      let (work, left) = (Double(made) + parts, Double(total - done) - parts)
+      let fraction = work + left > 0 ? work / (work + left) : 1
+      let tiles = running.reduce(tiles) { $0 + ($1.step?.tiles ?? 0) }
+      let rate = WorkPace(done: tiles, fraction: nil, seconds: seconds).perSecond
+      var more: [JSONValue.Member] = [
+        .init("tiles", .number(tiles)), .init("tilesPerSecond", .number(DecimalText.fixed(rate, 3))),
+        .init("running", .array(running.map { RegionProgress.json($0.step, of: $0.id) })),
+      ]
+      if let report = region.flatMap({ try? JSONValue(encoding: $0) }) { more.append(.init("region", report)) }
+      return WorkProgress(
+        done: done, of: total, unit: "regions", seconds: seconds, fraction: fraction, more: more)
+    }
+
+    func text(_ progress: WorkProgress) -> String {
+      let regions = running.map { region in region.id + (region.step.map { " \($0.text)" } ?? "") }
+      let tiles = running.reduce(tiles) { $0 + ($1.step?.tiles ?? 0) }
+      let rate =
+        tiles > 0 ? ", \(Int(Double(tiles) / max(progress.seconds, 0.001))) tiles/s\(progress.pace.leftText)" : ""
+      return String("\(done) of \(total) done\(rate); \(regions.joined(separator: ", "))".prefix(100))
     }
   }
 
+  private let style: ProgressStyle
   private let printer: ProgressPrinter
   private let state: Mutex<State>
 
-  // A finished region's line is a result, which a log wants.
   init(style: ProgressStyle, regionCount: Int) {
-    printer = ProgressPrinter(style: style, unseen: .plain)
+    self.style = style
+    printer = ProgressPrinter(style: style)
     state = Mutex(State(total: regionCount))
   }
 
   func show(_ progress: CatalogBuildProgress) {
     state.withLock { state in
       switch progress {
+      case .reading(let reading): printer.show(.reading(reading))
       case .started(let id):
-        state.running.append((id, 0, 0))
-        printer.showStatus(Self.status(state, printer.seconds), always: true)
-      case .cutting(let id, let cut):
-        if let index = state.running.firstIndex(where: { $0.id == id }), cut.tilesTotal > 0 {
-          state.running[index] = (id, cut.tilesDone, Double(cut.tilesDone) / Double(cut.tilesTotal))
-        }
-        printer.showStatus(Self.status(state, printer.seconds))
+        state.running.append((id, nil))
+        draw(state)
+      case .working(let id, let step):
+        if let index = state.running.firstIndex(where: { $0.id == id }) { state.running[index].step = step }
+        draw(state)
       case .finished(let region, let done, let total):
         state.running.removeAll { $0.id == region.id }
         state.done = done
@@ -254,13 +273,14 @@ private final class BuildProgressPrinter: Sendable {
           state.tiles += region.tileCount
         }
         printer.finish()
-        switch printer.style {
-        case .bar, .plain:
+        switch style {
+        // A finished region's line is a result, which a log wants without being asked.
+        case .auto, .bar, .plain:
           for warning in region.warnings { printError("tilecut: warning: \(warning)") }
           printError("[\(done)/\(total)] \(Self.text(region))")
-          if !state.running.isEmpty { printer.showStatus(Self.status(state, printer.seconds), always: true) }
-        case .json: printError(Self.json(region, done: done, total: total, state, printer.seconds))
-        case .auto, .none:
+          if !state.running.isEmpty { draw(state, redraws: true) }
+        case .json: printError(state.progress(seconds: printer.seconds, region).json.text)
+        case .none:
           // A failure is printed in every style.
           if region.error != nil { printError("tilecut: \(Self.text(region))") }
         }
@@ -268,15 +288,12 @@ private final class BuildProgressPrinter: Sendable {
     }
   }
 
+  private func draw(_ state: State, redraws: Bool = false) {
+    printer.show(state.progress(seconds: printer.seconds), text: { state.text($0) }, redraws: redraws)
+  }
+
   /// Removes the line of regions in progress from the terminal.
   func finish() { printer.finish() }
-
-  private static func status(_ state: State, _ seconds: Double) -> String {
-    let regions = state.running.map { "\($0.id) \(Int($0.part * 100))%" }.joined(separator: ", ")
-    let pace = state.pace(seconds: seconds)
-    let rate = "\(Int(pace.perSecond)) tiles/s\(pace.leftText)"
-    return String("\(state.done) of \(state.total) done, \(rate); \(regions)".prefix(100))
-  }
 
   static func text(_ region: RegionReport) -> String {
     if let error = region.error { return "\(region.id): failed: \(error)" }
@@ -287,22 +304,64 @@ private final class BuildProgressPrinter: Sendable {
     if region.outcome != .unchanged { facts.append(formatted(seconds: region.seconds)) }
     return facts.joined(separator: ", ")
   }
+}
 
-  private static func json(
-    _ region: RegionReport, done: Int, total: Int, _ state: State, _ seconds: Double
-  ) -> String {
-    struct Line: Encodable {
-      let done: Int
-      let total: Int
-      let region: RegionReport
-      let seconds: Double
-      let tilesPerSecond: Double
-      let secondsLeft: Double?
+extension ProgressPrinter {
+  func show(_ step: RegionProgress) {
+    switch step {
+    case .cutting(let cut): show(cut)
+    case .reading(let reading): show(WorkProgress(reading), text: { "reading sources: \($0.text)" })
+    case .making(let part):
+      show(WorkProgress(part, seconds: seconds), text: { _ in "making \(part.rawValue)" }, redraws: true)
     }
-    let pace = state.pace(seconds: seconds)
-    let line = Line(
-      done: done, total: total, region: region, seconds: seconds, tilesPerSecond: pace.perSecond,
-      secondsLeft: pace.secondsLeft)
-    return (try? JSONValue(encoding: line).sorted.text) ?? ""
+  }
+}
+
+extension WorkProgress {
+  init(_ reading: SourceReading, more: [JSONValue.Member] = []) {
+    self.init(
+      done: reading.bytesDone, of: reading.bytesTotal, unit: Self.bytes, seconds: reading.seconds,
+      more: more + [.init("step", .string("sources"))])
+  }
+
+  /// Steps whose length is not known count as one.
+  fileprivate init(_ step: RegionStep, seconds: Double) {
+    self.init(
+      done: RegionStep.allCases.firstIndex(of: step) ?? 0, of: RegionStep.allCases.count, unit: "steps",
+      seconds: seconds, more: [.init("step", .string(step.rawValue))])
+  }
+}
+
+extension RegionProgress {
+  /// Tiles that were cut so far.
+  fileprivate var tiles: Int {
+    if case .cutting(let cut) = self { cut.tilesDone } else { 0 }
+  }
+
+  /// How much of the region's work is done. What follows the cut is little, but not nothing.
+  fileprivate var part: Double {
+    switch self {
+    case .reading: 0
+    case .cutting(let cut): cut.tilesTotal > 0 ? 0.99 * Double(cut.tilesDone) / Double(cut.tilesTotal) : 0
+    case .making: 0.99
+    }
+  }
+
+  fileprivate var text: String {
+    switch self {
+    case .reading(let reading): "reads its sources, \(WorkProgress(reading).text)"
+    case .cutting: "\(Int(part * 100))%"
+    case .making(let step): step.rawValue
+    }
+  }
+
+  fileprivate static func json(_ progress: RegionProgress?, of region: String) -> JSONValue {
+    let id = JSONValue.Member("region", .string(region))
+    return switch progress {
+    case .reading(let reading): WorkProgress(reading, more: [id]).json
+    case .cutting(let cut): WorkProgress(cut, more: [id, .init("step", .string("tiles"))]).json
+    case .making(let step): .object([id, .init("step", .string(step.rawValue))])
+    case nil: .object([id])
+    }
   }
 }

@@ -49,9 +49,7 @@ struct ExtractCommand: ParsableCommand {
     var extract = BundleExtract(area: area, zooms: zoom?.range)
     extract.scheme = scheme ?? .xyz
     let reader = try BundleFile.open(bundle)
-    // How many tiles an area has is known at the end.
-    let isWhole = bounds == nil && polygon == nil && zoom == nil
-    let summary = try progress.showing(of: isWhole ? reader.knownTileCount : nil) { shown in
+    let summary = try progress.showing(of: try? extract.tilesToRead(of: reader)) { [extract] shown in
       try stoppable { try extract.write(reader, to: output, replacing: force, progress: shown) }
     }
     try WrittenBundle(summary, output).show(json: json)

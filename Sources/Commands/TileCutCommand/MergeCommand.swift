@@ -15,23 +15,25 @@ struct MergeCommand: ParsableCommand {
 
   @Argument(help: ArgumentHelp("Bundles: MBTiles, PMTiles, GeoPackage, or folders.", valueName: "bundle"))
   var bundles: [String] = []
-  @Option(help: ArgumentHelp("Make the bundle of a plan whose shards are all done.", valueName: "plan"))
+  @Option(
+    help: ArgumentHelp(
+      "Make the bundle of what tilecut plan wrote, such as usa.json, when all its shards are cut.", valueName: "plan"))
   var plan: String?
   @Option(
     name: [.short, .long],
     help: """
       The bundle to write: .mbtiles, .pmtiles, .gpkg, or a folder with a slash at its end; of a plan also .tileset, \
-      which names the shards' bundles.
+      which names the shards' bundles and copies nothing. (default, of a plan: NAME.tileset beside NAME.json)
       """)
-  var output: String
-  @Option(help: "What a conflict does: first or last takes one, overlay draws, error stops.")
-  var onConflict: ConflictArgument = .error
+  var output: String?
+  @Option(help: "What a conflict does: first or last takes one, overlay draws, error stops. (default: error)")
+  var onConflict: ConflictArgument?
   @Option(help: "The new tileset's name; the first bundle's unless given.")
   var name: String?
   @Flag(
     help: """
-      Read the shards of the plan that a .tileset names, and compare every byte with their receipts; what is copied is \
-      always compared.
+      Read every byte of the shards that a .tileset names, and compare it with what was cut, so that no damaged file \
+      is served. Other outputs copy the shards, and always compare.
       """)
   var verify = false
   @Option(help: "How rows count in a folder: xyz from the north, tms from the south. (default: xyz)")
@@ -45,12 +47,19 @@ struct MergeCommand: ParsableCommand {
   func validate() throws {
     if bundles.isEmpty == (plan == nil) { throw ValidationError("name bundles, or a --plan") }
     if plan == nil, verify { throw ValidationError("--verify is for the shards of a --plan") }
+    if plan == nil, output == nil { throw ValidationError("Missing expected argument '--output <output>'") }
     if plan != nil, name != nil { throw ValidationError("the name is the plan's: leave --name out") }
-    try requireFolder(output, for: scheme)
+    if plan != nil, onConflict != nil {
+      throw ValidationError("shards of a plan have no tile in common: leave --on-conflict out")
+    }
+    try requireFolder(target, for: scheme)
     if name?.isEmpty == true { throw ValidationError("--name is empty") }
   }
 
+  private var target: String { output ?? plan.map(ShardFolder.tileset) ?? "" }
+
   func run() throws {
+    let output = target
     if let plan {
       let merge = PlanMerge(
         plan: plan, output: output, replacing: force, scheme: scheme ?? .xyz, verifying: verify,
@@ -59,7 +68,7 @@ struct MergeCommand: ParsableCommand {
     }
     try OutputFile.protect(bundles, from: output)
     try BundleFile.check(output: output, replacing: force)
-    var merge = BundleMerge(conflict: onConflict.rule, name: name)
+    var merge = BundleMerge(conflict: (onConflict ?? .error).rule, name: name)
     merge.scheme = scheme ?? .xyz
     do {
       let readers = try bundles.map { try BundleFile.open($0) }

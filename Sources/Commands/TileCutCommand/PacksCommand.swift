@@ -44,7 +44,9 @@ struct PacksCommand: ParsableCommand {
       (try? FileSystem.status(catalogue))??.kind == .folder ? "\(catalogue)/\(Catalog.fileName)" : catalogue
     let catalog = try Catalog(path: path)
     if let unknown = region.first(where: { catalog[$0] == nil }) {
-      throw BundleError(.notFound, path: path, "has no region \"\(unknown)\"", remedy: "choose among its ids")
+      throw BundleError(
+        .notFound, path: path, "has no region \"\(unknown)\"",
+        remedy: Spelling.remedy(for: unknown, among: catalog.regions.map(\.id)))
     }
     let ground = try ground()
     let found = catalog.regions.filter { region.isEmpty || region.contains($0.id) }.flatMap {

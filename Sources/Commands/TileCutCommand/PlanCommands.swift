@@ -31,10 +31,14 @@ struct PlanCommand: ParsableCommand {
   var catalogue: String?
   @Flag(help: "Replace the output if it exists.")
   var force = false
+  @Flag(help: "Print JSON.")
+  var json = false
+  @Option(help: "\(ProgressStyle.help)")
+  var progress: ProgressStyle = .auto
 
   /// Options of `cut` and `build` that say how or where to, which each shard and the merge are told.
   private static let otherOptions = [
-    "--threads", "--memory", "--progress", "--resume", "--dry-run", "--json", "--append", "--scheme", "--plan",
+    "--threads", "--memory", "--resume", "--dry-run", "--append", "--scheme", "--plan",
     "--shard", "--shard-offset", "--shard-list", "--jobs", "--rebuild", "--prune",
   ]
 
@@ -74,15 +78,29 @@ struct PlanCommand: ParsableCommand {
       tilesMax: shardTiles ?? ShardPlan.tilesMaxDefault)
     try OutputFile.write(Array(plan.json.utf8), to: output, replacing: force)
     let largest = plan.shards.map(\.tiles).max() ?? 0
-    print("\(output): \(counted(plan.shards.count, "shard")) of zoom \(plan.shardZoom), up to \(largest) tiles each")
+    try show(plan.shards.map(\.tiles), " of zoom \(plan.shardZoom), up to \(largest) tiles each")
   }
 
   private func planBuild(of catalogue: String) throws {
     let builder = try BuildCommand.parse(words + ["--output", catalogue]).builder()
-    let plan = try BuildPlan(builder, arguments: words, folder: FileSystem.absolutePath("."))
+    let printer = ProgressPrinter(style: progress)
+    defer { printer.finish() }
+    let plan = try BuildPlan(builder, arguments: words, folder: FileSystem.absolutePath(".")) {
+      printer.show(.reading($0))
+    }
+    printer.finish()
     try OutputFile.write(Array(plan.json.utf8), to: output, replacing: force)
-    print(
-      "\(output): \(counted(plan.shards.count, "shard")), a region each, of up to \(plan.shards[0].tiles) tiles")
+    try show(plan.shards.map(\.tiles), ", a region each, of up to \(plan.shards[0].tiles) tiles")
+  }
+
+  /// - Parameter tiles: of each shard, at most.
+  private func show(_ tiles: [Int], _ about: String) throws {
+    guard json else { return printLine("\(output): \(counted(tiles.count, "shard"))\(about)") }
+    let members: [JSONValue.Member] = [
+      .init("path", .string(output)), .init("shards", .number(tiles.count)),
+      .init("tiles", .number(tiles.reduce(0, +))), .init("shardTiles", .array(tiles.map { .number($0) })),
+    ]
+    printText(JSONValue.object(members).indentedText)
   }
 }
 
@@ -93,6 +111,8 @@ struct MissingCommand: ParsableCommand {
 
   @Argument(help: "What tilecut plan wrote.")
   var plan: String
+  @Flag(help: "Print JSON: a list of all their numbers.")
+  var json = false
 
   func run() throws {
     let missing =
@@ -100,6 +120,7 @@ struct MissingCommand: ParsableCommand {
       case .cut: ShardFolder(ofPlan: plan, try ShardPlan(path: plan, toolVersion: ToolVersion.text)).missing
       case .build: try BuildPlan(path: plan, toolVersion: ToolVersion.text).missing()
       }
+    if json { return printLine(JSONValue.array(missing.map { .number($0) }).text) }
     if !missing.isEmpty { print(ShardFolder.text(missing)) }
   }
 }

@@ -1,5 +1,6 @@
 import ArgumentParser
 import CommandSupport
+import Support
 import TileCut
 import TileIndex
 
@@ -32,6 +33,8 @@ struct PreviewCommand: ParsableCommand {
   var contactSheet = false
   @Flag(help: "Replace the output if it exists.")
   var force = false
+  @Flag(help: "Print JSON.")
+  var json = false
 
   func validate() throws {
     if contactSheet, bounds != nil || zoom != nil || size != nil {
@@ -50,6 +53,10 @@ struct PreviewCommand: ParsableCommand {
       ? try ContactSheet().png(of: BundleFile.open(bundle))
       : try BundlePreview(bounds: bounds?.box, zoom: zoom, size: size?.size).png(of: BundleFile.open(bundle))
     try OutputFile.write(png, to: output, replacing: force)
+    if json {
+      let members: [JSONValue.Member] = [.init("path", .string(output)), .init("bytes", .number(png.count))]
+      return printText(JSONValue.object(members).indentedText)
+    }
     print("\(output): \(formatted(bytes: png.count))")
   }
 

@@ -27,7 +27,7 @@ struct TileCutCommand: ParsableCommand {
 
   static func main() {
     StandardStreams.reserve()
-    CommandProcess(Self.self, status: exitStatus, outputFailed: .outputFailed).run {
+    CommandProcess(Self.self, status: exitStatus, next: nextCommand, outputFailed: .outputFailed).run {
       // The parser's own --version would exist in every subcommand, and conflict with `cut --version 7`, the version
       // of the tileset.
       if CommandLine.arguments.dropFirst() == ["--version"] { throw CleanExit.message(ToolVersion.text) }

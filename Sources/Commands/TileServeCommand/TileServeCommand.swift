@@ -44,10 +44,10 @@ struct TileServeCommand: ParsableCommand {
     // Not a subcommand of the argument parser, so that `tileserve PATH` and its help stay unchanged. A bundle named
     // replay can be given as ./replay.
     guard arguments.first == "replay" else {
-      CommandProcess(Self.self, status: status, outputFailed: nil)
+      CommandProcess(Self.self, status: status, next: next, outputFailed: nil)
         .runAsynchronously { try await parse().serve(signals) }
     }
-    CommandProcess(ReplayCommand.self, name: "tileserve", status: status, outputFailed: .outputFailed)
+    CommandProcess(ReplayCommand.self, name: "tileserve", status: status, next: next, outputFailed: .outputFailed)
       .run { try ReplayCommand.parse(Array(arguments.dropFirst())).run() }
   }
 
@@ -102,6 +102,12 @@ struct TileServeCommand: ParsableCommand {
       lines.append("not served: \(place): \(reason)")
     }
     return lines
+  }
+
+  /// The command that shows what there is where a path was not found.
+  private static func next(after error: any Error) -> String? {
+    guard let error = error as? ServeError, error.code == .invalidOption else { return nil }
+    return error.path.flatMap(listing)
   }
 
   /// The exit code for an error of ours; nil for the argument parser's. docs/reference/exit-codes.md has the table.

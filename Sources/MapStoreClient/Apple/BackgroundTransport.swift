@@ -69,6 +69,7 @@
       }
       guard let url = URL(string: request.url) else { throw ConnectionFault(.notSent, "this is not an address") }
       let tasks = await session.allTasks
+      try Task.checkCancellation()
       let known = tasks.first { $0.taskDescription == request.key && $0.state == .running }
       let task = known ?? start(request, url, in: session)
       try await withTaskCancellationHandler {
@@ -80,11 +81,16 @@
             // It has ended since the tasks were listed.
             end(request.key, .success(()))
           }
+          // Cancelled before anyone waited: the delegate may have been called already, and is not called again.
+          if task.state == .canceling || Task.isCancelled { end(request.key, .failure(CancellationError())) }
         }
       } onCancel: {
         task.cancel()
       }
-      guard let answer = try kept(request.key) else { throw URLError(.cannotOpenFile) }
+      guard let answer = try kept(request.key) else {
+        try Task.checkCancellation()
+        throw URLError(.cannotOpenFile)
+      }
       return answer
     }
 

@@ -1,5 +1,6 @@
 import Dispatch
 import Support
+import Synchronization
 import TileIndex
 
 #if canImport(Darwin)
@@ -26,9 +27,12 @@ public enum DiskSpace {
 enum FileDigest {
   private static let chunk = 1 << 18
 
+  /// - Parameter onBytes: gets the number of bytes of each piece that was read; throwing ends the reading.
   /// - Returns: 64 hexadecimal digits in lower case; nil if the file is missing or too short.
   /// - Throws: `FileSystem.SystemError` if it cannot be read.
-  static func sha256(_ path: String, _ range: Range<Int>? = nil) throws -> String? {
+  static func sha256(
+    _ path: String, _ range: Range<Int>? = nil, onBytes: (Int) throws -> Void = { _ in }
+  ) throws -> String? {
     let file: ReadOnlyFile
     do {
       file = try ReadOnlyFile(path)
@@ -37,10 +41,12 @@ enum FileDigest {
     } catch is ReadOnlyFile.NotAFile {
       return nil
     }
-    return try sha256(file, range ?? 0..<file.byteCount)
+    return try sha256(file, range ?? 0..<file.byteCount, onBytes: onBytes)
   }
 
-  static func sha256(_ file: ReadOnlyFile, _ range: Range<Int>) throws -> String? {
+  static func sha256(
+    _ file: ReadOnlyFile, _ range: Range<Int>, onBytes: (Int) throws -> Void = { _ in }
+  ) throws -> String? {
     var hash = SHA256Hash()
     var offset = range.lowerBound
     while offset < range.upperBound {
@@ -48,9 +54,17 @@ enum FileDigest {
       guard !bytes.isEmpty else { return nil }
       hash.update(bytes)
       offset += bytes.count
+      try onBytes(bytes.count)
     }
     return Hexadecimal.text(hash.digest())
   }
+}
+
+/// Tells blocking work, which knows no task, that it is to stop.
+final class StopFlag: Sendable {
+  private let state = Mutex(false)
+  var isSet: Bool { state.withLock { $0 } }
+  func set() { state.withLock { $0 = true } }
 }
 
 /// Runs blocking work on the system's threads instead of Swift's few.

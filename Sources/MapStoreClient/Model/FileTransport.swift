@@ -23,6 +23,13 @@ public struct FileRequest: Sendable {
   public let usesMetered: Bool
   /// Whether networks may be used for which the person has asked to save data.
   public let usesConstrained: Bool
+
+  package init(
+    url: String, fields: [(name: String, value: String)], key: String, usesMetered: Bool, usesConstrained: Bool
+  ) {
+    (self.url, self.fields, self.key) = (url, fields, key)
+    (self.usesMetered, self.usesConstrained) = (usesMetered, usesConstrained)
+  }
 }
 
 /// A server's answer to a ``FileRequest``.

@@ -1,4 +1,3 @@
-public import RegionCatalog
 import Support
 
 #if canImport(FoundationEssentials)
@@ -89,12 +88,4 @@ extension MapStoreError: LocalizedError {
   public var errorDescription: String? { Sentence.of(file: subject, message) }
   /// What to do about it.
   public var recoverySuggestion: String? { remedy.map(Sentence.of) }
-}
-
-// RegionCatalog has no Foundation on Linux.
-extension TrackError: LocalizedError {
-  /// What is wrong, with the name of the file.
-  public var errorDescription: String? { Sentence.of(file: path, message) }
-  /// What to do about it.
-  public var recoverySuggestion: String? { Sentence.of(remedy) }
 }

@@ -1,4 +1,4 @@
-public import Support
+import Support
 
 /// Options of ``OfflineRegionManager``.
 public struct OfflineRegionOptions: Sendable {

@@ -1,4 +1,4 @@
-public import MapStoreWire
+import MapStoreWire
 
 #if canImport(FoundationEssentials)
   public import FoundationEssentials
@@ -71,13 +71,30 @@ extension OfflineRegionManager {
 
   /// Compares an installed region's files with their SHA-256. Damaged files are removed; they can be downloaded again.
   ///
+  /// - Parameter onProgress: gets the bytes of the region that were read so far, on any thread.
   /// - Returns: false if a file was damaged.
-  /// - Throws: ``MapStoreError`` `.storage`.
-  public func verify(_ region: String) async throws -> Bool {
+  /// - Throws: ``MapStoreError`` `.storage`; `CancellationError`.
+  public func verify(
+    _ region: String, onProgress: @escaping @Sendable (Int) -> Void = { _ in }
+  ) async throws -> Bool {
     var isWhole = true
+    var before = 0
+    let stop = StopFlag()
     for file in try state.installed() where file.part.region == region {
       let path = files.installed(file.part)
-      let found = try await Blocking.run { try FileDigest.sha256(path) }
+      let found = try await withTaskCancellationHandler { [before] in
+        try await Blocking.run {
+          var done = before
+          return try FileDigest.sha256(path) { bytes in
+            if stop.isSet { throw CancellationError() }
+            done += bytes
+            onProgress(done)
+          }
+        }
+      } onCancel: {
+        stop.set()
+      }
+      before += file.bytes
       if found == file.sha256 { continue }
       isWhole = false
       try removeFiles { $0 == file.part }

@@ -20,7 +20,7 @@ extension OfflineRegionManager {
   ///
   /// ```swift
   /// for try await progress in manager.installProgress(of: "colorado", from: client) {
-  ///   print(progress.bytesDone, progress.bytesPerSecond, progress.secondsLeft)
+  ///   print(progress.bytesDone, progress.bytesPerSecond ?? 0, progress.secondsLeft ?? 0)
   /// }
   /// ```
   ///

@@ -1,4 +1,5 @@
-public import MapStoreWire
+// Its messages are in many signatures, so an app imports this library alone.
+@_exported public import MapStoreWire
 import RegionCatalog
 import Synchronization
 import TileIndex

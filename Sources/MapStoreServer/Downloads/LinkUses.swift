@@ -64,7 +64,7 @@ final class LinkUses: Sendable {
     } catch {
       throw StoreError(
         .unreadableInput, at: path, "cannot be used: \(error)",
-        remedy: "check the permissions of its folder; the file itself can be removed while no mapstore runs")
+        remedy: "check the permissions of its folder; the file itself can be removed while no map store runs")
     }
   }
 

@@ -43,19 +43,11 @@ public struct MapMetadata: Codable, Hashable, Sendable {
     type = stored.type ?? .baselayer
     format = try bundle.tileFormat()
     self.zooms = first...last
-    bounds = stored.bounds ?? Self.bounds(of: range, in: grid)
+    bounds = stored.bounds ?? grid.geographicBounds(of: range)
     let middle = bounds.centre
     center = stored.center ?? BundleMetadata.Center(longitude: middle.x, latitude: middle.y, zoom: first)
     tilePixels = try bundle.tilePixels() ?? grid[first].tileWidth
     self.grid = grid.identifier
     values = stored.values
-  }
-
-  private static func bounds(of range: TileRange, in grid: TileMatrixSet) -> BoundingBox {
-    let corners = [
-      TileID(unchecked: range.zoom, range.columns.lowerBound, range.rows.lowerBound),
-      TileID(unchecked: range.zoom, range.columns.upperBound, range.rows.upperBound),
-    ]
-    return grid.geographicBounds(of: corners[0]).union(grid.geographicBounds(of: corners[1]))
   }
 }

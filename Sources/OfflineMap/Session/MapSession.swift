@@ -35,7 +35,9 @@ public final class MapSession<Picture: Sendable>: Sendable {
     /// When the map counts as at rest, unless the app moves it before. Only where the app does not tell phases.
     var restTime: Duration?
     var workerCount = 0
-    /// When the whole budget returns after a memory warning.
+    /// What the app has told of the system's memory.
+    var pressure = PressureLevel.normal
+    /// When that level's budget returns after a memory warning.
     var recoveryTime: Duration?
     var listeners: [Int: AsyncStream<TileID>.Continuation] = [:]
     var nextListener = 0
@@ -44,7 +46,8 @@ public final class MapSession<Picture: Sendable>: Sendable {
   /// - Parameters:
   ///   - bundle: of WebMercatorQuad.
   ///   - budget: the most bytes that tiles take, loads in progress included. Twice what a screen shows is the least for
-  ///     prefetching, four times leaves hardly a blank: docs/explanation/prefetch.md.
+  ///     prefetching, four times leaves hardly a blank: docs/explanation/prefetch.md. What a load in progress will cost
+  ///     is expected from tiles before it; the bytes from which a tile is decoded do not count.
   ///   - encodedBytes: the part of the budget for tiles as they are stored. It pays where reading is slower than
   ///     decoding, which it is not on a local disk.
   ///   - decode: returns a tile decoded from its bytes, and the bytes that keeping it takes. Several threads call it at
@@ -60,7 +63,7 @@ public final class MapSession<Picture: Sendable>: Sendable {
   }
 
   /// - Parameters:
-  ///   - tileCost: the most that a tile costs.
+  ///   - tileCost: what a tile probably costs at most. The first one that costs more raises it.
   ///   - coverage: what the source has; by default what the bundle has.
   ///   - now: a monotonic clock; the system's unless given.
   package init(
@@ -90,7 +93,7 @@ public final class MapSession<Picture: Sendable>: Sendable {
     loader = MapLoader(
       cache: tiles.decoded, planner: PrefetchPredictor(options: around),
       source: .init(loadsMax: .max, aheadMax: .max),
-      tileCost: tileCost)
+      tileCost: tileCost, isWithinBudget: true)
   }
 
   /// An open bundle does not change.
@@ -100,7 +103,8 @@ public final class MapSession<Picture: Sendable>: Sendable {
 
   /// Takes what the map view shows now. A centre beyond ±180° is where it is on the world, as in map views that repeat
   /// it, and a screen that reaches beyond ±180° shows what lies there. Of a screen that is wider than the world the
-  /// middle is drawn, with each tile once.
+  /// middle is drawn, with each tile once. A viewport of numbers that are not finite, or that no map has, changes
+  /// nothing.
   ///
   /// - Parameters:
   ///   - phase: what moves the map. The target of a fling or an animation is worth announcing: its path is loaded
@@ -108,8 +112,13 @@ public final class MapSession<Picture: Sendable>: Sendable {
   ///   - point: the position of the cursor on the map, if known.
   /// - Complexity: a few hundred microseconds at most.
   public func update(_ viewport: Viewport, phase: CameraPhase? = nil, point: MapPoint? = nil) {
+    guard viewport.isUsable else { return }
+    let phase = phase.map(Self.usable)
+    let point = point.flatMap { $0.x.isFinite && $0.y.isFinite ? $0 : nil }
     let time = now()
-    if state.withLock({ $0.recoveryTime.map { $0 <= time } ?? false }) { adjust(to: .normal) }
+    if let pressure = state.withLock({ state in state.recoveryTime.flatMap { $0 <= time ? state.pressure : nil } }) {
+      adjust(to: pressure)
+    }
     state.withLock { state in
       let (viewport, phase) = Self.continuing(state.viewport, viewport, phase)
       let inferred = phase ?? Self.phase(from: state.viewport, to: viewport)
@@ -121,14 +130,18 @@ public final class MapSession<Picture: Sendable>: Sendable {
     signal.notify()
   }
 
+  /// A movement to a place that is none is one whose target is unknown.
+  private static func usable(_ phase: CameraPhase) -> CameraPhase {
+    phase.target.map(\.isUsable) == false ? .drag : phase
+  }
+
   /// The same viewport in the world of the one before, or the world beside it: a map that crosses the antimeridian
   /// moves on, and the tiles on its screen keep their names. Its target is as far from it as before.
   private static func continuing(
     _ before: Viewport?, _ viewport: Viewport, _ phase: CameraPhase?
   ) -> (Viewport, CameraPhase?) {
-    guard viewport.x.isFinite else { return (viewport, phase) }
     let turns =
-      if let before, before.x.isFinite {
+      if let before {
         (viewport.x - before.x).rounded()
       } else {
         (0...1).contains(viewport.x) ? 0 : viewport.x.rounded(.down)
@@ -175,7 +188,7 @@ public final class MapSession<Picture: Sendable>: Sendable {
   /// exceed it, and beyond the bundle's finest zoom; where even the coarsest do not fit, the middle of the screen.
   private func fitted(_ viewport: Viewport, _ workerCount: Int) -> Viewport {
     let viewport = viewport.inTiles(ofPixels: bundle.metadata.tilePixels)
-    let room = max(1, tiles.decoded.byteCountMax / loader.tileCost - max(workerCount, 1))
+    let room = max(1, tiles.decoded.byteCountMax / loader.reservedCost - max(workerCount, 1))
     var zoom = min(viewport.tileZoom, coverage.zooms.upperBound)
     while zoom > coverage.zooms.lowerBound, viewport.inTiles(zoom: zoom).onceAround.tiles.count > room { zoom -= 1 }
     var fitted = viewport.inTiles(zoom: max(zoom, coverage.zooms.lowerBound)).onceAround
@@ -192,17 +205,21 @@ public final class MapSession<Picture: Sendable>: Sendable {
 
   // MARK: - Loading
 
-  /// Loads tiles until the calling task is cancelled. A session is run once at a time.
+  /// Loads tiles until the calling task is cancelled. The workers of calls at the same time add up.
   ///
   /// - Parameter workers: how many tiles are read and decoded at the same time, on threads of the system's pool.
   public func run(workers: Int = 2) async {
     let workers = max(workers, 1)
-    state.withLock { $0.workerCount = workers }
+    state.withLock { $0.workerCount += workers }
+    fitAgain()
     await withTaskGroup(of: Void.self) { group in
       for _ in 0..<workers { group.addTask(executorPreference: executor) { await self.work() } }
     }
-    state.withLock { $0.workerCount = 0 }
+    state.withLock { $0.workerCount -= workers }
   }
+
+  /// How many workers there are.
+  package var workerCount: Int { state.withLock { $0.workerCount } }
 
   private func work() async {
     while !Task.isCancelled {
@@ -218,7 +235,10 @@ public final class MapSession<Picture: Sendable>: Sendable {
 
   /// Ends a load, and announces its tile if it is on the screen.
   package func finish(_ load: MapLoader<Picture>.Load, _ outcome: LoadOutcome<Picture>) {
+    let cost = loader.reservedCost
     loader.finish(load, outcome)
+    // Fewer tiles fit the budget than was thought.
+    if loader.reservedCost > cost { fitAgain() }
     if case .tile = outcome {
       let listeners = state.withLock { state in
         state.visible?.contains(load.key) == true ? Array(state.listeners.values) : []
@@ -244,27 +264,42 @@ public final class MapSession<Picture: Sendable>: Sendable {
 
   // MARK: - Memory
 
-  /// Gives back half of the memory, at once, as an app must that has got a memory warning of its system. Nothing is
-  /// prefetched and the budget is halved, until the map moves 30 s later.
+  /// Gives back half of what the session holds, at once, as an app must that has got a memory warning of its system.
+  /// Nothing is prefetched and the budget is halved, until the map moves 30 s later.
   ///
-  /// Tiles that are not on the screen go first, prefetched ones before others. Where half of the budget is less than
-  /// the screen takes, the map is drawn with coarser tiles.
+  /// Prefetched tiles go first, then those far from the screen. Those on the screen stay, since they would be loaded
+  /// again, unless they exceed half of the budget: then the map is drawn with coarser tiles.
   public func memoryWarning() {
-    adjust(to: .warning)
+    let byteCount = tiles.decoded.statistics.bytes
+    tiles.decoded.dropUnused()
+    tiles.decoded.trim(to: byteCount / 2)
+    tiles.encoded.trim(to: tiles.encoded.statistics.bytes / 2)
+    let pressure = state.withLock { $0.pressure }
+    respond(to: max(pressure, .warning))
     let recovery = now() + Self.recoveryDelay
     state.withLock { $0.recoveryTime = recovery }
   }
 
   /// Responds to a change of the memory pressure level, such as `MemoryPressureMonitor` reports: the whole budget, half
-  /// or a quarter of it. It stays until the next call.
+  /// or a quarter of it. It stays until the next call, also beyond a memory warning.
   public func adjust(to level: PressureLevel) {
+    state.withLock { state in
+      (state.pressure, state.recoveryTime) = (level, nil)
+    }
+    respond(to: level)
+  }
+
+  private func respond(to level: PressureLevel) {
     tiles.encoded.adjust(to: level)
     // Last, since it gives what was freed back to the system.
     loader.adjust(to: level)
+    fitAgain()
+  }
+
+  /// Chooses the tiles of the screen again: it may need coarser ones now, or have room for finer ones.
+  private func fitAgain() {
     let time = now()
     state.withLock { state in
-      state.recoveryTime = nil
-      // The screen may need coarser tiles now.
       if let viewport = state.viewport { show(viewport, state.phase, nil, at: time, &state) }
     }
     signal.notify()

@@ -35,6 +35,9 @@ extension MapSession {
     /// The decoded picture.
     public let image: CGImage
 
+    /// A picture that another decoder has made.
+    public init(_ image: CGImage) { self.image = image }
+
     /// What keeping it takes.
     public var byteCount: Int { image.bytesPerRow * image.height }
   }
@@ -51,7 +54,7 @@ extension MapSession {
       guard let source = CGImageSourceCreateWithData(Data(bytes) as CFData, nil),
         let image = CGImageSourceCreateImageAtIndex(source, 0, options)
       else { throw CocoaError(.fileReadCorruptFile) }
-      let picture = SystemImage(image: image)
+      let picture = SystemImage(image)
       return (picture, byteCount: picture.byteCount)
     }
   }

@@ -33,7 +33,7 @@ public struct PaletteCensus: Hashable, Sendable {
           do { pixels = try ImageDecoder.decode(bytes) } catch {
             throw ReplayError(
               .unreadableBundle,
-              "\(path): tile \(tile) cannot be decoded (\(error)); check the bundle with tilecut verify")
+              "\(path): tile \(tile) cannot be decoded (\(error)); verify the bundle")
           }
           let palette = PalettePixels.from(pixels)
           line.tiles += 1

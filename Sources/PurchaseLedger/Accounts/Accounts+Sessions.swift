@@ -129,6 +129,7 @@ extension Accounts {
 
 /// The token of a session: 32 random bytes as base64url. The ledger stores only its SHA-256.
 public struct SessionToken: Sendable, Hashable, CustomStringConvertible {
+  /// What `Authorization: Bearer` carries.
   public let text: String
 
   /// A token as a client sent it. Any text is accepted, because it is only looked up.

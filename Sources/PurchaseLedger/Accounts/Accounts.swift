@@ -148,12 +148,15 @@ extension Ledger {
 
 /// An account in a list.
 public struct AccountSummary: Sendable, Hashable {
+  /// The ledger's own id of the account.
   public var id: AccountID
   /// Nil if the account is erased.
   public var login: String?
+  /// What the app passes to the app store with each purchase.
   public var token: AccountToken
   /// Milliseconds since 1970.
   public var openedAt: Int64
+  /// Milliseconds since 1970; nil for an account that exists.
   public var erasedAt: Int64?
 }
 

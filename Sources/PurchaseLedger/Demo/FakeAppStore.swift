@@ -40,17 +40,14 @@ public struct FakeAppStore {
       bytes = try JSONFile.bytes(keyFile)
     } catch {
       throw FakeStoreFileError(
-        description: "\(keyFile): cannot be read: \(error); make one with mapstore client store-key", fault: .unreadable
-      )
+        description: "\(keyFile): cannot be read: \(error); make one", fault: .unreadable)
     }
     do {
       let file = try JSONValue(parsing: bytes).decoded(as: File.self)
       (authority, bundleID) = (try EphemeralCA(file.authority), file.bundleId)
     } catch {
       throw FakeStoreFileError(
-        description:
-          "\(keyFile): is not a fake store's key file; make one under a new name: mapstore client store-key NEW-FILE",
-        fault: .damaged)
+        description: "\(keyFile): is not a fake store's key file; make one under a new name", fault: .damaged)
     }
     records = FakeStoreRecords(path: "\(keyFile).sales.jsonl")
   }

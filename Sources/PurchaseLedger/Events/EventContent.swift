@@ -1,25 +1,34 @@
 /// The decoded content of an event. Bodies, keys and their fields: docs/reference/ledger-schema.md, Types.
 public enum EventContent: Sendable, Hashable {
+  /// What a store says of a transaction.
   case transaction(StoreTransaction)
+  /// A store's message that something has happened.
   case notification(NotificationFact)
   /// `after` is the sequence number of the account's previous claim of the transaction, 0 if there is none.
   case claim(TransactionKey, account: AccountID, isTransfer: Bool, after: Int64)
+  /// A new account, with the token that its purchases carry.
   case accountOpened(AccountID, token: AccountToken)
+  /// An account that exists no more; its events stay, without its login.
   case accountErased(AccountID)
   /// `after` is the sequence number of the policy's previous value, 0 if there is none.
   case policy(name: String, value: String, after: Int64)
+  /// Evidence that cannot be used yet, and why.
   case quarantine(
     kind: EvidenceKind, reason: String, transaction: TransactionKey?, signedDate: Int64?, note: String?)
   /// The policy that applied to a partial refund.
   case decision(TransactionKey, revocationDate: Int64, percentageMilli: Int64, policy: String, value: String)
+  /// A difference that `reconcile` has corrected, by the number of its run.
   case correction(run: Int64, class: ReconcileClass, TransactionKey)
+  /// Google was told that the purchase is delivered.
   case acknowledgement(TransactionKey)
+  /// Who asked for what, and how that ended; in the operator's log, not in entitlements.
   case audit(
     kind: String, account: AccountID?, subject: String?, outcome: String, detail: String?, nonce: AccountID)
   /// An operator's decision for a fact's values of some fields, where only the tie-break or an earlier decision
   /// favoured other values.
   case amendment(StoreTransaction, revision: Revision)
 
+  /// The type, which is stored beside the body.
   public var type: EventType {
     switch self {
     case .transaction: .transaction
@@ -60,17 +69,29 @@ public enum EventContent: Sendable, Hashable {
 
 /// The type of an event. The integers are hashed: never renumber. Fields: docs/reference/ledger-schema.md, Types.
 public enum EventType: UInt16, Sendable, Hashable, CaseIterable {
+  /// ``EventContent/transaction(_:)``.
   case transaction = 1
+  /// ``EventContent/notification(_:)``.
   case notification = 2
+  /// An account claims a transaction.
   case claim = 3
+  /// An account was opened.
   case accountOpened = 4
+  /// An account was erased.
   case accountErased = 5
+  /// A policy has another value.
   case policy = 6
+  /// Evidence waits.
   case quarantine = 7
+  /// A policy was applied to a partial refund.
   case decision = 8
+  /// A reconciliation corrected a difference.
   case correction = 9
+  /// Google was told of a delivery.
   case acknowledgement = 10
+  /// An entry of the audit log.
   case audit = 11
+  /// An operator decided between values of a fact.
   case amendment = 12
 }
 
@@ -87,11 +108,17 @@ extension EventType {
 /// The result of comparing a transaction in the store's list and in the ledger. The integers are hashed in corrections:
 /// never renumber.
 public enum ReconcileClass: UInt8, Sendable, Hashable, CaseIterable {
+  /// Both sides agree.
   case matched = 0
+  /// The store lists it, the ledger lacks it.
   case storeOnly = 1
+  /// The ledger has it, the store does not list it.
   case ownOnly = 2
+  /// Both have it with different fields.
   case stateDiffers = 3
+  /// The store names another account than the ledger's owner.
   case accountConflict = 4
+  /// Its evidence waits in the ledger.
   case quarantined = 5
 
   /// The name in reports.

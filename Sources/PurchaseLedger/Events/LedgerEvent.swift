@@ -4,6 +4,7 @@ package import Support
 public struct LedgerEvent: Sendable, Hashable {
   /// The sequence number, from 1 without gaps.
   public var seq: Int64
+  /// The version of the body's format.
   public var version: Int
   /// Milliseconds since 1970.
   public var recordedAt: Int64
@@ -11,8 +12,10 @@ public struct LedgerEvent: Sendable, Hashable {
   public var evidence: [UInt8]?
   /// SHA-256 of the chain up to and including this event.
   public var hash: [UInt8]
+  /// The decoded body.
   public var content: EventContent
 
+  /// The type of ``content``.
   public var type: EventType { content.type }
 }
 

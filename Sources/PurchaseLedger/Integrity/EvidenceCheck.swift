@@ -12,7 +12,8 @@ struct EvidenceCheck {
     self.leftQuarantine = leftQuarantine
   }
 
-  func run(_ report: inout VerifyReport) throws {
+  /// - Parameter each: Called for each piece.
+  func run(_ report: inout VerifyReport, each: () -> Void = {}) throws {
     let select = try db.cached(
       """
       SELECT e.id, e.sha256, p.bytes, e.bytes, e.outcome, e.prefix_id,
@@ -22,6 +23,7 @@ struct EvidenceCheck {
     defer { select.reset() }
     var prefixes: Set<Int64> = []
     while try select.step() {
+      each()
       let location = "evidence \(select.int64(0))"
       var hasher = SHA256()
       hasher.update(bufferPointer: select.bytes(2))
@@ -67,7 +69,8 @@ struct UnchainedRowsCheck {
 
   init(_ db: SQLiteConnection) { self.db = db }
 
-  func run(_ report: inout VerifyReport) throws {
+  /// - Parameter each: Called for each row of the snapshot.
+  func run(_ report: inout VerifyReport, each: () -> Void = {}) throws {
     for table in [
       "credential", "session", "store_snapshot", "quarantined_transaction", "cursor", "lookup", "progress",
     ] {
@@ -90,7 +93,7 @@ struct UnchainedRowsCheck {
         report.find("\(table) of account \(account)", "belongs to an account that is erased or was never opened")
       }
     }
-    try checkSnapshot(&report)
+    try checkSnapshot(&report, each: each)
   }
 
   private func count(_ name: String, _ sql: String, _ report: inout VerifyReport) throws {
@@ -99,12 +102,13 @@ struct UnchainedRowsCheck {
   }
 
   /// Checks the snapshot, because `reconcile --apply` records its facts.
-  private func checkSnapshot(_ report: inout VerifyReport) throws {
+  private func checkSnapshot(_ report: inout VerifyReport, each: () -> Void) throws {
     let select = try db.cached(
       "SELECT store, environment, transaction_id, digest, token, fact, evidence FROM store_snapshot")
     let evidence = try db.cached("SELECT 1 FROM evidence WHERE sha256 = ?")
     defer { select.reset() }
     while try select.step() {
+      each()
       let key = RowKey(select)
       let location = "store_snapshot \(key.store)/\(key.environment)/\(key.id)"
       guard let facts = try? SnapshotFacts(bodies: select.blob(5), digests: select.blob(6)) else {

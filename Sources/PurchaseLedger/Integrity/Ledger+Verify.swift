@@ -13,29 +13,47 @@ extension Ledger {
   /// 5. the projections: they and their covering indexes equal a fold of the events in a scratch database, row by row;
   /// 6. rows that follow from no event, as far as events say anything about them.
   ///
-  /// - Parameter head: A hash kept elsewhere, which must be in the chain.
+  /// - Parameters:
+  ///   - head: A hash kept elsewhere, which must be in the chain.
+  ///   - progress: Receives the rows that all checks have read so far, and how many they read altogether; nil does
+  ///     not count them.
   /// - Complexity: O(rows), in constant memory; the scratch database takes space in the folder for temporary files.
-  public func verify(head: [UInt8]? = nil, progress: (Int, Int) -> Void = { _, _ in }) throws -> VerifyReport {
+  public func verify(
+    head: [UInt8]? = nil, progress: ((Int, Int) -> Void)? = nil
+  ) throws -> VerifyReport {
     try read { db in
       var report = VerifyReport()
+      let passes = VerifyPasses(db, progress)
       let file = FileCheck(db)
       let tables = try file.run(&report)
+      passes.finish(.pages)
       do {
-        for table in tables { try file.checkTypes(of: table, &report) }
+        for table in tables {
+          try file.checkTypes(of: table, &report)
+          passes.add(table: table)
+        }
+        passes.finish(.types)
         try LedgerDatabase.scratch().write { beside in
           try LedgerSchema.createProjections(beside)
           let dismissed = try Self.checkEvents(
-            db, beside, path: path, head: head, progress: progress, report: &report)
-          try EvidenceCheck(db, leftQuarantine: dismissed).run(&report)
+            db, beside, path: path, head: head, progress: { done, _ in passes.reach(done) }, report: &report)
+          passes.finish(.events)
+          try EvidenceCheck(db, leftQuarantine: dismissed).run(&report, each: passes.step)
+          passes.finish(.evidence)
           try Self.checkPostings(db, report: &report)
-          for comparison in ProjectionComparison.all { try comparison.run(db, beside, report: &report) }
-          try UnchainedRowsCheck(db).run(&report)
+          passes.finish(.postings)
+          for comparison in ProjectionComparison.all {
+            try comparison.run(db, beside, report: &report, each: passes.step)
+          }
+          passes.finish(.projections)
+          try UnchainedRowsCheck(db).run(&report, each: passes.step)
         }
       } catch let error as SQLiteError where [SQLITE_CORRUPT, SQLITE_ERROR].contains(error.primary) && !report.isClean {
         // The check of the file has reported the damage already.
         report.find(
           "file", "cannot be read to its end (\(error.message)), so the rest was not checked; restore a backup")
       }
+      passes.finish(.unchained)
       return report
     }
   }

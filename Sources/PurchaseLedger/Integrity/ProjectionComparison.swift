@@ -29,7 +29,10 @@ struct ProjectionComparison {
       Self(table: "account", key: ["token", "number"], index: ("sqlite_autoindex_account_2", "TRUE")),
     ]
 
-  func run(_ db: SQLiteConnection, _ beside: SQLiteConnection, report: inout VerifyReport) throws {
+  /// - Parameter each: Called for each row of the ledger.
+  func run(
+    _ db: SQLiteConnection, _ beside: SQLiteConnection, report: inout VerifyReport, each: () -> Void = {}
+  ) throws {
     // A missing index was reported by the check of the file.
     let exists = try db.cached("SELECT 1 FROM sqlite_schema WHERE type = 'index' AND name = ?")
     exists.bind(1, index?.name)
@@ -68,7 +71,10 @@ struct ProjectionComparison {
           report.find(location(ours), "\(names) differs from the events; `rebuild` corrects it")
         }
       }
-      if order <= 0 { hasOurs = try ours.step() }
+      if order <= 0 {
+        each()
+        hasOurs = try ours.step()
+      }
       if order >= 0 { hasFolded = try folded.step() }
     }
   }

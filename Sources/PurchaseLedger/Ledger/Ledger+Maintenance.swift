@@ -5,6 +5,7 @@ import Support
 extension Ledger {
   /// What a backup contains.
   public struct Backup: Sendable, Hashable {
+    /// The number of events, which is the last one's sequence number.
     public var events: Int
     /// The hash of the last event, which `verify --head` finds in any later state of the ledger.
     public var head: [UInt8]

@@ -7,6 +7,7 @@ import Synchronization
 ///
 /// Several processes may open one file: writers queue on its lock, readers never wait.
 public final class Ledger: Sendable {
+  /// The ledger's file.
   public let path: String
   let clock: LedgerClock
   let database: LedgerDatabase

@@ -1,12 +1,16 @@
 /// Evidence submitted to the ledger, optionally for an account.
 public struct Submission: Sendable {
+  /// The bytes, as the store's library or service returned them.
   public var evidence: [UInt8]
   /// The kind of evidence; nil to detect it from the bytes.
   public var kind: EvidenceKind?
+  /// What unsigned evidence does not say itself: product, token, app.
   public var context: EvidenceContext
+  /// For whom it is submitted; nil without a claim.
   public var account: AccountID?
   /// Whether a person requested it. An app's silent refresh never moves a grant between accounts.
   public var isExplicit: Bool
+  /// How it arrived.
   public var channel: Channel
   /// The client's network, if nobody is signed in: the queries that the evidence requests count against it. The ledger
   /// stores 16 bits of its hash.
@@ -14,8 +18,16 @@ public struct Submission: Sendable {
 
   /// How the evidence arrived: for unsigned evidence an operator's import vouches, an app or a store's notification
   /// does not.
-  public enum Channel: Sendable, Hashable { case operatorImport, app, storeNotification }
+  public enum Channel: Sendable, Hashable {
+    /// By the operator, who vouches for it.
+    case operatorImport
+    /// By an app.
+    case app
+    /// By a store's notification.
+    case storeNotification
+  }
 
+  /// A submission; the kind of evidence is detected unless given.
   public init(
     evidence: [UInt8], kind: EvidenceKind? = nil, context: EvidenceContext = .init(), account: AccountID? = nil,
     isExplicit: Bool = true, channel: Channel, origin: String? = nil
@@ -32,31 +44,52 @@ public struct Submission: Sendable {
 
 /// The result of a submission, returned after the commit.
 public struct Booking: Sendable {
-  public enum Outcome: String, Sendable, Codable { case accepted, duplicate, quarantined, refused }
+  /// What became of it.
+  public enum Outcome: String, Sendable, Codable {
+    /// Verified, committed, and new.
+    case accepted
+    /// Committed earlier.
+    case duplicate
+    /// Kept, but it must wait.
+    case quarantined
+    /// Not recorded.
+    case refused
+  }
 
+  /// What became of the whole.
   public var outcome: Outcome
   /// The reason of a refusal or quarantine, or the first note with its explanation.
   public var reason: VerificationError?
+  /// Codes of what is worth knowing of accepted evidence.
   public var notes: [String]
+  /// The detected kind; nil if it was none.
   public var kind: EvidenceKind?
+  /// Whose evidence it is; nil if it could not be read.
   public var store: Store?
+  /// Production or sandbox; nil if it could not be read.
   public var environment: StoreEnvironment?
+  /// The transactions of the evidence.
   public var transactions: [StoreTransaction]
   /// The result of each transaction, in the same order; empty if the evidence was refused or quarantined as a whole.
   public var results: [Result]
   /// The current entitlements of its grants, in the same order; empty in an import without account.
   public var entitlements: [Entitlement]
 
+  /// What became of one transaction.
   public struct Result: Sendable, Hashable {
+    /// What became of it.
     public var outcome: Outcome
+    /// Why, where it was not simply accepted.
     public var reason: VerificationError?
 
+    /// An outcome with its reason.
     public init(outcome: Outcome, reason: VerificationError?) {
       self.outcome = outcome
       self.reason = reason
     }
   }
 
+  /// The result of a submission.
   public init(
     outcome: Outcome, reason: VerificationError? = nil, notes: [String] = [], kind: EvidenceKind? = nil,
     store: Store? = nil,

@@ -13,6 +13,7 @@ public struct LedgerError: Error, Sendable, CustomStringConvertible {
   public struct Code: RawRepresentable, Sendable, Hashable {
     public let rawValue: String
 
+    /// A code by its name.
     public init(rawValue: String) { self.rawValue = rawValue }
 
     /// The file is not a ledger, or was written by a newer version.

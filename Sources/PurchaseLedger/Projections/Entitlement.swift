@@ -8,11 +8,13 @@ import Support
 
 /// What a grant (a purchase with its restored copies) entitles its owner to.
 public struct Entitlement: Sendable, Hashable {
-  /// The integers are stored in the database: never renumber.
+  /// Whether the owner may use the product. The integers are stored in the database: never renumber.
   public enum Status: UInt8, Sendable, CaseIterable {
+    /// The store waits for an approval or a payment.
     case pending = 0
     /// Owned.
     case active = 1
+    /// Refunded, or revoked by the store.
     case revoked = 2
     /// A consumable or subscription: assigned to its account, grants nothing.
     case held = 3
@@ -22,9 +24,13 @@ public struct Entitlement: Sendable, Hashable {
 
   /// The grant's key, with the id of the original transaction.
   public var grant: TransactionKey
+  /// The owner; nil while no account has claimed it.
   public var account: AccountID?
+  /// The product's id in its store; nil if the evidence does not say.
   public var productID: String?
+  /// What kind of product it is.
   public var productType: ProductType
+  /// Whether the owner may use it.
   public var status: Status
   /// The reason of the status, if it needs one: `sandbox`, `refunded`, `family-sharing`...
   public var reason: String
@@ -33,6 +39,7 @@ public struct Entitlement: Sendable, Hashable {
   /// The partially refunded share in thousandths of a percent.
   public var refundedMilli: Int64
 
+  /// An entitlement; `since` in milliseconds since 1970.
   public init(
     grant: TransactionKey, account: AccountID?, productID: String?, productType: ProductType, status: Status,
     reason: String, since: Int64, refundedMilli: Int64

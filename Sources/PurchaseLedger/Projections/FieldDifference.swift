@@ -6,17 +6,28 @@
 
 /// A field whose value differs between the store's list and the ledger, with the dates of both values.
 public struct FieldDifference: Sendable, Hashable {
-  public enum Side: String, Sendable, Hashable { case store, ours, neither }
+  /// A side of the comparison.
+  public enum Side: String, Sendable, Hashable {
+    /// The store's list.
+    case store
+    /// The ledger.
+    case ours
+    /// Both are of the same moment.
+    case neither
+  }
 
   /// As exports spell it.
   public var field: String
   /// The store's value; nil if the store's list has none.
   public var theirs: String?
+  /// The ledger's value; nil if it has none.
   public var ours: String?
   /// When the store stated its value, in milliseconds since 1970.
   public var theirDate: Int64
+  /// When the ledger's value was stated, in milliseconds since 1970.
   public var ourDate: Int64
 
+  /// The side whose value was stated later.
   public var newer: Side { theirDate == ourDate ? .neither : theirDate > ourDate ? .store : .ours }
 }
 

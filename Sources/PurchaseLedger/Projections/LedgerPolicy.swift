@@ -1,23 +1,67 @@
 /// The operator's policies; names and defaults are in docs/reference/ledger.md, Policies.
 public struct LedgerPolicy: Sendable, Hashable {
-  public enum SecondClaim: String, Sendable, CaseIterable { case refuse, transfer }
-  public enum UnknownToken: String, Sendable, CaseIterable { case claimable, refuse }
-  public enum PartialRefund: String, Sendable, CaseIterable { case keep, revoke }
-  public enum Granting: String, Sendable, CaseIterable { case grant, withhold }
-  public enum UnsignedEvidence: String, Sendable, CaseIterable { case `import`, refuse }
+  /// What happens when another account claims a purchase.
+  public enum SecondClaim: String, Sendable, CaseIterable {
+    /// The first account keeps it.
+    case refuse
+    /// It moves when a person asks to restore purchases.
+    case transfer
+  }
+
+  /// Purchases whose token never belonged to an account.
+  public enum UnknownToken: String, Sendable, CaseIterable {
+    /// The first account that submits it owns it.
+    case claimable
+    /// It has no owner.
+    case refuse
+  }
+
+  /// What a partial refund does to the entitlement.
+  public enum PartialRefund: String, Sendable, CaseIterable {
+    /// The product stays owned.
+    case keep
+    /// The product is no longer owned.
+    case revoke
+  }
+
+  /// Whether purchases of a kind grant anything.
+  public enum Granting: String, Sendable, CaseIterable {
+    /// They do.
+    case grant
+    /// They are recorded and grant nothing.
+    case withhold
+  }
+
+  /// Evidence that no store has signed.
+  public enum UnsignedEvidence: String, Sendable, CaseIterable {
+    /// An operator may import it.
+    case `import`
+    /// Nobody may submit it.
+    case refuse
+  }
 
   /// The environment whose purchases grant entitlements.
   public var environment = StoreEnvironment.production
+  /// `second-claim`.
   public var secondClaim = SecondClaim.refuse
+  /// `unknown-token`.
   public var unknownToken = UnknownToken.claimable
+  /// `partial-refund`.
   public var partialRefund = PartialRefund.keep
+  /// `family-sharing`.
   public var familySharing = Granting.grant
+  /// `untyped-products`: products whose type the evidence does not say.
   public var untypedProducts = Granting.grant
+  /// `unsigned-evidence`.
   public var unsignedEvidence = UnsignedEvidence.import
+  /// `future-skew-seconds`: how far in the future evidence may be dated.
   public var futureSkewSeconds = 300
+  /// The largest piece of evidence, in bytes.
   public var evidenceBytesMax = 4_194_304
+  /// `acknowledge-after-seconds`: the age at which an unacknowledged purchase of Google's enters the queue.
   public var acknowledgeAfterSeconds = 0
 
+  /// The defaults.
   public init() {}
 }
 

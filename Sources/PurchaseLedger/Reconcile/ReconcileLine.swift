@@ -10,15 +10,23 @@ import Support
 public struct ReconcileLine: Sendable, Hashable {
   /// A transaction's state on one side.
   public struct Side: Sendable, Hashable {
+    /// The product's id in its store.
     public var productID: String?
+    /// The id of the first purchase, which restored copies share.
     public var originalTransactionID: String
+    /// What was stated of it.
     public var statement: Statement
+    /// When it was stated, in milliseconds since 1970.
     public var signedDate: Int64
+    /// The refund, if there is one.
     public var revocation: Revocation?
+    /// What was paid, if that is known.
     public var price: Money?
+    /// The account's token in the purchase.
     public var token: AccountToken?
   }
 
+  /// How the sides differ.
   public var `class`: ReconcileClass
   /// Nil for quarantined evidence that names no transaction.
   public var transaction: TransactionKey?

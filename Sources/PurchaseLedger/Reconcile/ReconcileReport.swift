@@ -23,14 +23,18 @@ public struct ReconcileReport: Sendable, Hashable {
   /// Stores and environments that were compared.
   public internal(set) var scopes: [Scope] = []
 
+  /// A store's environment that was compared.
   public struct Scope: Sendable, Hashable {
+    /// The store.
     public var store: Store
+    /// Production or sandbox.
     public var environment: StoreEnvironment
     /// When all of the store's transactions were pulled, in milliseconds since 1970: transactions bought until then
     /// that the snapshot lacks are own-only. Nil if not all were pulled.
     public var coveredAt: Int64?
   }
 
+  /// The number of transactions of a class.
   public subscript(kind: ReconcileClass) -> Int { counts[kind] ?? 0 }
 
   /// Applied corrections after which the two sides still differ.
@@ -49,7 +53,14 @@ public struct ReconcileReport: Sendable, Hashable {
 }
 
 /// The format of a reconciliation's report.
-public enum ReconcileFormat: String, Sendable, CaseIterable { case text, json, csv }
+public enum ReconcileFormat: String, Sendable, CaseIterable {
+  /// For people.
+  case text
+  /// One document.
+  case json
+  /// A line for each difference.
+  case csv
+}
 
 /// Writes a reconciliation: add every line, then finish with the report.
 ///
@@ -64,11 +75,15 @@ public struct ReconcileWriter: ~Copyable {
   private var groups: [ReconcileClass: [String]] = [:]
   private var written = 0
 
+  /// A writer that passes pieces of text on.
   public init(_ format: ReconcileFormat, to write: @escaping (String) throws -> Void) {
     self.format = format
     self.write = write
   }
 
+  /// Writes a difference.
+  ///
+  /// - Throws: what the closure throws.
   public mutating func add(_ line: ReconcileLine) throws {
     defer { written += 1 }
     switch format {
@@ -81,6 +96,9 @@ public struct ReconcileWriter: ~Copyable {
     }
   }
 
+  /// Writes the totals.
+  ///
+  /// - Throws: what the closure throws.
   public mutating func finish(_ report: ReconcileReport) throws {
     switch format {
     case .text:

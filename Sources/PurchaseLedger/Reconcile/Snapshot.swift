@@ -81,6 +81,7 @@ public struct Snapshot: SnapshotSink {
     }
   }
 
+  /// The cursor stored last, and when, in milliseconds since 1970.
   public func cursor(_ name: String) throws -> (value: String, updatedAt: Int64)? {
     switch place {
     case .ledger(let ledger): try ledger.readStatement { try Self.cursor(name, $0) }

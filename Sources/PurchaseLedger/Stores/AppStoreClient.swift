@@ -4,12 +4,16 @@ import Support
 
 /// The key and the app that requests to the App Store Server API are signed for.
 public struct AppStoreCredentials: Sendable {
+  /// The issuer id of App Store Connect.
   public var issuerID: String
+  /// The id of the key.
   public var keyID: String
   /// The In-App Purchase key from App Store Connect (.p8), PEM.
   public var privateKey: String
+  /// The app.
   public var bundleID: String
 
+  /// A key and its app; the private key as PEM.
   public init(issuerID: String, keyID: String, privateKey: String, bundleID: String) {
     self.issuerID = issuerID
     self.keyID = keyID
@@ -58,6 +62,7 @@ public final class AppStoreClient: Sendable {
       isRetryable: { AppStoreFailure.isRetryable(status: $0, body: $1) }, clock: clock)
   }
 
+  /// Closes the connections.
   public func shutdown() async throws { try await client.shutdown() }
 
   private static func token(

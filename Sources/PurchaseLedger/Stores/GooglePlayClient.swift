@@ -36,6 +36,7 @@ public final class GooglePlayClient: Sendable {
       authorization: { try await tokens.authorization(isRefused: $0) }, clock: clock)
   }
 
+  /// Closes the connections.
   public func shutdown() async throws { try await client.shutdown() }
 
   /// Pulls the state of one purchase (`purchases.products.get`).

@@ -9,10 +9,12 @@ public protocol SnapshotSink: Sendable {
 
 /// A page of a store's response, verified.
 public struct SnapshotPage: Sendable {
+  /// The pieces as they came, and what they state.
   public var evidence: [(bytes: [UInt8], content: VerifiedEvidence)]
   /// Name and value of the cursor behind this page. Nil leaves the stored cursor unchanged.
   public var cursor: (name: String, value: String)?
 
+  /// A page and the cursor behind it.
   public init(evidence: [(bytes: [UInt8], content: VerifiedEvidence)], cursor: (name: String, value: String)?) {
     self.evidence = evidence
     self.cursor = cursor
@@ -21,6 +23,7 @@ public struct SnapshotPage: Sendable {
 
 /// The result of a pull.
 public struct PullReport: Sendable {
+  /// The pages that were read.
   public var pages = 0
   /// Pieces that verified and were stored.
   public var pieces = 0
@@ -33,6 +36,7 @@ public struct PullReport: Sendable {
   /// next pull requests it again.
   public var isHeld = false
 
+  /// Nothing pulled yet.
   public init() {}
 
   /// Adds a rejected piece.

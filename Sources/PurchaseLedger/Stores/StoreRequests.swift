@@ -172,15 +172,18 @@ struct StoreRequests: Sendable {
 
 /// How often a request is retried and how long to wait in between. Times are in seconds.
 public struct RetryPolicy: Sendable {
+  /// The most requests for one page.
   public var attemptsMax: Int
   /// The first wait. Each further one is twice as long.
   public var firstDelay: Double
+  /// The longest wait.
   public var delayMax: Double
   /// If the store asks for a longer wait, the pull ends. The next one continues from its cursor.
   public var retryAfterMax: Double
   /// The limit for one request, from connecting to the last byte.
   public var timeout: Double
 
+  /// Times in seconds.
   public init(
     attemptsMax: Int = 6, firstDelay: Double = 0.5, delayMax: Double = 30, retryAfterMax: Double = 300,
     timeout: Double = 60

@@ -187,7 +187,7 @@ extension Catalog {
     } catch {
       throw BundleError(
         .notFound, path: path, "cannot be read: \(error)",
-        remedy: "name a catalogue.json that tilecut build has written")
+        remedy: "name the catalogue.json of a catalogue that was built")
     }
     try self.init(parsing: bytes, path: path)
   }
@@ -200,7 +200,7 @@ extension Catalog {
   /// - Throws: `BundleError` `.malformed`.
   public init(parsing bytes: [UInt8], path: String) throws {
     func refused(_ message: String) -> BundleError {
-      BundleError(.malformed, path: path, message, remedy: "fetch it again, or make it again with tilecut build")
+      BundleError(.malformed, path: path, message, remedy: "fetch it again, or build it again")
     }
     do {
       let document = try JSONValue(parsing: bytes)

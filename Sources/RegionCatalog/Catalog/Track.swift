@@ -50,7 +50,7 @@ extension Track {
         tiles.insert(TileID(unchecked: zoom, turned, row))
       }
     }
-    for line in lines {
+    for line in lines.flatMap({ matrixSet.reachable(line: $0) }) {
       var last: SIMD2<Double>?
       for point in line where abs(point.y) <= 90 && point.x.isFinite {
         let place = matrixSet.tileCoordinates(longitude: point.x, latitude: point.y, zoom: zoom)

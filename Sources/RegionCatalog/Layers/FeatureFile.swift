@@ -170,4 +170,8 @@ public struct TrackError: Error, CustomStringConvertible, Sendable {
 
   /// `path: message; remedy`
   public var description: String { "\(path): \(message); \(remedy)" }
+  /// What is wrong, with the name of the file: a sentence for people.
+  public var errorDescription: String? { Sentence.of(file: path, message) }
+  /// What to do about it: a sentence for people.
+  public var recoverySuggestion: String? { Sentence.of(remedy) }
 }

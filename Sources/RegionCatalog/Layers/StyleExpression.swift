@@ -1,5 +1,3 @@
-package import Support
-
 #if canImport(Glibc)
   import Glibc
 #elseif canImport(Musl)

@@ -6,7 +6,10 @@ final class ManifestFaults {
   let path: String
   private(set) var faults: [ManifestError.Fault] = []
 
-  init(path: String) { self.path = path }
+  /// Finds the CRSs of grids; nil where there is no PROJ.
+  let crsLookup: CRSLookup?
+
+  init(path: String, crsLookup: CRSLookup? = nil) { (self.path, self.crsLookup) = (path, crsLookup) }
 
   func add(_ place: String, _ message: String, remedy: String, path: String? = nil) {
     faults.append(

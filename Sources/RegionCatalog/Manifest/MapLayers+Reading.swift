@@ -61,7 +61,7 @@ struct MapLayers {
         layer.fault("dem", "is missing", remedy: "name the rasters with the heights")
         return
       }
-      add(SourceSettings.list(layer, "dem", faults)) { $0.relief = style }
+      add(SourceSettings.list(layer, "dem", keys: SourceSettings.modelKeys, faults)) { $0.relief = style }
     case "contours":
       guard let layer = ManifestObject(value, at: place, keys: Self.contourKeys, faults) else { return }
       let rules = StyleRule.list(layer, "style", usual: VectorLayer.contourStyle, faults)
@@ -73,7 +73,9 @@ struct MapLayers {
       }
       let interval = layer.number("interval", in: 0.01...100_000)
       let every = layer.whole("indexEvery", in: 1...1000) ?? 5
-      guard let list = SourceSettings.list(layer, "dem", faults), let interval, let rules else { return }
+      guard let list = SourceSettings.list(layer, "dem", keys: SourceSettings.modelKeys, faults), let interval,
+        let rules
+      else { return }
       drawing.append(
         VectorLayer(
           .contours(

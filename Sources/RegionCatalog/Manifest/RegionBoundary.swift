@@ -96,11 +96,10 @@ extension RegionBoundary {
 extension RegionBoundary {
   /// The tiles of a zoom that the area intersects, as ranges one row high.
   ///
-  /// Edges are straight in the grid's projection; for real outlines the difference is negligible.
+  /// Edges are straight in Web Mercator and degrees; for real outlines the difference is negligible.
   /// - Complexity: O(rows that each edge crosses), in time and memory.
   package func tiles(zoom: Int, in matrixSet: TileMatrixSet) -> [TileRange] {
     let whole = matrixSet.wholeRange(zoom: zoom)
-    let matrix = matrixSet[zoom]
     var runs: [Int: [ClosedRange<Int>]] = [:]
     func add(_ row: Int, _ columns: ClosedRange<Int>) {
       // The eastern and southern edges of the world belong to the last tiles.
@@ -112,8 +111,7 @@ extension RegionBoundary {
     for rings in polygons {
       // Where the centre lines of rows cross the polygon's edges.
       var crossings: [Int: [Double]] = [:]
-      for ring in rings {
-        let places = ring.map { matrix.tileCoordinates(of: matrixSet.point(longitude: $0.x, latitude: $0.y)) }
+      for places in rings.flatMap({ Self.places($0, zoom: zoom, in: matrixSet) }) {
         for (a, b) in zip(places, places.dropFirst()) {
           LineTiles.forEachRow(from: a, to: b, add)
           let (top, bottom) = a.y <= b.y ? (a, b) : (b, a)
@@ -136,6 +134,22 @@ extension RegionBoundary {
     }
     return runs.keys.sorted().flatMap { row in
       runs[row]!.map { TileRange(zoom: zoom, columns: $0, rows: row...row) }
+    }
+  }
+}
+
+extension RegionBoundary {
+  /// A ring in tiles of a zoom; in a fitted CRS the parts that lie in the grid.
+  private static func places(_ ring: Ring, zoom: Int, in matrixSet: TileMatrixSet) -> [Ring] {
+    let matrix = matrixSet[zoom]
+    func place(_ degrees: SIMD2<Double>) -> SIMD2<Double> {
+      matrix.tileCoordinates(of: matrixSet.point(longitude: degrees.x, latitude: degrees.y))
+    }
+    guard case .fitted = matrixSet.projection else { return [ring.map(place)] }
+    return matrixSet.reachable(ring: ring).map { part in
+      ProjectedRing.pixels(part) { points in
+        for i in points.indices { points[i] = place(points[i]) }
+      }
     }
   }
 }

@@ -1,5 +1,5 @@
 import Support
-import TileIndex
+package import TileIndex
 
 extension RegionManifest {
   package static let documentKeys = ["$schema", "version", "defaults", "categories", "regions"]
@@ -9,7 +9,12 @@ extension RegionManifest {
   /// Reads and checks a manifest and the boundary files it refers to. Its rasters need not exist.
   ///
   /// - Throws: ``ManifestError`` with all errors: the file, the position in the document and the remedy of each.
-  public init(path: String) throws {
+  public init(path: String) throws { try self.init(path: path, crsLookup: nil) }
+
+  /// Reads and checks a manifest whose grids may lie in any CRS; see ``init(path:)``.
+  ///
+  /// - Parameter crsLookup: finds other CRSs than Web Mercator and degrees.
+  package init(path: String, crsLookup: CRSLookup?) throws {
     let document: JSONValue
     do {
       document = try JSONFile.read(path, duplicates: .kept)
@@ -20,7 +25,7 @@ extension RegionManifest {
       throw ManifestError(
         .malformed, path: path, "is not valid JSON: \(error)", remedy: "see sample-regions for an example")
     }
-    let faults = ManifestFaults(path: path)
+    let faults = ManifestFaults(path: path, crsLookup: crsLookup)
     let regions = RegionManifest(path: path, regions: []).read(document, faults)
     guard faults.faults.isEmpty else { throw ManifestError(.malformed, faults.faults) }
     self.init(path: path, regions: regions)

@@ -1,3 +1,4 @@
+import Support
 public import TileIndex
 
 /// A publisher's list of regions: sources, settings and descriptions. Stored as JSON (`regions.json`); see
@@ -194,6 +195,15 @@ public struct ManifestError: Error, CustomStringConvertible, Sendable {
 
   /// One line for each error.
   public var description: String { faults.map(\.description).joined(separator: "\n") }
+  /// A sentence for people on each error, with the name of the file; each on a line.
+  public var errorDescription: String? {
+    let sentences = faults.map { fault in
+      Sentence.of(file: fault.path, fault.place.isEmpty ? fault.message : "\(fault.place) \(fault.message)")
+    }
+    return sentences.joined(separator: "\n")
+  }
+  /// What to do about each; each on a line.
+  public var recoverySuggestion: String? { faults.map { Sentence.of($0.remedy) }.joined(separator: "\n") }
 }
 
 /// What is said of one source of a map alone.
@@ -225,6 +235,10 @@ public struct SourceSettings: Hashable, Sendable {
   public var crs: String?
   /// Overrides the source's own nodata value, and that of all sources.
   public var nodata: [Double]?
+  /// Overrides the bands that are shown of all sources. Not for elevation models, as ``alpha``.
+  public var bands: [Int]?
+  /// Overrides the source's own statement of its alpha band, and that of all sources.
+  public var alpha: AlphaBand?
   /// For a digital elevation model: how its heights are drawn. Neighbouring sources with one relief are one layer.
   public var relief: ReliefLayer?
 

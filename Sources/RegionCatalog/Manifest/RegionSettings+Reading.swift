@@ -126,7 +126,7 @@ extension RegionSettings {
   }
 
   /// One band's number, or three.
-  private static func bands(_ object: ManifestObject) -> [Int]? {
+  static func bands(_ object: ManifestObject) -> [Int]? {
     let remedy = "write one band's number or three, such as [4, 3, 2]; the first band is 1"
     guard let numbers = object.numbers("bands", remedy: remedy) else { return nil }
     let bands = numbers.compactMap { Int(exactly: $0) }
@@ -138,7 +138,7 @@ extension RegionSettings {
   }
 
   /// `"none"`, or a band's number.
-  private static func alpha(_ object: ManifestObject) -> AlphaBand? {
+  static func alpha(_ object: ManifestObject) -> AlphaBand? {
     if case .number? = object.value("alpha") { return object.whole("alpha", in: 1...65535).map { .number($0) } }
     let remedy = "write \"\(AlphaBand.absentWord)\", or the band's number"
     guard let word = object.text("alpha", remedy: remedy) else { return nil }
@@ -154,7 +154,7 @@ extension RegionSettings {
     let names = TileMatrixSet.builtIn.map(\.identifier)
     if value["tileMatrices"] != nil || value["tileMatrix"] != nil {
       do {
-        return try TileMatrixSet(definition: value)
+        return try value.decoded(as: TileMatrixSetDocument.self).matrixSet(faults.crsLookup)
       } catch {
         object.fault(
           "matrix", "is no grid: \((error as? DecodingError).map { "\($0.place) \($0.complaint)" } ?? "\(error)")",

@@ -19,6 +19,14 @@ public enum AlphaBand: Hashable, Sendable {
   /// The word for ``absent`` in options and manifests.
   public static let absentWord = "none"
 
+  /// `none`, or the band's number.
+  package var text: String {
+    switch self {
+    case .absent: Self.absentWord
+    case .number(let band): String(band)
+    }
+  }
+
   /// Parses `none` or a band's number; nil if the text is neither.
   public init?(_ text: String) {
     if text == Self.absentWord {

@@ -2,13 +2,16 @@ import Support
 import TileIndex
 
 extension SourceSettings {
-  package static let keys = ["file", "crop", "cutline", "crs", "nodata"]
+  /// The keys of an elevation model, whose heights are in its first band.
+  package static let modelKeys = ["file", "crop", "cutline", "crs", "nodata"]
+  package static let keys = modelKeys + ["bands", "alpha"]
 
   /// Reads a list of sources: names of files, or objects with a name and settings.
   ///
+  /// - Parameter keys: the valid members of an object.
   /// - Returns: the names, and the settings by their numbers; nil if there is no list.
   static func list(
-    _ object: ManifestObject, _ key: String, _ faults: ManifestFaults
+    _ object: ManifestObject, _ key: String, keys: [String] = SourceSettings.keys, _ faults: ManifestFaults
   ) -> (files: [String], settings: [Int: SourceSettings])? {
     guard let items = object.value(key)?.array, items.contains(where: { $0.members != nil }) else {
       return object.files(key).map { ($0, [:]) }
@@ -41,6 +44,8 @@ extension SourceSettings {
     cutline = object.outline("cutline", faults)
     crs = object.text("crs", remedy: "write EPSG:n, WKT or a PROJ string")
     nodata = object.numbers("nodata", remedy: "write [0], or a number for each band")
+    bands = RegionSettings.bands(object)
+    alpha = RegionSettings.alpha(object)
   }
 }
 

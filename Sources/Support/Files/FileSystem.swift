@@ -24,7 +24,7 @@ package enum FileSystem {
     package var isShortage: Bool { isOutOfDescriptors || number == ENOMEM }
     /// The remedy when an existing file or folder cannot be opened.
     package var openingRemedy: String {
-      isOutOfDescriptors ? "allow more open files (ulimit -n)" : "check the permissions"
+      isOutOfDescriptors ? "allow the process more open files" : "check the permissions"
     }
   }
 

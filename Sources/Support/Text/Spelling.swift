@@ -19,6 +19,14 @@ package enum Spelling {
     return best.0
   }
 
+  /// What to do about a name that is none of those that there are: the most similar one, or some of them.
+  package static func remedy(for name: String, among names: [String]) -> String {
+    if let near = nearest(to: name, among: names) { return "did you mean \"\(near)\"?" }
+    let some = names.prefix(8).joined(separator: ", ")
+    if names.isEmpty { return "there is none" }
+    return "choose one of \(some)" + (names.count > 8 ? ", or of \(names.count - 8) more" : "")
+  }
+
   /// The edit distance: letters to insert, delete, replace, or swap with their neighbour.
   private static func distance(_ a: [Character], _ b: [Character]) -> Int {
     var rows = [Array(0...b.count)]

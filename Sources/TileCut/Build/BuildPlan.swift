@@ -39,15 +39,18 @@ public struct BuildPlan: Sendable {
 
   /// Divides a build.
   ///
+  /// - Parameter onReading: called while sources are read.
   /// - Complexity: reads all sources whose hashes are not known yet, and keeps these for the shards.
   /// - Throws: ``CutError``, ``BundleError``, ``CatalogBuildError``, ``ManifestError``.
-  public init(_ builder: CatalogBuilder, arguments: [String], folder: String) throws {
+  public init(
+    _ builder: CatalogBuilder, arguments: [String], folder: String, onReading: ((SourceReading) -> Void)? = nil
+  ) throws {
     let options = builder.options
     (self.arguments, self.folder) = (arguments, folder)
     output = FileSystem.absolutePath(options.output)
     toolVersion = options.toolVersion
     var libraries: [LibraryIdentity] = []
-    shards = try builder.shards { region, inputs, scratch in
+    shards = try builder.shards(onReading) { region, inputs, scratch in
       let cut = CutOptions(of: region, in: options.manifest)
       let cutter = try Cutter(cut, scratchDirectory: scratch)
       for library in try cutter.libraries() where !libraries.contains(library) { libraries.append(library) }

@@ -34,12 +34,16 @@ extension CatalogBuilder {
   /// Finds out which regions a build would make, and cuts a sample of each into memory
   /// (``Cutter/estimate(for:cancellation:)``). Nothing is written, and the catalogue's folder need not exist.
   ///
+  /// - Parameter onReading: called while sources are read.
   /// - Complexity: reads all sources whose hashes are not known from the last build.
   /// - Throws: as ``build(cancellation:onProgress:)``.
-  public func estimate(cancellation: CutCancellation = CutCancellation()) throws -> CatalogBuildEstimate {
+  public func estimate(
+    cancellation: CutCancellation = CutCancellation(), onReading: ((SourceReading) -> Void)? = nil
+  ) throws -> CatalogBuildEstimate {
     let folder = try CatalogFolder(options.output, to: .estimate)
     try checkInputs(selected)
     let hashes = InputHashes(file: folder.hashes)
+    try read(selected, hashes, cancellation, onReading)
     let resources = CutResources(threads: options.threads, memoryBytes: options.memoryBytes)
     return CatalogBuildEstimate(
       try selected.map { region in

@@ -39,12 +39,41 @@ public struct CatalogBuildReport: Sendable, Codable {
 
 /// The progress of a build.
 public enum CatalogBuildProgress: Sendable {
+  /// The sources of all regions are read, to find out whether they are those of a plan.
+  case reading(SourceReading)
   /// A region's build begins.
   case started(id: String)
-  /// A region's cut progresses.
-  case cutting(id: String, CutProgress)
+  /// A region's build progresses.
+  case working(id: String, RegionProgress)
   /// A region is finished, as one of `done` of `total`.
   case finished(RegionReport, done: Int, total: Int)
+}
+
+/// The progress of a region's build.
+public enum RegionProgress: Sendable {
+  /// Its sources are read, to find out whether they have changed. Not those whose size and times are as before.
+  case reading(SourceReading)
+  /// Its bundle is cut.
+  case cutting(CutProgress)
+  /// A step begins whose length is not known.
+  case making(RegionStep)
+}
+
+/// What follows a region's cut.
+public enum RegionStep: String, Sendable, CaseIterable {
+  /// The hashes of the bundle's file and tiles.
+  case hashes
+  case preview
+  case packs
+  case patches
+}
+
+/// How many bytes of sources were read.
+public struct SourceReading: Sendable {
+  public let bytesDone: Int
+  public let bytesTotal: Int
+  /// Time since the reading began.
+  public let seconds: Double
 }
 
 /// Why a catalogue could not be built. The message names the file and the remedy.

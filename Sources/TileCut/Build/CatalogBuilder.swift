@@ -23,10 +23,9 @@ public struct CatalogBuilder: Sendable {
     self.options = options
     let regions = options.manifest.regions
     for id in options.only ?? [] where !regions.contains(where: { $0.id == id }) {
-      let near = regions.map(\.id).first { $0.contains(id) || id.contains($0) }
       throw CatalogBuildError(
         .invalidOption, path: options.manifest.path, "has no region \"\(id)\"",
-        remedy: near.map { "did you mean \"\($0)\"?" } ?? "choose among its ids")
+        remedy: Spelling.remedy(for: id, among: regions.map(\.id)))
     }
     selected = options.only.map { ids in regions.filter { ids.contains($0.id) } } ?? regions
   }
@@ -67,13 +66,28 @@ public struct CatalogBuilder: Sendable {
 
   /// What a ``BuildPlan`` has of each region, of which `make` gets the hash of all that its files depend on, and a
   /// folder for scratch files.
-  func shards<Shard>(_ make: (RegionManifest.Region, String, String) throws -> Shard) throws -> [Shard] {
+  func shards<Shard>(
+    _ onReading: ((SourceReading) -> Void)?, _ make: (RegionManifest.Region, String, String) throws -> Shard
+  ) throws -> [Shard] {
     let folder = try CatalogFolder(options.output, to: .plan)
     try checkInputs(selected)
     let hashes = InputHashes(file: folder.hashes)
+    try read(selected, hashes, CutCancellation(), onReading)
     let shards = try selected.map { try make($0, inputs(of: $0, hashes), folder.work("")) }
     try hashes.save()
     return shards
+  }
+
+  /// Reads all that the files of regions depend on, unless it is known.
+  func read(
+    _ regions: [RegionManifest.Region], _ hashes: InputHashes, _ cancellation: CutCancellation,
+    _ onReading: ((SourceReading) -> Void)?
+  ) throws {
+    let files = try regions.flatMap { region in
+      try RegionFingerprints.files(of: region, options)
+        + PatchWriter(region: region, bundle: "", folder: "", editionsFolder: options.patchesFrom).files
+    }
+    try hashes.read(files, cancellation, onReading)
   }
 
   private func inputs(of region: RegionManifest.Region, _ hashes: InputHashes) throws -> String {
@@ -107,7 +121,7 @@ public struct CatalogBuilder: Sendable {
   ///   `.badSource` if region, sources or libraries are not the planned ones.
   public func make(
     shard index: Int, of plan: BuildPlan, path: String, cancellation: CutCancellation = CutCancellation(),
-    onProgress: ((CutProgress) -> Void)? = nil
+    onProgress: ((RegionProgress) -> Void)? = nil
   ) throws -> RegionReport {
     guard plan.shards.indices.contains(index) else {
       throw CutError(
@@ -119,6 +133,9 @@ public struct CatalogBuilder: Sendable {
       return record.report(region, .unchanged, seconds: 0)
     }
     let hashes = InputHashes(file: folder.hashes)
+    let regions = selected.filter { $0.id == shard.region }
+    try checkInputs(regions)
+    try read(regions, hashes, cancellation) { onProgress?(.reading($0)) }
     let region = try check(shard, path: path, hashes)
     let (_, resources) = options.shares(regions: 1)
     let builder = RegionBuilder(
@@ -148,6 +165,8 @@ public struct CatalogBuilder: Sendable {
       throw PlanFile.unfit(path, "the plan does not fit any more: the manifest has a region \"\(other.id)\"")
     }
     let hashes = InputHashes(file: try CatalogFolder(options.output, to: .look).hashes)
+    try checkInputs(selected)
+    try read(selected, hashes, cancellation) { onProgress?(.reading($0)) }
     for shard in plan.shards { _ = try check(shard, path: path, hashes) }
     return try build(cancellation: cancellation, onProgress: onProgress)
   }
@@ -178,7 +197,7 @@ public struct CatalogBuilder: Sendable {
         let builder = RegionBuilder(
           region: region, options: options, folder: folder, hashes: hashes, resources: resources)
         let result = make(builder, cancellation) { progress in
-          progressLock.withLock { _ in onProgress?(.cutting(id: region.id, progress)) }
+          progressLock.withLock { _ in onProgress?(.working(id: region.id, progress)) }
         }
         // After a cancellation, only finished regions are reported.
         if result.error != nil, cancellation.isCancelled { break }
@@ -193,7 +212,7 @@ public struct CatalogBuilder: Sendable {
   }
 
   private func make(
-    _ builder: RegionBuilder, _ cancellation: CutCancellation, _ onProgress: @escaping (CutProgress) -> Void
+    _ builder: RegionBuilder, _ cancellation: CutCancellation, _ onProgress: @escaping (RegionProgress) -> Void
   ) -> Made {
     let region = builder.region
     do {

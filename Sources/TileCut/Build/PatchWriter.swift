@@ -64,6 +64,9 @@ struct PatchWriter {
     self.warnings = warnings
   }
 
+  /// The bundles of the earlier editions.
+  var files: [String] { editions.map(\.path) }
+
   /// A hash of everything that the patches depend on.
   func fingerprint(_ bundle: String, _ hashes: InputHashes) throws -> String {
     let lines = try editions.map { "\($0.name) \(try hashes.sha256($0.path))" }

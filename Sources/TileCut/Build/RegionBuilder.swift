@@ -26,8 +26,10 @@ struct RegionBuilder {
     let report: RegionReport
   }
 
-  func build(cancellation: CutCancellation, onProgress: @escaping (CutProgress) -> Void) throws -> Result {
+  func build(cancellation: CutCancellation, onProgress: @escaping (RegionProgress) -> Void) throws -> Result {
     let start = ContinuousClock.now
+    func read(_ files: [String]) throws { try hashes.read(files, cancellation) { onProgress(.reading($0)) } }
+    try read(RegionFingerprints.files(of: region, options))
     let fingerprints = try RegionFingerprints(region, options, hashes)
     let work = folder.work(region.id)
     CatalogFiles.remove(work)
@@ -50,7 +52,7 @@ struct RegionBuilder {
     guard let path = folder.place(of: bundle) else { throw Self.gone(folder.finished(bundle.file.file)) }
     var isUpdated = false
     func make(
-      _ piece: inout RegionRecord.Piece?, _ fingerprint: String, _ body: () throws -> [Catalog.File]
+      _ step: RegionStep, _ piece: inout RegionRecord.Piece?, _ fingerprint: String, _ body: () throws -> [Catalog.File]
     ) throws {
       if cancellation.isCancelled {
         throw CutError(.cancelled, "the build was stopped", remedy: "build again to go on")
@@ -59,12 +61,13 @@ struct RegionBuilder {
         piece = old
         return
       }
+      onProgress(.making(step))
       try CatalogFiles.makeFolder(work)
       piece = RegionRecord.Piece(fingerprint: fingerprint, files: try made(try body(), in: work))
       isUpdated = true
     }
 
-    try make(&record.preview, fingerprints.preview) {
+    try make(.preview, &record.preview, fingerprints.preview) {
       let name = "\(region.stem).png"
       let png = try BundlePreview(region, of: record.facts).png(of: BundleFile.open(path))
       try OutputFile.write(png, to: "\(work)/\(name)", replacing: true)
@@ -72,7 +75,7 @@ struct RegionBuilder {
         Catalog.File(file: name, bytes: png.count, sha256: try FileHash.sha256(ofFile: "\(work)/\(name)"))
       ]
     }
-    try make(&record.packs, fingerprints.packs) {
+    try make(.packs, &record.packs, fingerprints.packs) {
       record.packEntries = []
       if let bytesMax = options.packBytesMax ?? region.settings.packBytesMax {
         record.packEntries = try TilePackWriter(
@@ -84,7 +87,8 @@ struct RegionBuilder {
     }
     let patches = try PatchWriter(region: region, bundle: path, folder: work, editionsFolder: options.patchesFrom)
     warnings += patches.warnings
-    try make(&record.patches, try patches.fingerprint(fingerprints.bundle, hashes)) {
+    try read(patches.files)
+    try make(.patches, &record.patches, try patches.fingerprint(fingerprints.bundle, hashes)) {
       record.patchEntries = try patches.write(bundleBytes: bundle.file.bytes, &warnings)
       return record.patchEntries.map { Catalog.File(file: $0.file, bytes: $0.bytes, sha256: $0.sha256) }
     }
@@ -103,7 +107,7 @@ struct RegionBuilder {
 
   private func cut(
     _ fingerprints: RegionFingerprints, in work: String, _ warnings: inout [String], _ cancellation: CutCancellation,
-    _ onProgress: @escaping (CutProgress) -> Void
+    _ onProgress: @escaping (RegionProgress) -> Void
   ) throws -> RegionRecord {
     var cutOptions = CutOptions(of: region, in: options.manifest)
     try cutOptions.readPlaces(of: region, in: options.manifest)
@@ -111,7 +115,9 @@ struct RegionBuilder {
     if let checkLibraries { try checkLibraries(try cutter.libraries()) }
     let name = region.bundleName
     let summary = try cutter.cut(
-      to: "\(work)/\(name)", replacing: true, cancellation: cancellation, onProgress: onProgress)
+      to: "\(work)/\(name)", replacing: true, cancellation: cancellation
+    ) { onProgress(.cutting($0)) }
+    onProgress(.making(.hashes))
     warnings += summary.warnings
     guard try RegionFingerprints(region, options, hashes).bundle == fingerprints.bundle else {
       throw CutError(

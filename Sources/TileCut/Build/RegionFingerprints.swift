@@ -7,7 +7,7 @@ import TileIndex
 /// (category, price) are in none of them.
 struct RegionFingerprints {
   /// Incremented when the same inputs must give other files although the tool's version is unchanged.
-  private static let revision = 4
+  private static let revision = 5
 
   let bundle: String
   let preview: String
@@ -15,6 +15,22 @@ struct RegionFingerprints {
 
   /// - Throws: ``BundleError`` if an input cannot be read.
   init(_ region: RegionManifest.Region, _ options: CatalogBuildOptions, _ hashes: InputHashes) throws {
+    try self.init(region, options) { try hashes.sha256($0) }
+  }
+
+  /// The files whose content is in the hashes.
+  static func files(of region: RegionManifest.Region, _ options: CatalogBuildOptions) throws -> [String] {
+    var files: [String] = []
+    _ = try Self(region, options) {
+      files.append($0)
+      return ""
+    }
+    return files
+  }
+
+  private init(
+    _ region: RegionManifest.Region, _ options: CatalogBuildOptions, hashing sha256: (String) throws -> String
+  ) throws {
     let settings = region.settings
     var lines = ["tilecut \(options.toolVersion) \(Self.revision)"]
     func add(_ name: String, _ value: (any Encodable)?) throws {
@@ -44,11 +60,7 @@ struct RegionFingerprints {
     case nil: break
     }
     try add("bands", settings.bands)
-    switch settings.alpha {
-    case .number(let band): lines.append("alpha \(band)")
-    case .absent: lines.append("alpha none")
-    case nil: break
-    }
+    if let alpha = settings.alpha { lines.append("alpha \(alpha.text)") }
     try add("crs", settings.crs)
     if settings.clip { lines.append("clip \(settings.buffer)") }
     for (index, source) in settings.sourceSettings.sorted(by: { $0.key < $1.key }) {
@@ -56,14 +68,16 @@ struct RegionFingerprints {
       try add("source \(index) cutline", source.cutline)
       try add("source \(index) crs", source.crs)
       try add("source \(index) nodata", source.nodata)
+      try add("source \(index) bands", source.bands)
+      try add("source \(index) alpha", source.alpha?.text)
       try add("source \(index) relief", source.relief)
     }
     try add("attribution", settings.attribution)
     if settings.type != .baselayer { lines.append("type \(settings.type.rawValue)") }
     try add("edition", settings.edition)
     func addRaster(_ name: String, _ path: String) throws {
-      lines.append("\(name) \(try hashes.sha256(path))")
-      for side in SideFiles(path: path).present { lines.append("side \(try hashes.sha256(side))") }
+      lines.append("\(name) \(try sha256(path))")
+      for side in SideFiles(path: path).present { lines.append("side \(try sha256(side))") }
     }
     for source in settings.sources.map(options.manifest.resolved) {
       try addRaster("source", source)
@@ -71,7 +85,7 @@ struct RegionFingerprints {
     }
     for layer in settings.drawing {
       switch layer.data {
-      case .file(let file): lines.append("vector \(try hashes.sha256(options.manifest.resolved(file)))")
+      case .file(let file): lines.append("vector \(try sha256(options.manifest.resolved(file)))")
       case .contours(let contours):
         lines.append("contours \(contours.interval) \(contours.indexEvery)")
         for (index, model) in contours.models.enumerated() {
@@ -84,12 +98,12 @@ struct RegionFingerprints {
       case .graticule(let interval): lines.append("graticule \(interval ?? 0)")
       }
       for (name, file) in layer.images.sorted(by: { $0.key < $1.key }) {
-        lines.append("image \(name) \(try hashes.sha256(options.manifest.resolved(file)))")
+        lines.append("image \(name) \(try sha256(options.manifest.resolved(file)))")
       }
       lines += layer.rules.map { "rule \($0.text)" }
     }
     for file in settings.gazetteers.map(options.manifest.resolved) {
-      lines.append("gazetteer \(try hashes.sha256(file))")
+      lines.append("gazetteer \(try sha256(file))")
     }
     bundle = FileHash.sha256(ofText: lines.joined(separator: "\n"))
 
@@ -135,8 +149,9 @@ final class InputHashes: Sendable {
 
   /// The hash of a file's content.
   ///
+  /// - Parameter onBytes: as ``FileHash/sha256(ofFile:onBytes:)``; not called for a hash that is known.
   /// - Throws: ``BundleError`` if it cannot be read.
-  func sha256(_ path: String) throws -> String {
+  func sha256(_ path: String, onBytes: (Int) throws -> Void = { _ in }) throws -> String {
     // The absolute path, so that the working directory does not matter.
     let absolute = FileSystem.absolutePath(path)
     if let known = lookUp(absolute) { return known }
@@ -144,7 +159,7 @@ final class InputHashes: Sendable {
     defer { reading.unlock() }
     if let known = lookUp(absolute) { return known }
     let before = FileStamp(absolute)
-    let hash = try FileHash.sha256(ofFile: path)
+    let hash = try FileHash.sha256(ofFile: path, onBytes: onBytes)
     // The hash of a file that was written meanwhile is not cached.
     if let before, FileStamp(absolute) == before {
       state.withLock { state in
@@ -153,6 +168,35 @@ final class InputHashes: Sendable {
       }
     }
     return hash
+  }
+
+  /// Reads the files whose hashes are not known, so that ``sha256(_:onBytes:)`` need not.
+  ///
+  /// - Parameter onProgress: called for each quarter of a megabyte.
+  /// - Throws: ``BundleError``; ``CutError`` `.cancelled`.
+  func read(
+    _ files: [String], _ cancellation: CutCancellation, _ onProgress: ((SourceReading) -> Void)?
+  ) throws {
+    var paths: Set<String> = []
+    let unknown = files.map(FileSystem.absolutePath).filter { paths.insert($0).inserted && lookUp($0) == nil }
+    let sizes = unknown.map { FileStamp($0)?.bytes ?? 0 }
+    let (total, start) = (sizes.reduce(0, +), ContinuousClock.now)
+    var before = 0
+    for (path, size) in zip(unknown, sizes) {
+      var done = before
+      func report(_ bytes: Int) throws {
+        if cancellation.isCancelled {
+          throw CutError(.cancelled, "the build was stopped", remedy: "build again to go on")
+        }
+        done += bytes
+        onProgress?(
+          SourceReading(
+            bytesDone: min(done, total), bytesTotal: total, seconds: (ContinuousClock.now - start) / .seconds(1)))
+      }
+      try report(0)
+      _ = try sha256(path, onBytes: report)
+      before += size
+    }
   }
 
   /// Writes the cache if it has changed.

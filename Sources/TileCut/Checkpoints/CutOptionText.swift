@@ -8,7 +8,7 @@ enum CutOptionText {
   /// The option that sets a member; several where it takes more than one.
   static func flag(_ member: String) -> String {
     switch member {
-    case "sourceSettings": "--crop or --cutline"
+    case "sourceSettings": "what --crop, --cutline, --crs, --nodata, --bands or --alpha says of one source"
     case "matrixSet": "--matrix"
     case "isFlat": "--flat"
     case "encoding": "--format with its options"
@@ -42,9 +42,7 @@ enum CutOptionText {
     case let scale as SampleRange:
       guard case .values(let low, let high) = scale else { return SampleRange.autoWord }
       return "\(DecimalText.text(low)),\(DecimalText.text(high))"
-    case let alpha as AlphaBand:
-      guard case .number(let band) = alpha else { return AlphaBand.absentWord }
-      return String(band)
+    case let alpha as AlphaBand: return alpha.text
     default: return nil
     }
   }

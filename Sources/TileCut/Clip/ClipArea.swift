@@ -29,15 +29,19 @@ public struct ClipArea: Hashable, Sendable {
     func project(_ points: inout [SIMD2<Double>]) {
       for i in points.indices { points[i] = matrix.pixelCoordinates(of: matrixSet.unwrappedPoint(points[i])) }
     }
-    var shapes = boundary.polygons.map { $0.map { ProjectedRing.pixels($0, project: project) } }
+    func pixels(_ rings: [[SIMD2<Double>]]) -> [[SIMD2<Double>]] {
+      rings.flatMap { matrixSet.reachable(ring: $0) }.map { ProjectedRing.pixels($0, project: project) }
+    }
+    var shapes = boundary.polygons.map(pixels)
     if bufferMetres > 0 {
-      let isMercator = matrixSet.projection == .webMercator
       let buffer = GroundBuffer(
-        metres: bufferMetres, pixelMetres: isMercator ? matrix.cellSize : matrix.cellSize * 111_320,
-        latitudeMax: isMercator ? 85.06 : 89.5)
-      for var ring in buffer.rings(around: boundary.polygons) {
-        project(&ring)
-        shapes.append([ring])
+        metres: bufferMetres, pixelMetres: matrix.cellSize * matrixSet.metresPerUnit,
+        latitudeMax: matrixSet.projection == .webMercator ? 85.06 : 89.5)
+      for ring in buffer.rings(around: boundary.polygons) {
+        for var part in matrixSet.reachable(ring: ring) {
+          project(&part)
+          shapes.append([part])
+        }
       }
     }
     let width = Double(matrix.matrixWidth * matrix.tileWidth)

@@ -2,20 +2,21 @@ import RegionCatalog
 import TileImage
 import TileIndex
 
-/// Lets the pixels along the edge of what is visible go on for one pixel, as kernels see them beyond a raster's edge.
+/// Lets the pixels along the edge of what is visible go on, as kernels see them beyond a raster's edge.
 enum EdgeFill {
   /// Reads a window of a raster, and gives transparent pixels the colour of a visible neighbour.
   ///
-  /// - Parameter hide: makes pixels of the buffer transparent, which holds a rectangle of the raster, and returns which
-  ///   of them may be filled; nil lets all transparent pixels be filled.
+  /// - Parameters:
+  ///   - rings: for how many pixels the edge goes on.
+  ///   - hide: makes pixels of the buffer transparent, which holds a rectangle of the raster, and returns which of them
+  ///     may be filled; nil lets all transparent pixels be filled.
   /// - Returns: true if every pixel is opaque.
   static func read(
     _ window: PixelRect, of source: any RasterSource, into target: UnsafeMutableRawPointer, rowBytes: Int,
-    hide: ((PixelRect, PixelBuffer) -> [Bool]?)? = nil
+    rings: Int = 1, hide: ((PixelRect, PixelBuffer) -> [Bool]?)? = nil
   ) throws -> Bool {
     let whole = PixelRect(x: 0, y: 0, width: source.width, height: source.height)
-    let grown = PixelRect(x: window.x - 1, y: window.y - 1, width: window.width + 2, height: window.height + 2)
-      .intersection(whole)!
+    let grown = window.grown(by: rings).intersection(whole)!
     let buffer = PixelBuffer(width: grown.width, height: grown.height)
     var isOpaque = try source.read(grown, into: buffer.bytes, rowBytes: buffer.rowBytes)
     var fillable: [Bool]?
@@ -24,31 +25,35 @@ enum EdgeFill {
       isOpaque = isOpaque && fillable == nil
     }
     let words = buffer.bytes.assumingMemoryBound(to: UInt32.self)
+    if !isOpaque, hide == nil || fillable != nil {
+      for _ in 0..<rings { fill(words, width: grown.width, height: grown.height, fillable) }
+    }
     let (left, top) = (window.x - grown.x, window.y - grown.y)
     for y in 0..<window.height {
       let line = (target + y * rowBytes).assumingMemoryBound(to: UInt32.self)
       line.update(from: words + (top + y) * grown.width + left, count: window.width)
     }
-    if isOpaque || (hide != nil && fillable == nil) { return isOpaque }
+    return isOpaque
+  }
+
+  /// Fills the transparent pixels that have a visible neighbour.
+  private static func fill(_ words: UnsafeMutablePointer<UInt32>, width: Int, height: Int, _ fillable: [Bool]?) {
+    let before = Array(UnsafeBufferPointer(start: words, count: width * height))
     // Side by side before corner to corner.
     let neighbours = [(-1, 0), (1, 0), (0, -1), (0, 1), (-1, -1), (1, -1), (-1, 1), (1, 1)]
-    for y in 0..<window.height {
-      let line = (target + y * rowBytes).assumingMemoryBound(to: UInt32.self)
-      for x in 0..<window.width where line[x] == 0 {
-        let (column, row) = (left + x, top + y)
-        if let fillable, !fillable[row * grown.width + column] { continue }
+    for y in 0..<height {
+      for x in 0..<width where before[y * width + x] == 0 && fillable?[y * width + x] != false {
         for (dx, dy) in neighbours {
-          let (nx, ny) = (column + dx, row + dy)
-          guard nx >= 0, ny >= 0, nx < grown.width, ny < grown.height else { continue }
-          let word = words[ny * grown.width + nx]
+          let (nx, ny) = (x + dx, y + dy)
+          guard nx >= 0, ny >= 0, nx < width, ny < height else { continue }
+          let word = before[ny * width + nx]
           if word != 0 {
-            line[x] = word
+            words[y * width + x] = word
             break
           }
         }
       }
     }
-    return false
   }
 }
 
@@ -75,10 +80,16 @@ final class ExtendedRaster: RasterSource {
 /// Pixels whose centres lie outside do not enter the map; those beside the outline get the colour of their neighbours,
 /// so that nothing of a collar shows. A ``Mosaic`` then keeps the target pixels whose centres lie inside, so that
 /// sheets with a common outline meet without a gap.
+///
+/// In a pixel of an overview that the outline crosses, the collar is mixed already: only those that lie wholly inside
+/// count, and they go on for two pixels.
 final class CutlineRaster: RasterSource {
   let cutline: RegionBoundary?
   private let base: any RasterSource
   private let area: PixelArea
+  private let isOverview: Bool
+  /// For how many pixels the colours at the outline go on.
+  private var rings: Int { isOverview ? 2 : 1 }
 
   var path: String { base.path }
   var width: Int { base.width }
@@ -88,9 +99,14 @@ final class CutlineRaster: RasterSource {
   var warnings: [String] { base.warnings }
 
   /// - Throws: ``CutError`` `.invalidOption` if the outline does not touch the raster or has no image in its CRS.
-  init(_ base: any RasterSource, _ cutline: RegionBoundary) throws {
+  convenience init(_ base: any RasterSource, _ cutline: RegionBoundary) throws {
+    try self.init(base, cutline, isOverview: false)
+  }
+
+  private init(_ base: any RasterSource, _ cutline: RegionBoundary, isOverview: Bool) throws {
     self.base = base
     self.cutline = cutline
+    self.isOverview = isOverview
     alphaKind = base.alphaKind == .opaque ? .mask : base.alphaKind
     let georeference = base.georeference
     let transform = try CoordinateTransform(
@@ -133,27 +149,43 @@ final class CutlineRaster: RasterSource {
     }
   }
 
+  func overview(factorMax: Double) throws -> (any RasterSource)? {
+    guard let cutline, let coarse = try base.overview(factorMax: factorMax) else { return nil }
+    return try CutlineRaster(coarse, cutline, isOverview: true)
+  }
+
   func mayBeVisible(_ window: PixelRect) -> Bool {
     // Pixels beside the outline take the colour of their neighbours.
     let whole = PixelRect(x: 0, y: 0, width: width, height: height)
-    let grown = PixelRect(x: window.x - 1, y: window.y - 1, width: window.width + 2, height: window.height + 2)
-    guard let around = grown.intersection(whole) else { return false }
+    guard let around = window.grown(by: rings).intersection(whole) else { return false }
     return area.mayTouch(around) && base.mayBeVisible(around)
   }
 
   func read(_ window: PixelRect, into target: UnsafeMutableRawPointer, rowBytes: Int) throws -> Bool {
-    try EdgeFill.read(window, of: base, into: target, rowBytes: rowBytes) { rect, buffer in
-      var isOutside = [Bool](repeating: true, count: rect.width * rect.height)
-      var inside = 0
-      self.area.forEachRun(in: rect) { row, columns in
-        let start = (row - rect.y) * rect.width - rect.x
-        for column in columns { isOutside[start + column] = false }
-        inside += columns.count
-      }
-      if inside == rect.width * rect.height { return nil }
+    try EdgeFill.read(window, of: base, into: target, rowBytes: rowBytes, rings: rings) { rect, buffer in
+      let isOutside = self.isOverview ? self.notWithin(rect) : self.outside(rect)
+      guard isOutside.contains(true) else { return nil }
       let words = buffer.bytes.assumingMemoryBound(to: UInt32.self)
       for i in isOutside.indices where isOutside[i] { words[i] = 0 }
       return isOutside
     }
+  }
+
+  /// Which pixels of a rectangle have their centres outside of the outline.
+  private func outside(_ rect: PixelRect) -> [Bool] {
+    var isOutside = [Bool](repeating: true, count: rect.width * rect.height)
+    area.forEachRun(in: rect) { row, columns in
+      let start = (row - rect.y) * rect.width - rect.x
+      for column in columns { isOutside[start + column] = false }
+    }
+    return isOutside
+  }
+
+  /// Which pixels of a rectangle do not lie wholly within the outline.
+  private func notWithin(_ rect: PixelRect) -> [Bool] {
+    var shares = [Float](repeating: 0, count: rect.width * rect.height)
+    shares.withUnsafeMutableBufferPointer { _ = area.coverage(of: rect, into: $0.baseAddress!) }
+    // A little less, since shares are sums.
+    return shares.map { $0 < 0.999 }
   }
 }

@@ -92,7 +92,8 @@ public struct CutPlan: Sendable {
     guard estimate < Double(Self.tileCountLimit) else {
       throw CutError(
         .invalidOption, "zoom \(working) would take more than a thousand million tiles",
-        remedy: "give a smaller --zoom or --bounds")
+        remedy: "give a smaller --zoom or --bounds"
+          + (Self.areMixed(footprints) ? "; of sources that differ much in detail, \(Self.coarseRemedy)" : ""))
     }
     let ranges = boxes.compactMap { matrixSet.range(coveringCRSBounds: $0, zoom: working) }
     // So many overlapping boxes come from extremely stretched pixels, for instance at the limb of a globe.
@@ -215,7 +216,9 @@ public struct CutPlan: Sendable {
 
   private static func clipBoxes(_ bounds: BoundingBox, matrixSet: TileMatrixSet) throws -> [BoundingBox] {
     try requireBox(bounds)
-    guard bounds.west > bounds.east else { return [matrixSet.crsBounds(ofGeographicBounds: bounds)] }
+    // A fitted CRS knows no antimeridian.
+    let isSplit = matrixSet.isGlobal && bounds.west > bounds.east
+    guard isSplit else { return [matrixSet.crsBounds(ofGeographicBounds: bounds)] }
     var (west, east) = (bounds, bounds)
     west.east = 180
     east.west = -180

@@ -8,6 +8,15 @@ struct GroundControlPoint: Hashable, Sendable {
   var place: SIMD2<Double>
 }
 
+extension GroundControlPoint {
+  /// An element `GCP` of GDAL's files; nil if it is damaged.
+  init?(attributes: [String: String]) {
+    let numbers = ["Pixel", "Line", "X", "Y"].compactMap { attributes[$0].flatMap { Double($0) } }
+    guard numbers.count == 4 else { return nil }
+    self.init(pixel: SIMD2(numbers[0], numbers[1]), place: SIMD2(numbers[2], numbers[3]))
+  }
+}
+
 /// The relation between pixels and CRS coordinates that ground control points give: one polynomial each way, fitted by
 /// least squares, as GDAL's polynomial transformer does it. With exact points the two are inverses of each other, else
 /// nearly.

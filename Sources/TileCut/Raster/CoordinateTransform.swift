@@ -44,6 +44,17 @@ package final class CoordinateTransform {
     operation = made
   }
 
+  /// A single operation, which is smooth: without it PROJ may choose another datum shift for each point.
+  ///
+  /// - Returns: nil if its axes cannot be put in order.
+  init?(_ operation: PROJObject) {
+    let context = operation.context
+    guard let ordered = context.own(proj_normalize_for_visualization(context.pointer, operation.pointer)) else {
+      return nil
+    }
+    self.operation = ordered
+  }
+
   /// Whether both CRSs are the same, so that coordinates stay unchanged.
   package var isIdentity: Bool { operation == nil }
 

@@ -90,7 +90,7 @@ struct DatumShift {
   }
 
   /// The operation to WGS 84 that PROJ ranks first.
-  private static func best(
+  static func best(
     _ crs: PROJObject, _ area: BoundingBox?, _ grids: PROJ_GRID_AVAILABILITY_USE
   ) -> PROJObject? {
     let context = crs.context

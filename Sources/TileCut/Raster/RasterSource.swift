@@ -69,6 +69,11 @@ package struct PixelRect: Hashable, Sendable {
     self.height = height
   }
 
+  /// The rectangle with a margin on all sides.
+  func grown(by pixels: Int) -> PixelRect {
+    PixelRect(x: x - pixels, y: y - pixels, width: width + 2 * pixels, height: height + 2 * pixels)
+  }
+
   package func intersection(_ other: PixelRect) -> PixelRect? {
     let x0 = max(x, other.x)
     let y0 = max(y, other.y)

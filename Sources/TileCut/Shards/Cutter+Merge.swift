@@ -49,8 +49,11 @@ extension Cutter {
       let assembler = PyramidAssembler(plan: plan) { tile, bytes in
         if early == nil { try sink.put(tile, bytes) } else { early?.append(EncodedTile(id: tile, bytes: bytes)) }
       }
-      let step: () throws -> Void = {
+      let goOn: () throws -> Void = {
         if cancellation.isCancelled { throw CutError(.cancelled, "cancelled") }
+      }
+      let step: () throws -> Void = {
+        try goOn()
         onProgress?(
           CutProgress(
             tilesDone: finished.tilesDone, tilesTotal: finished.tileCount, tilesStored: sink.tileCount,
@@ -70,8 +73,8 @@ extension Cutter {
           try step()
           try accept(shard, of: finished, assembler)
           defer { finished.close(shard) }
+          if verifying { try finished.verify(shard, goOn) }
           finished.tilesDone += finished.receipts[shard].tiles
-          if verifying { try finished.verify(shard) }
           guard let bundle = try finished.bundle(shard) else { continue }
           let formats = bundle.metadata.mixedFormats
           assembler.formats.formUnion(formats.isEmpty ? Set([bundle.metadata.format].compactMap(\.self)) : formats)
@@ -148,6 +151,7 @@ extension Cutter {
             let bytes = Array(bytes)
             try finished.add(tile, bytes, of: shard)
             try assembler.store([EncodedTile(id: tile, bytes: bytes)])
+            if finished.tilesDone % 256 == 0 { try step() }
           }
         }
       }
@@ -221,10 +225,13 @@ private final class FinishedShards {
     guard copied[shard].text == receipts[shard].content else { throw damaged(folder.bundle(shard), shard) }
   }
 
+  /// - Parameter goOn: called for each piece that was read; throws when the merge is cancelled.
   /// - Throws: ``CutError`` `.badSource` if a byte of the bundle is another than when it was cut.
-  func verify(_ shard: Int) throws {
+  func verify(_ shard: Int, _ goOn: () throws -> Void) throws {
     guard let file = receipts[shard].bundle else { return }
-    guard try ShardReceipt.File(folder.bundle(shard)) == file else { throw damaged(folder.bundle(shard), shard) }
+    guard try ShardReceipt.File(folder.bundle(shard), onBytes: { _ in try goOn() }) == file else {
+      throw damaged(folder.bundle(shard), shard)
+    }
   }
 
   func close(_ shard: Int) { open[shard] = nil }

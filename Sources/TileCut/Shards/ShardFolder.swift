@@ -7,9 +7,9 @@ public struct ShardReceipt: Hashable, Sendable, Codable {
     public let bytes: Int
     public let sha256: String
 
-    init(_ path: String) throws {
+    init(_ path: String, onBytes: (Int) throws -> Void = { _ in }) throws {
       bytes = FileSystem.size(path)
-      sha256 = try FileHash.sha256(ofFile: path)
+      sha256 = try FileHash.sha256(ofFile: path, onBytes: onBytes)
     }
   }
 
@@ -68,9 +68,16 @@ public struct ShardFolder: Sendable {
   private let plan: ShardPlan
 
   public init(ofPlan path: String, _ plan: ShardPlan) {
-    let (folder, name) = FileSystem.split(path)
-    self.path = "\(folder)/\(name.hasSuffix(".json") ? String(name.dropLast(5)) : name).shards"
+    self.path = Self.beside(path) + ".shards"
     self.plan = plan
+  }
+
+  /// The tileset of the shards, where no other name is given: `NAME.tileset` beside `NAME.json`.
+  public static func tileset(ofPlan path: String) -> String { beside(path) + ".tileset" }
+
+  private static func beside(_ plan: String) -> String {
+    let (folder, name) = FileSystem.split(plan)
+    return "\(folder)/\(name.hasSuffix(".json") ? String(name.dropLast(5)) : name)"
   }
 
   func bundle(_ shard: Int) -> String { "\(path)/\(bundleName(shard))" }

@@ -7,6 +7,7 @@ public struct JPEGOptions: Hashable, Sendable {
   /// The colour behind pixels that are not opaque, because JPEG has no transparency. Its alpha is ignored.
   public var background: RGBA
 
+  /// Options; `quality` from 1 to 100.
   public init(quality: Int = 85, background: RGBA = .white) {
     self.quality = quality
     self.background = background

@@ -4,7 +4,9 @@ public import TileIndex
 ///
 /// One instance per worker: it reuses compressors, buffers and the results for uniform tiles, and is not thread-safe.
 public final class TileEncoder {
+  /// What it encodes to.
   public let encoding: TileEncoding
+  /// The format in a bundle's metadata, as ``TileEncoding/format``.
   public var format: TileFormat { encoding.format }
 
   private let codec: Codec

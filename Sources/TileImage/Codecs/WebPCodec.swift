@@ -9,6 +9,7 @@ public struct WebPOptions: Hashable, Sendable {
   /// libwebp's effort, 0 (fastest) to 9 (smallest): the preset of the lossless codec. The lossy one has 0 to 6.
   public var effort: Int
 
+  /// Options; `quality` from 1 to 100, `effort` from 0 to 9.
   public init(lossless: Bool = true, quality: Int = 85, effort: Int = 4) {
     self.lossless = lossless
     self.quality = quality

@@ -2,7 +2,9 @@
 ///
 /// It is immutable, so it can be shared between threads.
 public final class PalettePixels: Sendable {
+  /// Pixels per row.
   public let width: Int
+  /// The number of rows.
   public let height: Int
   /// Straight RGBA8 as little-endian words, in the order of their first appearance.
   public let colours: [UInt32]
@@ -52,9 +54,12 @@ public final class PalettePixels: Sendable {
 /// A decoded tile in memory: with a palette if it has at most 256 colours, which is lossless and takes a quarter of the
 /// memory.
 public enum TilePicture: Sendable {
+  /// Four bytes for each pixel.
   case pixels(PixelBuffer)
+  /// One byte for each pixel.
   case palette(PalettePixels)
 
+  /// The picture of a tile, with a palette if it has at most 256 colours. Takes one pass over the pixels.
   public init(_ pixels: PixelBuffer) {
     self = PalettePixels.from(pixels).map { .palette($0) } ?? .pixels(pixels)
   }

@@ -100,7 +100,7 @@ extension BundleReader {
     if let format = try tileFormat() { return format }
     throw BundleError(
       .malformed, path: path, "has no tiles that are PNG, JPEG, WebP or gzipped vector tiles",
-      remedy: "check what made it with: tilecut inspect '\(path)'")
+      remedy: "check what made it")
   }
 }
 

@@ -23,7 +23,7 @@ public struct BundleExtract: Sendable {
   ///   - bundle: of any format.
   ///   - output: the file or folder to write; its name chooses the container.
   ///   - replacing: replace an existing file.
-  ///   - progress: called every 256 tiles with the number of tiles read so far.
+  ///   - progress: called every 256 tiles with what was read so far of ``tilesToRead(of:)``.
   /// - Throws: ``BundleError``: `.invalidContent` when no tile intersects the area and zooms; errors of reading and
   ///   writing bundles.
   /// - Complexity: O(tiles in the rectangle around the area), for polygons times their edges.
@@ -39,10 +39,13 @@ public struct BundleExtract: Sendable {
       output, matrixSet: matrixSet, format: format, replacing: replacing, scheme: scheme,
       mixing: bundle.formats(beside: format))
     defer { writer.discard() }
-    var tally = TileTally(writer, TileCount(progress))
+    var tally = TileTally(writer, TileCount(isWhole ? progress : { _ in }))
+    var position = Position(bundle, progress)
     for zoom in try bundle.zooms() where zooms?.contains(zoom) ?? true {
       for range in area.ranges(zoom: zoom, in: matrixSet) {
+        defer { position.leave(range) }
         try bundle.forEachTile(in: range) { tile, bytes in
+          if !isWhole { position.reach(tile, in: range) }
           guard area.contains(tile, in: matrixSet) else { return }
           tally.insert(bytes)
           try writer.copy(tile, bytes, from: bundle)
@@ -52,13 +55,57 @@ public struct BundleExtract: Sendable {
     guard writer.tileCount > 0 else {
       throw BundleError(
         .invalidContent, path: output, "\(bundle.path) has no tile in the area and zooms asked for",
-        remedy: "see what it has with: tilecut inspect '\(bundle.path)'")
+        remedy: "ask for a part of its bounds and zooms")
     }
     let places = try bundle.places().filter { area.contains(longitude: $0.longitude, latitude: $0.latitude) }
     if !places.isEmpty { try writer.write(places: places) }
     var metadata = metadata(of: bundle)
     metadata.formats = tally.formats
     return try writer.finish(.composed(metadata), copyOf: [bundle])
+  }
+
+  private var isWhole: Bool { area.isEverywhere && zooms == nil }
+
+  /// What the progress of ``write(_:to:replacing:progress:)`` counts: the tiles of a whole bundle, nil if it does not
+  /// know how many it has; else the places for tiles in the area's rectangles, as far as the bundle's bounds go.
+  package func tilesToRead(of bundle: any BundleReader) throws -> Int? {
+    if isWhole { return bundle.knownTileCount }
+    let position = Position(bundle) { _ in }
+    return try bundle.zooms().filter { zooms?.contains($0) ?? true }
+      .flatMap { area.ranges(zoom: $0, in: bundle.matrixSet) }.reduce(0) { $0 + (position.counted($1)?.count ?? 0) }
+  }
+
+  /// Where a walk over rectangles of tiles is, of all their places within the bounds that the metadata state. A bundle
+  /// may have few tiles there, and says how many only when it was read.
+  private struct Position {
+    private let matrixSet: TileMatrixSet
+    private let bounds: BoundingBox?
+    private let progress: (Int) -> Void
+    private var passed = 0
+    private var visited = 0
+
+    init(_ bundle: any BundleReader, _ progress: @escaping (Int) -> Void) {
+      (matrixSet, bounds, self.progress) = (bundle.matrixSet, bundle.metadata.bounds, progress)
+    }
+
+    /// The part of a rectangle whose places count; nil for none.
+    func counted(_ range: TileRange) -> TileRange? {
+      guard let bounds else { return range.intersection(matrixSet.wholeRange(zoom: range.zoom)) }
+      let parts = matrixSet.ranges(covering: bounds, zoom: range.zoom)
+      guard let first = parts.first else { return nil }
+      return range.intersection(parts.dropFirst().reduce(first) { $0.union($1) })
+    }
+
+    /// Tiles come by column, then by row from the south.
+    mutating func reach(_ tile: TileID, in range: TileRange) {
+      visited += 1
+      guard visited % 256 == 0, let counted = counted(range) else { return }
+      let column = tile.column - counted.columns.lowerBound
+      let row = min(max(counted.rows.upperBound - tile.row + 1, 0), counted.rows.count)
+      progress(passed + min(max(column * counted.rows.count + row, 0), counted.count))
+    }
+
+    mutating func leave(_ range: TileRange) { passed += counted(range)?.count ?? 0 }
   }
 
   private func metadata(of bundle: any BundleReader) -> BundleMetadata {

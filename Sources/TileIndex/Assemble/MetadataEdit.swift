@@ -31,7 +31,7 @@ public struct MetadataEdit: Sendable {
     } else {
       throw BundleError(
         .notFound, path: path, "has no metadata row \"\(name)\"",
-        remedy: "list them with: tilecut metadata get '\(path)'"
+        remedy: "name one of the rows that it has"
       )
     }
     do {

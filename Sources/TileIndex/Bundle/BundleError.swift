@@ -56,14 +56,14 @@ public struct BundleError: Error, CustomStringConvertible, Sendable {
   static func repeated(_ tile: TileID, path: String) -> BundleError {
     BundleError(
       .malformed, path: path, "has tile \(tile) twice",
-      remedy: "find all such tiles with: tilecut verify '\(path)', and delete all rows but one of each")
+      remedy: "verify it to find all such tiles, and delete all rows but one of each")
   }
 
   /// A tile was put into a bundle a second time.
   static func putTwice(_ tile: TileID, path: String) -> BundleError {
     var error = BundleError(
       .invalidContent, path: path, "tile \(tile) was put twice",
-      remedy: "find such tiles in the source with: tilecut verify")
+      remedy: "verify the source to find such tiles")
     error.tilePutTwice = tile
     return error
   }
@@ -74,6 +74,14 @@ public struct BundleError: Error, CustomStringConvertible, Sendable {
     if let remedy { text += "; \(remedy)" }
     return text
   }
+}
+
+// What LocalizedError asks for; the conformance is where Foundation is: LocalizedErrors.swift.
+extension BundleError {
+  /// What is wrong, with the name of the file: a sentence for people.
+  public var errorDescription: String? { Sentence.of(file: path, message) }
+  /// What to do about it: a sentence for people.
+  public var recoverySuggestion: String? { remedy.map(Sentence.of) }
 }
 
 extension BundleError {

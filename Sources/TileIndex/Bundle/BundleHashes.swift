@@ -79,10 +79,11 @@ extension TilesHash: Codable {
 
 /// The SHA-256 of a file, as downloads are checked with.
 package enum FileHash {
+  /// - Parameter onBytes: gets the number of bytes of each piece that was read; throwing ends the reading.
   /// - Returns: 64 hexadecimal digits in lower case.
   /// - Throws: ``BundleError`` with `.notFound` or `.readFailed`.
   /// - Complexity: O(bytes), a quarter of a megabyte at a time.
-  package static func sha256(ofFile path: String) throws -> String {
+  package static func sha256(ofFile path: String, onBytes: (Int) throws -> Void = { _ in }) throws -> String {
     do {
       let file = try ReadOnlyFile(path)
       var hash = SHA256Hash()
@@ -92,6 +93,7 @@ package enum FileHash {
         guard !bytes.isEmpty else { break }
         hash.update(bytes)
         offset += bytes.count
+        try onBytes(bytes.count)
       }
       return Hexadecimal.text(hash.digest())
     } catch let error as FileSystem.SystemError {

@@ -104,7 +104,8 @@ struct MetadataRows {
       // An area across the antimeridian has its middle there, not at longitude 0.
       (box.west, box.east) = (parts[0].west, parts[1].east + 360)
     }
-    let projected = matrixSet.crsBounds(ofGeographicBounds: box)
+    var projected = matrixSet.crsBounds(ofGeographicBounds: box)
+    if projected.width == 0 { projected = matrixSet.boundingBox }
     let zoom =
       zooms.last { zoom in
         projected.width <= 1024 * matrixSet[zoom].cellSize && projected.height <= 768 * matrixSet[zoom].cellSize
@@ -148,10 +149,7 @@ struct TileCoverage {
   /// If the intersection is empty, the box of the finest zoom. Nil without tiles.
   func bounds(in matrixSet: TileMatrixSet) -> BoundingBox? {
     guard let zooms else { return nil }
-    func box(_ level: Level) -> BoundingBox {
-      let corners = level.corners(in: matrixSet)
-      return corners.northWest.union(corners.southEast)
-    }
+    func box(_ level: Level) -> BoundingBox { matrixSet.geographicBounds(of: level.range) }
     guard let finest = levels[zooms.upperBound].map(box) else { return nil }
     var common: BoundingBox? = finest
     for level in levels.values { common = common?.intersection(box(level)) }
@@ -159,8 +157,10 @@ struct TileCoverage {
     return common
   }
 
-  /// The box in degrees, extended until it touches the outermost tiles of every zoom.
+  /// The box in degrees, extended until it touches the outermost tiles of every zoom. In a fitted CRS the box itself:
+  /// around curved shapes it reaches further anyway.
   func reached(by box: BoundingBox, in matrixSet: TileMatrixSet) -> BoundingBox {
+    if case .fitted = matrixSet.projection { return box }
     var box = box
     for level in levels.values {
       let corners = level.corners(in: matrixSet)

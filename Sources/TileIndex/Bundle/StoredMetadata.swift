@@ -96,7 +96,7 @@ public struct StoredMetadata: Hashable, Sendable {
 
   /// The tile matrix set that the bundle defines; nil when there is no definition, or it is invalid.
   var definedMatrixSet: TileMatrixSet? {
-    guard let text = values[MetadataKey.grid], text.utf8.count < 1 << 16 else { return nil }
+    guard let text = values[MetadataKey.grid], text.utf8.count < 1 << 18 else { return nil }
     guard let set = try? TileMatrixSet(definition: JSONValue(parsing: Array(text.utf8))) else { return nil }
     return set.uri == matrixSetName ? set : nil
   }

@@ -130,7 +130,7 @@ extension TileSink {
       guard accepts(bytes) else {
         throw BundleError(
           .malformed, path: bundle.path, "tile \(tile) is not \(format.rawValue) like the first one",
-          remedy: "find all such tiles with: tilecut verify '\(bundle.path)'")
+          remedy: "verify it to find all such tiles")
       }
       throw BundleError.repeated(tile, path: bundle.path)
     }

@@ -26,7 +26,10 @@ struct GeoPackageContents {
   let description: String?
   /// CRS units; nil when it is not given.
   let extent: BoundingBox?
-  let projection: TileMatrixSet.Projection
+  /// Nil for a CRS other than Web Mercator and degrees.
+  let projection: TileMatrixSet.Projection?
+  /// The organization and its code, such as `EPSG` and 2056.
+  let system: (organization: String, code: Int)
   let grid: GeoPackageGrid
 
   /// - Parameter name: the table to read; nil for the first.
@@ -83,14 +86,19 @@ struct GeoPackageContents {
     }
     let levels = try Self.levels(connection, table)
     grid = GeoPackageGrid(box: set.box, levels: levels)
+    system = (set.organization.uppercased(), set.code)
     switch (set.organization, set.code) {
     case ("epsg", 3857), ("epsg", 900_913), ("epsg", 3785): projection = .webMercator
     case ("epsg", 4326), ("ogc", _): projection = .geographic
-    default:
-      throw malformed(
-        "its tiles lie in \(set.organization.uppercased()):\(set.code), and only EPSG:3857 and EPSG:4326 are read",
-        "warp it first: gdalwarp -t_srs EPSG:3857 '\(path)' map.tif, then cut map.tif")
+    default: projection = nil
     }
+  }
+
+  /// Whether the tiles lie in the CRS of a set.
+  func isIn(_ projection: TileMatrixSet.Projection) -> Bool {
+    guard case .fitted = projection else { return projection == self.projection }
+    let own = GeoPackageSchema.ReferenceSystem(of: projection)
+    return own.organization.uppercased() == system.organization && own.id == system.code
   }
 
   private static func matrixSetRow(

@@ -51,15 +51,22 @@ public final class GeoPackageReader: DatabaseReader {
     _ contents: GeoPackageContents, stated metadata: StoredMetadata?, path: String
   ) throws -> TileMatrixSet {
     if let stated = try metadata?.matrixSet(path: path) {
-      guard stated.projection == contents.projection, contents.grid.agrees(with: stated) else {
+      guard contents.isIn(stated.projection), contents.grid.agrees(with: stated) else {
         throw BundleError(
           .malformed, path: path, "its metadata say \(stated.identifier), and its tile matrices are others",
           remedy: "make it again")
       }
       return stated
     }
+    guard let projection = contents.projection else {
+      let (organization, code) = contents.system
+      throw BundleError(
+        .malformed, path: path,
+        "its tiles lie in \(organization):\(code), and of other makers only EPSG:3857 and EPSG:4326 are read",
+        remedy: "warp it first: gdalwarp -t_srs EPSG:3857 '\(path)' map.tif, then cut map.tif")
+    }
     do {
-      return try contents.grid.matrixSet(contents.projection, name: contents.table)
+      return try contents.grid.matrixSet(projection, name: contents.table)
     } catch let error as GridError {
       throw BundleError(
         .malformed, path: path, "has a grid that cannot be read: \(error.message)",
@@ -115,6 +122,11 @@ public final class GeoPackageReader: DatabaseReader {
   ) throws -> ResidentRead {
     try residentRead(residentFile) { try withStoredTile(tile, body) == nil ? .absent : .found }
   }
+
+  /// The number of tiles.
+  ///
+  /// - Complexity: O(tiles), without reading blobs.
+  func tileCount() throws -> Int { try reading { try count("SELECT count(*) FROM \(quotedTable)") } }
 
   /// - Complexity: O(log tiles) for each zoom.
   public func zooms() throws -> [Int] {

@@ -89,6 +89,24 @@ extension GeoPackageSchema {
     let definition: String
     let description: String
 
+    /// The one of a grid's tiles. A code that is no number, as some authorities have them, becomes one of this project.
+    init(of projection: TileMatrixSet.Projection) {
+      switch projection {
+      case .webMercator: self = .webMercator
+      case .geographic: self = .wgs84
+      case .fitted(let crs):
+        let parts = crs.code.split(separator: ":")
+        self.init(
+          name: crs.name, id: parts.last.flatMap { Int($0) } ?? 990_000, organization: String(parts.first ?? "NONE"),
+          definition: crs.wkt ?? "undefined", description: crs.code)
+      }
+    }
+
+    private init(name: String, id: Int, organization: String, definition: String, description: String) {
+      (self.name, self.id, self.organization) = (name, id, organization)
+      (self.definition, self.description) = (definition, description)
+    }
+
     static let undefinedCartesian = ReferenceSystem(
       name: "Undefined cartesian SRS", id: -1, organization: "NONE", definition: "undefined",
       description: "undefined cartesian coordinate reference system")

@@ -75,15 +75,13 @@ final class GeoPackageTables: TileTables, @unchecked Sendable {
     let rows = rows.map { StoredMetadata.Entry(name: $0.name, value: $0.value) }
     let metadata = StoredMetadata(rows)
     let grid = GeoPackageGrid(matrixSet, zooms: coverage.zooms ?? 0...0, sizes: sizes)
-    let mercator = GeoPackageSchema.ReferenceSystem.webMercator
-    for system in [.wgs84, .undefinedCartesian, .undefinedGeographic]
-      + (matrixSet.projection == .webMercator ? [mercator] : [])
-    {
+    let own = GeoPackageSchema.ReferenceSystem(of: matrixSet.projection)
+    for system in [.wgs84, .undefinedCartesian, .undefinedGeographic] + (own.id == 4326 ? [] : [own]) {
       try connection.insert(
         into: "gpkg_spatial_ref_sys", system.name, system.id, system.organization, system.id, system.definition,
         system.description)
     }
-    let system = matrixSet.projection == .webMercator ? mercator.id : GeoPackageSchema.ReferenceSystem.wgs84.id
+    let system = own.id
     let extent = grid.extent(
       of: matrixSet.crsBounds(ofGeographicBounds: metadata.bounds ?? coverage.bounds(in: matrixSet) ?? .world))
     try connection.insert(

@@ -61,8 +61,9 @@ package enum ProjectedRing {
 
 extension TileMatrixSet {
   /// The point in CRS units of a longitude, which may lie beyond ±180 and is not wrapped, and a latitude, which is
-  /// clamped.
+  /// clamped. In a fitted CRS all turns of the Earth are one, and places beyond its box have rough points.
   package func unwrappedPoint(_ degrees: SIMD2<Double>) -> SIMD2<Double> {
+    if case .fitted(let crs) = projection { return crs.point(longitude: degrees.x, latitude: degrees.y) }
     let box = BoundingBox(west: degrees.x, south: degrees.y, east: degrees.x, north: degrees.y)
     let point = crsBounds(ofGeographicBounds: box)
     return SIMD2(point.west, min(max(point.south, boundingBox.south), boundingBox.north))

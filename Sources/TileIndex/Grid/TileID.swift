@@ -1,3 +1,5 @@
+import Support
+
 /// The address of a tile in a tile matrix set: zoom level, column and row from the top left corner (XYZ).
 ///
 /// TMS rows, which count from the bottom, exist only inside MBTiles files; see ``MBTilesRow``.
@@ -197,6 +199,18 @@ public struct GridError: Error, CustomStringConvertible, Hashable, Sendable {
   public let code: Code
   /// What is wrong; starts in lower case.
   public let message: String
+  /// What to do about it; starts in lower case.
+  public var remedy: String {
+    switch code {
+    case .zoomOutOfRange: "take one of the zooms of its tile matrix set"
+    case .columnOutOfRange: "count columns from the west, beginning with 0"
+    case .rowOutOfRange: "count rows from the north, beginning with 0"
+    case .invalidQuadkey: "give one digit from 0 to 3 for each zoom"
+    case .invalidHilbertID: "take the number that a tile's `hilbertID` has"
+    case .invalidMatrixSet: "check the levels of the tile matrix set"
+    default: "check the value"
+    }
+  }
 
   /// An error; the message begins in lower case.
   public init(_ code: Code, _ message: String) {
@@ -205,4 +219,8 @@ public struct GridError: Error, CustomStringConvertible, Hashable, Sendable {
   }
 
   public var description: String { message }
+  /// The value that cannot be, and its range: a sentence for people.
+  public var errorDescription: String? { Sentence.of(message) }
+  /// What to do about it: a sentence for people.
+  public var recoverySuggestion: String? { Sentence.of(remedy) }
 }

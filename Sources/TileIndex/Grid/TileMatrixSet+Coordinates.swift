@@ -4,7 +4,8 @@ extension TileMatrixSet {
     matrices[tile.zoom].bounds(column: tile.column, row: tile.row)
   }
 
-  /// The tile's box in degrees, clipped to the set's ``boundingBox``.
+  /// The tile's box in degrees, clipped to the set's ``boundingBox``. In a fitted CRS it is the box around a curved
+  /// shape.
   public func geographicBounds(of tile: TileID) -> BoundingBox {
     let box = bounds(of: tile)
     var degrees = geographicBounds(ofCRSBounds: box.intersection(boundingBox) ?? box)
@@ -18,15 +19,28 @@ extension TileMatrixSet {
     return degrees
   }
 
+  /// The box in degrees around a range of tiles, clipped to the set's ``boundingBox``.
+  public func geographicBounds(of range: TileRange) -> BoundingBox {
+    let first = TileID(unchecked: range.zoom, range.columns.lowerBound, range.rows.lowerBound)
+    let last = TileID(unchecked: range.zoom, range.columns.upperBound, range.rows.upperBound)
+    if case .fitted = projection {
+      let box = bounds(of: first).union(bounds(of: last))
+      return geographicBounds(ofCRSBounds: box.intersection(boundingBox) ?? box)
+    }
+    return geographicBounds(of: first).union(geographicBounds(of: last))
+  }
+
   /// The point in CRS units of a longitude and latitude in degrees.
   ///
   /// In a global set longitudes beyond ±180 are wrapped; 180 itself stays the eastern edge and -180 the western.
-  /// Latitudes beyond ``latitudes`` are clamped.
+  /// Latitudes beyond ``latitudes`` are clamped. In a fitted CRS places outside the ``boundingBox`` have rough points
+  /// outside it.
   public func point(longitude: Double, latitude: Double) -> SIMD2<Double> {
     let longitude = isGlobal ? Self.wrapped(longitude) : longitude
     switch projection {
     case .webMercator: return WebMercator.project(longitude: longitude, latitude: latitude)
     case .geographic: return SIMD2(longitude, min(max(latitude, boundingBox.south), boundingBox.north))
+    case .fitted(let crs): return crs.point(longitude: longitude, latitude: latitude)
     }
   }
 
@@ -37,6 +51,7 @@ extension TileMatrixSet {
       let degrees = WebMercator.unproject(point)
       return (degrees.x, degrees.y)
     case .geographic: return (point.x, point.y)
+    case .fitted(let crs): return crs.coordinate(of: point)
     }
   }
 
@@ -60,14 +75,17 @@ extension TileMatrixSet {
   public func tile(longitude: Double, latitude: Double, zoom: Int) -> TileID? {
     guard longitude.isFinite, latitude.isFinite, zooms.contains(zoom) else { return nil }
     let matrix = matrices[zoom]
-    let place = tileCoordinates(longitude: longitude, latitude: latitude, zoom: zoom)
+    let point = point(longitude: longitude, latitude: latitude)
+    if case .fitted(let crs) = projection, !crs.contains(point) { return nil }
+    let place = matrix.tileCoordinates(of: point)
     let edge = SIMD2(Double(matrix.matrixWidth), Double(matrix.matrixHeight))
     guard place.x >= 0, place.y >= 0, place.x <= edge.x, place.y <= edge.y else { return nil }
     return TileID(
       unchecked: zoom, min(Int(place.x), matrix.matrixWidth - 1), min(Int(place.y), matrix.matrixHeight - 1))
   }
 
-  /// A box of CRS units in degrees. Both projections keep axes parallel, so corners suffice.
+  /// A box of CRS units in degrees. In a fitted CRS it is the box around a curved shape, and has all longitudes if that
+  /// crosses the antimeridian or has a pole inside; what lies beyond the set's ``boundingBox`` does not count.
   public func geographicBounds(ofCRSBounds box: BoundingBox) -> BoundingBox {
     switch projection {
     case .webMercator:
@@ -75,7 +93,14 @@ extension TileMatrixSet {
         west: WebMercator.longitude(x: box.west), south: WebMercator.latitude(y: box.south),
         east: WebMercator.longitude(x: box.east), north: WebMercator.latitude(y: box.north))
     case .geographic: box
+    case .fitted(let crs): crs.geographicBounds(of: box).withinAntimeridian
     }
+  }
+
+  /// The same, but of a box across the antimeridian the east is beyond 180.
+  package func openGeographicBounds(ofCRSBounds box: BoundingBox) -> BoundingBox {
+    if case .fitted(let crs) = projection { return crs.geographicBounds(of: box) }
+    return geographicBounds(ofCRSBounds: box)
   }
 
   /// The longitude in -180...180 that differs by whole turns. 180 is not turned into -180.
@@ -108,9 +133,13 @@ extension TileMatrixSet {
   /// - Parameter box: longitudes may lie beyond ±180; a west greater than the east means that the box crosses the
   ///   antimeridian.
   /// - Returns: no range when the box lies outside the set; two ranges, the western end of the world last, when it
-  ///   crosses the antimeridian of a global set (one when together they span the whole width).
+  ///   crosses the antimeridian of a global set (one when together they span the whole width). In a fitted CRS the box
+  ///   is a curved shape; the one range is that around it.
   public func ranges(covering box: BoundingBox, zoom: Int) -> [TileRange] {
     guard box.west.isFinite, box.east.isFinite, box.south <= box.north else { return [] }
+    if case .fitted(let crs) = projection {
+      return crs.bounds(ofGeographic: box).flatMap { range(coveringCRSBounds: $0, zoom: zoom) }.map { [$0] } ?? []
+    }
     // Clamped to the projection's latitudes, such a box would match the edge row.
     let latitudes = self.latitudes
     guard box.north >= latitudes.lowerBound, box.south <= latitudes.upperBound else { return [] }
@@ -123,6 +152,10 @@ extension TileMatrixSet {
   }
 
   /// A box of degrees in CRS units. Longitudes are not wrapped; latitudes beyond the projection's are clamped.
+  ///
+  /// In a fitted CRS it is the box around a curved shape, within the set's ``boundingBox``; longitudes are those of any
+  /// turn, and a west greater than the east crosses the antimeridian. A box of degrees that lies elsewhere becomes one
+  /// without width and height, outside the set's.
   public func crsBounds(ofGeographicBounds box: BoundingBox) -> BoundingBox {
     switch projection {
     case .webMercator:
@@ -130,6 +163,7 @@ extension TileMatrixSet {
         west: WebMercator.x(longitude: box.west), south: WebMercator.y(latitude: box.south),
         east: WebMercator.x(longitude: box.east), north: WebMercator.y(latitude: box.north))
     case .geographic: box
+    case .fitted(let crs): crs.bounds(ofGeographic: box) ?? crs.nowhere
     }
   }
 

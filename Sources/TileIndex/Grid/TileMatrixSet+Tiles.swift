@@ -83,8 +83,14 @@ extension TileMatrixSet {
     return found
   }
 
-  /// The ground area of a tile in square metres, on a sphere of the earth's mean radius.
+  /// The ground area of a tile in square metres, on a sphere of the earth's mean radius; in a fitted CRS nearly so.
   public func area(of tile: TileID) -> Double {
+    if case .fitted(let crs) = projection {
+      guard let part = bounds(of: tile).intersection(crs.box) else { return 0 }
+      let (edge, thirds) = (SIMD2(part.width, part.height), [-1.0 / 3, 0, 1.0 / 3])
+      let areas = thirds.flatMap { y in thirds.map { crs.groundArea(at: part.centre + edge * SIMD2($0, y)) } }
+      return part.width * part.height * areas.reduce(0, +) / Double(areas.count)
+    }
     let box = geographicBounds(of: tile)
     let radius = 6_371_008.8
     let height = sin(box.north * (.pi / 180)) - sin(box.south * (.pi / 180))

@@ -4,12 +4,14 @@
 /// equal in both directions. That number is often 2, but it may differ from level to level: 32°, 8°, 2°, 30′, 7.5′ and
 /// 2.5′ step by 4, 4, 4, 4 and 3.
 public struct TileMatrixSet: Hashable, Sendable {
-  /// The CRS and how its units relate to WGS 84 degrees. The raw value is authority and code.
-  public enum Projection: String, Hashable, Sendable {
-    /// Spherical Mercator in metres.
-    case webMercator = "EPSG:3857"
-    /// Longitude and latitude in degrees, in this order.
-    case geographic = "OGC:CRS84"
+  /// The CRS and how its units relate to WGS 84 degrees.
+  public enum Projection: Hashable, Sendable {
+    /// Spherical Mercator in metres, EPSG:3857.
+    case webMercator
+    /// Longitude and latitude in degrees, in this order, OGC:CRS84.
+    case geographic
+    /// Any other CRS. Meridians and parallels are curves in it.
+    indirect case fitted(FittedCRS)
   }
 
   /// Name within its registry, such as `WebMercatorQuad`.
@@ -64,7 +66,22 @@ public struct TileMatrixSet: Hashable, Sendable {
   }
 
   /// The CRS as authority and code, such as `EPSG:3857`.
-  public var crs: String { projection.rawValue }
+  public var crs: String {
+    switch projection {
+    case .webMercator: "EPSG:3857"
+    case .geographic: "OGC:CRS84"
+    case .fitted(let crs): crs.code
+    }
+  }
+
+  /// Length of a CRS unit in metres; of a degree that on the equator.
+  package var metresPerUnit: Double {
+    switch projection {
+    case .webMercator: 1
+    case .geographic: Self.metresPerDegree
+    case .fitted(let crs): crs.metresPerUnit
+    }
+  }
 
   /// The zoom levels that exist.
   public var zooms: ClosedRange<Int> { 0...(matrices.count - 1) }
@@ -75,11 +92,13 @@ public struct TileMatrixSet: Hashable, Sendable {
   /// The number of tiles, in each direction, that a tile of `zoom` is split into at `zoom + 1`, which must exist.
   public func ratio(below zoom: Int) -> Int { ratios[zoom] }
 
-  /// True when the set spans all longitudes, so that its first column is the eastern neighbour of its last.
+  /// True when the set spans all longitudes, so that its first column is the eastern neighbour of its last. False in
+  /// any other CRS than Web Mercator and degrees, also around a pole.
   public var isGlobal: Bool {
     switch projection {
     case .webMercator: boundingBox.width >= 2 * WebMercator.halfWorld
     case .geographic: boundingBox.width >= 360
+    case .fitted: false
     }
   }
 
@@ -106,7 +125,6 @@ extension TileMatrixSet {
   /// - Throws: ``GridError`` with `.invalidMatrixSet` for tiles of more than 65,536 pixels.
   package func withPixels(times factor: Int) throws -> TileMatrixSet {
     if factor == 1 { return self }
-    let metresPerUnit = matrices[0].scaleDenominator * 0.00028 / matrices[0].cellSize
     return try TileMatrixSet(
       identifier: identifier, uri: uri, projection: projection, boundingBox: boundingBox,
       matrices: matrices.map { matrix in

@@ -91,7 +91,7 @@ public enum BundlePatch {
     guard try BundleFile.kind(ofOutput: output) == .mbtiles else {
       throw BundleError(
         .invalidName, path: output, "is not the name of an MBTiles bundle, which is what patches make",
-        remedy: "name it .mbtiles, and convert it afterwards with: tilecut convert")
+        remedy: "name it .mbtiles, and convert it afterwards")
     }
     try OutputFile.check(output, replacing: replacing)
     let application = try PatchApplication(

@@ -37,7 +37,7 @@ final class PatchFile {
     guard head.starts(with: BundleMagic.sqlite), head.count == 72, id == PatchTables.applicationID else {
       throw BundleError(
         .malformed, path: path, "is not a patch, or its head is damaged",
-        remedy: "the patch comes first, then the bundle: tilecut apply PATCH OLD -o NEW")
+        remedy: "name the patch first, then the bundle to which it is applied")
     }
   }
 

@@ -211,7 +211,7 @@ public struct CacheStatistics: Hashable, Sendable {
   public var prefetches = 0
   /// Of these, how many were requested later, or while they were loading.
   public var prefetchesUsed = 0
-  /// Prefetch loads that were refused for lack of room.
+  /// Loads that were refused for lack of room: prefetches, and what a `MapSession` shows.
   public var refusals = 0
   /// Loads that failed or were cancelled.
   public var failures = 0

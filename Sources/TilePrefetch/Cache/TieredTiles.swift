@@ -11,13 +11,16 @@ public import TileIndex
 /// for the encoded tier holds about as many tiles as the rest. The second tier pays where the source is slower than
 /// decoding: a network or a renderer. A bundle on a fast disk is as fast as the second tier.
 ///
-/// `Picture` is whatever the app draws; this module knows no image formats. With TileImage it is `TilePicture`:
+/// `Picture` is whatever the app draws; this module knows no image formats. With TileImage it is `TilePicture`. `read`
+/// returns a tile's bytes, on any thread:
 ///
 /// ```swift
 /// let tiles = TieredTiles(decodedBytes: 48 << 20, encodedBytes: 8 << 20) { bytes in
 ///   let picture = TilePicture(try bytes.withUnsafeBytes { try ImageDecoder.decode($0) })
 ///   return (picture, byteCount: picture.byteCount)
-/// } source: { try reader.tile($0) }
+/// } source: { tile in
+///   try read(tile)
+/// }
 /// ```
 ///
 /// With a ``MapLoader``, pass ``decoded`` as its cache, and in each loading thread call `loader.finish(load,

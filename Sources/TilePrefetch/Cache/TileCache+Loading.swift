@@ -8,6 +8,13 @@ extension TileCache {
   ///   larger is kept if there is room then.
   /// - Complexity: O(log n), amortised.
   public func begin(_ key: Key, byteCount: Int, purpose: LoadPurpose = .demand) -> LoadStart<Key, Value> {
+    begin(key, byteCount: byteCount, purpose: purpose, isWithinBudget: false)
+  }
+
+  /// - Parameter isWithinBudget: true to refuse also a demand for which there is no room.
+  func begin(
+    _ key: Key, byteCount: Int, purpose: LoadPurpose = .demand, isWithinBudget: Bool
+  ) -> LoadStart<Key, Value> {
     if purpose == .demand, let value = value(for: key) { return .kept(value) }
     let time = now()
     return state.withLock { state in
@@ -27,7 +34,8 @@ extension TileCache {
         if purpose == .demand { state.join(load) }
         return .joined(load)
       }
-      return state.start(key, byteCount: byteCount, purpose: purpose, in: table)
+      return state.start(
+        key, byteCount: byteCount, purpose: purpose, isWithinBudget: isWithinBudget, in: table)
     }
   }
 

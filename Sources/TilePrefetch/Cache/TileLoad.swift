@@ -71,15 +71,22 @@ public enum LoadStart<Key: TileCacheKey, Value: Sendable>: Sendable {
 // MARK: - How the cache accounts for loads
 
 extension CacheState {
-  /// Starts a load. A demand without room is loaded but not kept; a prefetch without room is refused.
-  mutating func start(_ key: Key, byteCount: Int, purpose: LoadPurpose, in table: borrowing Table) -> LoadStart<
-    Key, Value
-  > {
+  /// Starts a load. A demand without room is loaded but not kept, unless `isWithinBudget`; a prefetch without room is
+  /// refused.
+  mutating func start(
+    _ key: Key, byteCount: Int, purpose: LoadPurpose, isWithinBudget: Bool, in table: borrowing Table
+  ) -> LoadStart<Key, Value> {
     var reserved = byteCount
     switch purpose {
     case .demand:
+      if !makeRoom(byteCount, in: table) {
+        guard !isWithinBudget else {
+          statistics.refusals += 1
+          return .refused
+        }
+        reserved = 0
+      }
       statistics.misses += 1
-      if !makeRoom(byteCount, in: table) { reserved = 0 }
     case .prefetch:
       guard makeRoomAhead(key, byteCount, in: table) else {
         statistics.refusals += 1

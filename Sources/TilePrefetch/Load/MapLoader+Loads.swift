@@ -21,8 +21,11 @@ extension MapLoader {
   /// Starts to load a tile that is missing on the screen; nil when there is nothing to do.
   private func begin(_ tile: TileID, _ state: inout State) -> Load? {
     guard !isThere(tile, state), state.loading[tile] == nil, state.joined[tile] == nil else { return nil }
-    switch cache.begin(tile, byteCount: tileCost) {
-    case .kept, .refused: return nil
+    switch cache.begin(tile, byteCount: state.tileCost, isWithinBudget: isWithinBudget) {
+    case .kept: return nil
+    case .refused:
+      state.waiting.append(tile)
+      return nil
     case .absent:
       if let end = cache.absenceEnd(of: tile) { state.retries.wait(for: tile, until: end) }
       return nil
@@ -49,7 +52,7 @@ extension MapLoader {
       guard state.visible?.contains(tile) != true, state.loading[tile] == nil, !state.retries.contains(tile) else {
         continue
       }
-      switch cache.begin(tile, byteCount: tileCost, purpose: .prefetch) {
+      switch cache.begin(tile, byteCount: state.tileCost, purpose: .prefetch) {
       case .kept, .absent, .joined: continue
       case .refused:
         // The rest of the plan is less urgent, so there is no room for it either.
@@ -75,6 +78,8 @@ extension MapLoader {
         state.meter?.ended(after: cache.now() - loading.start, byteCount: byteCount)
       }
       state.ahead.remove(tile)
+      // There may be room now.
+      state.retryWaiting()
       switch outcome {
       case .tile(let value, let byteCount): take(value, byteCount, of: tile, &state)
       case .absent: lacks(tile, &state)
@@ -103,6 +108,11 @@ extension MapLoader {
 
   private func take(_ value: Value, _ byteCount: Int, of tile: TileID, _ state: inout State) {
     state.retries.forget(tile)
+    guard !isWithinBudget else {
+      // A tile that is larger than the whole budget must not stop the loads of the others.
+      if byteCount <= cache.byteCountMax { state.tileCost = max(state.tileCost, byteCount) }
+      return
+    }
     guard state.visible?.contains(tile) == true, !cache.contains(tile) else { return }
     state.held[tile] = (value, byteCount)
   }

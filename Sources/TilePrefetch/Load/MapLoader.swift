@@ -11,7 +11,7 @@ public import TileIndex
 /// 4. The app draws ``tile(_:)``.
 ///
 /// Tiles on the screen that do not fit the cache's budget are held here, outside of the budget, until they leave the
-/// screen: at most one screen.
+/// screen: at most one screen. A `MapSession` holds none: it chooses tiles that fit.
 public final class MapLoader<Value: Sendable>: Sendable {
   /// A load of one tile.
   public typealias Load = TileLoad<TileID, Value>
@@ -52,6 +52,10 @@ public final class MapLoader<Value: Sendable>: Sendable {
     var held: [TileID: (value: Value, byteCount: Int)] = [:]
     /// Missing tiles on the screen, the next one last.
     var demand: [TileID] = []
+    /// Missing tiles that wait for the room of a load in progress. Only within a hard budget.
+    var waiting: [TileID] = []
+    /// What is reserved for a tile.
+    var tileCost: Int
     var plan: [TileID] = []
     var plannedPhase = CameraPhase.rest
     var plannedTime = -Double.infinity
@@ -66,6 +70,12 @@ public final class MapLoader<Value: Sendable>: Sendable {
     var isPaused = false
     var meter: LoadMeter?
 
+    /// Requests the tiles that found no room again, after all others.
+    mutating func retryWaiting() {
+      demand.insert(contentsOf: waiting.reversed(), at: 0)
+      waiting = []
+    }
+
     /// True when a movement continues to the same target: a plan made less than 50 ms ago contains its whole path.
     func isPlanned(_ phase: CameraPhase, _ time: Double) -> Bool {
       phase.target != nil && phase == plannedPhase && time - plannedTime < 0.05
@@ -78,20 +88,33 @@ public final class MapLoader<Value: Sendable>: Sendable {
   public let source: Source
   /// The most that a tile costs, in the cache's unit.
   public let tileCost: Int
+  /// True when nothing is held outside of the cache's budget: a tile on the screen that has no room is not loaded.
+  let isWithinBudget: Bool
   /// The number of this map in the cache.
   public let screen: Int
   let state: Mutex<State>
 
   /// A loader that fills a cache with what a planner names.
-  public init(
+  public convenience init(
     cache: TileCache<TileID, Value>, planner: any PrefetchPlanner, source: Source, tileCost: Int, screen: Int = 0
+  ) {
+    self.init(
+      cache: cache, planner: planner, source: source, tileCost: tileCost, screen: screen, isWithinBudget: false)
+  }
+
+  /// - Parameter isWithinBudget: true for a hard budget. Tiles may cost more than `tileCost` then: the cost of the
+  ///   dearest one so far is reserved for each load.
+  package init(
+    cache: TileCache<TileID, Value>, planner: any PrefetchPlanner, source: Source, tileCost: Int, screen: Int = 0,
+    isWithinBudget: Bool
   ) {
     self.cache = cache
     self.source = source
     self.tileCost = tileCost
+    self.isWithinBudget = isWithinBudget
     self.screen = screen
     let meter = source.extraMax.map { LoadMeter(extraMax: $0, cache, loadsMax: source.loadsMax, tileCost: tileCost) }
-    state = Mutex(State(planner: planner, meter: meter))
+    state = Mutex(State(planner: planner, tileCost: tileCost, meter: meter))
   }
 
   /// Takes a frame of the map.
@@ -110,7 +133,7 @@ public final class MapLoader<Value: Sendable>: Sendable {
       var step = Step()
       state.meter?.update(viewport, phase: phase, cache)
       let before = state.visible
-      if tiles != before { step = show(tiles, target: phase.target, &state) }
+      if tiles != before { step = show(tiles, target: phase.target, &state) } else { state.retryWaiting() }
       state.planner.update(viewport, phase: phase, at: time)
       if let point { state.planner.point = point }
       if replans, !state.isPlanned(phase, time) {
@@ -133,6 +156,9 @@ public final class MapLoader<Value: Sendable>: Sendable {
 
   /// The cost of the tiles on the screen that are held because they found no room in the cache.
   package var heldBytes: Int { state.withLock { $0.held.values.reduce(0) { $0 + $1.byteCount } } }
+
+  /// What is reserved for a load: within a hard budget the highest cost so far.
+  package var reservedCost: Int { state.withLock { $0.tileCost } }
 
   /// How long a loader that found nothing to do may sleep while the map does not move. Then a tile on the screen that
   /// failed, or that the source did not have, is due to be tried again. Nil when there is none.
@@ -180,6 +206,7 @@ public final class MapLoader<Value: Sendable>: Sendable {
       !isThere(tile, state) && state.loading[tile] == nil && state.joined[tile] == nil && !state.retries.contains(tile)
     }
     state.demand = state.planner.order(missing: missing, in: tiles).reversed()
+    state.waiting = []
     return step
   }
 
@@ -203,7 +230,7 @@ public final class MapLoader<Value: Sendable>: Sendable {
 
   private func replan(_ state: inout State, target: Viewport?) {
     guard let visible = state.visible else { return }
-    let countMax = cache.prefetchBytesMax / max(tileCost, 1)
+    let countMax = cache.prefetchBytesMax / max(state.tileCost, 1)
     state.plan = countMax > 0 ? state.planner.plan(countMax: countMax) : []
     state.position = 0
     var wanted: [TileID: Int] = [:]

@@ -41,6 +41,14 @@ public struct Viewport: Hashable, Sendable {
   /// The zoom whose tiles are shown.
   public var tileZoom: Int { Int((zoom + 0.5).rounded(.down)) }
 
+  /// True for a view that tiles can be counted for: finite numbers, of a size that maps have.
+  package var isUsable: Bool {
+    // Beyond these, columns of tiles are no integers of 64 bits.
+    let (worldsMax, zooms, pixelsMax) = (exp2(20.0), -40.0...40, exp2(24.0))
+    return [x, y, zoom, width, height, scale].allSatisfy(\.isFinite) && abs(x) <= worldsMax && abs(y) <= worldsMax
+      && zooms.contains(zoom) && (0...pixelsMax).contains(width) && (0...pixelsMax).contains(height) && scale > 0
+  }
+
   /// The screen's shorter side in units of the world.
   public var shortSide: Double { min(width, height) / Self.tilePixels * exp2(-zoom) }
 

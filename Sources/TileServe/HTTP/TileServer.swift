@@ -10,9 +10,11 @@ import TilePrefetch
 /// An HTTP server for the tilesets of a registry.
 ///
 /// ```swift
-/// let server = try await TileServer.start(TilesetRegistry(["/maps"]))
+/// let registry = try TilesetRegistry(["/maps"])
+/// let server = try await TileServer.start(registry)
 /// print(try await server.url(for: "usa"))  // http://127.0.0.1:43210/usa/{z}/{x}/{y}.png
 /// try await server.shutdown()
+/// await registry.close()
 /// ```
 ///
 /// An app calls ``pause()`` when it goes to the background, where the system takes its sockets away, and ``resume()``
@@ -78,7 +80,7 @@ public final class TileServer: Sendable {
         .cannotListen,
         """
         only \(descriptorCount) files may be open at a time, and a server with \(loopCount) threads needs \
-        \(descriptorCountMin); allow more (ulimit -n)
+        \(descriptorCountMin); allow the process more
         """
       )
     }

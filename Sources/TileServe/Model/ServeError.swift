@@ -34,11 +34,14 @@ public struct ServeError: Error, Hashable, Sendable, CustomStringConvertible {
   public let code: Code
   /// What is wrong and what to do, divided by a semicolon.
   public let message: String
+  /// The file or folder that an option names and that cannot be used; nil for other errors.
+  public let path: String?
 
   /// An error; the message begins in lower case.
-  public init(_ code: Code, _ message: String) {
+  public init(_ code: Code, _ message: String, path: String? = nil) {
     self.code = code
     self.message = message
+    self.path = path
   }
 
   public var description: String { message }

@@ -78,12 +78,7 @@ extension TilesetInfo {
         """
       )
     }
-    let corners = (
-      TileID(unchecked: last, finest.columns.lowerBound, finest.rows.lowerBound),
-      TileID(unchecked: last, finest.columns.upperBound, finest.rows.upperBound)
-    )
-    let covered = matrixSet.geographicBounds(of: corners.0).union(matrixSet.geographicBounds(of: corners.1))
-    let bounds = metadata.bounds.flatMap(Self.sensible) ?? covered
+    let bounds = metadata.bounds.flatMap(Self.sensible) ?? matrixSet.geographicBounds(of: finest)
     let tilePixels = matrixSet[first].tileWidth
     self.init(
       id: id, name: metadata.name.flatMap { $0.isEmpty ? nil : $0 } ?? id, metadata: metadata, matrixSet: matrixSet,

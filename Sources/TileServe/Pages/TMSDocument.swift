@@ -85,6 +85,7 @@ package enum TMSDocument {
     switch projection {
     case .webMercator: "EPSG:3857"
     case .geographic: "EPSG:4326"
+    case .fitted(let crs): crs.code
     }
   }
 

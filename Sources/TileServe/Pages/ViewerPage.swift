@@ -15,6 +15,9 @@ package enum ViewerPage {
     guard isDrawable, library != nil else { return notice(info, isDrawable: isDrawable, at: address) }
     let engine = info.isRaster ? "leaflet" : "maplibre-gl"
     var assets = ["\(engine)/\(engine).css", "style.css", "viewer.css", "\(engine)/\(engine).js", "viewer-shared.js"]
+    if info.isRaster, info.flatImage == nil, case .fitted = info.matrixSet.projection {
+      assets.append("viewer-fitted.js")
+    }
     assets += info.isRaster ? ["viewer-grid.js", "viewer-leaflet.js"] : ["viewer-maplibre.js"]
     if info.hasPlaces { assets.append("viewer-search.js") }
     assets.append("viewer-track.js")
@@ -66,7 +69,7 @@ package enum ViewerPage {
 /// The settings of the viewer's scripts, as JSON in the page.
 enum ViewerSettings {
   /// The projection of a grid; the scripts choose their coordinate system by it.
-  private enum GridKind: String { case webMercator, geographic, flat }
+  private enum GridKind: String { case webMercator, geographic, fitted, flat }
 
   static func json(_ info: TilesetInfo, others: [TilesetInfo], at address: ServiceAddress) -> JSONValue {
     let center = info.shownCenter
@@ -103,7 +106,7 @@ enum ViewerSettings {
     let bounds =
       info.flatImage.map { BoundingBox(west: 0, south: Double(-$0.height), east: Double($0.width), north: 0) }
       ?? info.shownBounds
-    return [
+    var members: [JSONValue.Member] = [
       .init("id", .string(info.id)),
       .init("name", .string(info.name)),
       .init("tiles", .string(address.path(info.tileTemplate))),
@@ -113,17 +116,30 @@ enum ViewerSettings {
       // Already sanitised: the libraries put it into the page as HTML.
       .init("credits", .string(Credits(html: info.metadata.attribution ?? "").html)),
     ]
+    if info.flatImage == nil, case .fitted = info.matrixSet.projection {
+      let box = info.matrixSet.crsBounds(ofGeographicBounds: bounds)
+      members.append(.init("box", .numbers(box.west, box.south, box.east, box.north)))
+    }
+    return members
   }
 
   private static func grid(_ info: TilesetInfo) -> JSONValue {
     let set = info.matrixSet
     let flatImage = info.flatImage
     let kind: GridKind =
-      if flatImage != nil { .flat } else if set.projection == .webMercator { .webMercator } else { .geographic }
+      if flatImage != nil {
+        .flat
+      } else {
+        switch set.projection {
+        case .webMercator: .webMercator
+        case .geographic: .geographic
+        case .fitted: .fitted
+        }
+      }
     // A unit of a flat image is one of its pixels.
     let unit = flatImage.map { set[$0.zoom].cellSize } ?? 1
     let origin = flatImage == nil ? set[0].origin : SIMD2(0, 0)
-    return .object([
+    var members: [JSONValue.Member] = [
       .init("kind", .string(kind.rawValue)),
       .init("isWellKnown", .bool(flatImage == nil && TileMatrixSet.wellKnown.contains(set))),
       .init("name", .string(set.identifier)),
@@ -138,6 +154,8 @@ enum ViewerSettings {
               .init("matrix", .numbers(Double(matrix.matrixWidth), Double(matrix.matrixHeight))),
             ])
           })),
-    ])
+    ]
+    if kind == .fitted, let fit = set.definition?["toWGS84"] { members.append(.init("fit", fit)) }
+    return .object(members)
   }
 }

@@ -148,9 +148,10 @@ struct WMTSMatrixSet {
     xml.element("TileMatrix") { xml in
       xml.element("ows:Identifier", text: matrix.identifier)
       xml.element("ScaleDenominator", text: DecimalText.text(matrix.scaleDenominator / density))
-      // Both CRS have x first: EPSG:3857 by its definition, CRS84 unlike EPSG:4326.
-      xml.element(
-        "TopLeftCorner", text: "\(DecimalText.text(matrix.origin.x)) \(DecimalText.text(matrix.origin.y))")
+      // In the order of the CRS: EPSG:3857 has x first, and so has CRS84, unlike EPSG:4326.
+      var corner = [matrix.origin.x, matrix.origin.y]
+      if case .fitted(let crs) = grid.projection, crs.isNorthFirst { corner.reverse() }
+      xml.element("TopLeftCorner", text: corner.map { DecimalText.text($0) }.joined(separator: " "))
       xml.element("TileWidth", text: pixels(matrix.tileWidth))
       xml.element("TileHeight", text: pixels(matrix.tileHeight))
       xml.element("MatrixWidth", text: String(matrix.matrixWidth))
@@ -164,6 +165,7 @@ struct WMTSMatrixSet {
     switch projection {
     case .webMercator: "urn:ogc:def:crs:EPSG::3857"
     case .geographic: "urn:ogc:def:crs:OGC:1.3:CRS84"
+    case .fitted(let crs): "urn:ogc:def:crs:" + crs.code.split(separator: ":").joined(separator: "::")
     }
   }
 }

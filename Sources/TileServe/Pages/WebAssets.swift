@@ -8,8 +8,8 @@ package enum ViewerAssets {
 
   /// The known names.
   package static let names = [
-    "style.css", "viewer.css", "index.js", "viewer-shared.js", "viewer-grid.js", "viewer-leaflet.js",
-    "viewer-maplibre.js", "viewer-search.js", "viewer-track.js", "icon.svg",
+    "style.css", "viewer.css", "index.js", "viewer-shared.js", "viewer-fitted.js", "viewer-grid.js",
+    "viewer-leaflet.js", "viewer-maplibre.js", "viewer-search.js", "viewer-track.js", "icon.svg",
   ]
 
   private static func contents(_ name: String) -> [UInt8]? {
@@ -18,6 +18,7 @@ package enum ViewerAssets {
     case "viewer.css": PackageResources.viewer_css
     case "index.js": PackageResources.index_js
     case "viewer-shared.js": PackageResources.viewer_shared_js
+    case "viewer-fitted.js": PackageResources.viewer_fitted_js
     case "viewer-grid.js": PackageResources.viewer_grid_js
     case "viewer-leaflet.js": PackageResources.viewer_leaflet_js
     case "viewer-maplibre.js": PackageResources.viewer_maplibre_js

@@ -129,7 +129,7 @@ public final class Tileset: TileSource {
       throw ServeError(
         .damagedTile,
         "tile \(tile) of \(id) cannot be read (\(error.path == path ? "" : "\(Folder.name(error.path)) ")"
-          + "\(error.message)): check the bundle with tilecut verify")
+          + "\(error.message)): verify the bundle")
     }
     state.withLock { $0.readTimes.add(MonotonicClock.seconds - start) }
     return bytes

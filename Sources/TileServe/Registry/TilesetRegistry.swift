@@ -6,6 +6,7 @@ public import TileIndex
 /// ```swift
 /// let registry = try TilesetRegistry(["/maps"])
 /// let tile = try registry["colorado"]?.storedTile(TileID(zoom: 9, column: 106, row: 194))
+/// await registry.close()
 /// ```
 ///
 /// Bundles are opened when they are first requested. ``refresh()`` finds new, replaced and removed bundles; a server
@@ -60,7 +61,7 @@ public final class TilesetRegistry: Sendable {
     self.paths = paths
     work = WorkPool()
     for path in paths where FileStatus(path) == nil {
-      throw ServeError(.invalidOption, "\(path): there is no such file or folder; check the name")
+      throw ServeError(.invalidOption, "\(path): there is no such file or folder; check the name", path: path)
     }
     let found = BundlePlaces(paths)
     var contents = Contents()

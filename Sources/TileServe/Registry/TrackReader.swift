@@ -32,7 +32,7 @@ final class TrackReader: BundleReader {
   init(path: String, on grid: Grid = Grid()) throws(BundleError) {
     self.path = path
     matrixSet = grid.matrixSet
-    let degreesPerUnit = matrixSet.projection == .webMercator ? 180 / WebMercator.halfWorld : 1
+    let degreesPerUnit = matrixSet.metresPerUnit * (180 / WebMercator.halfWorld)
     zoomMax =
       matrixSet.zooms.last { grid.matrixSet[$0].cellSize * degreesPerUnit >= Self.degreesPerPixelMin }
       ?? matrixSet.zooms.lowerBound
@@ -131,8 +131,14 @@ final class TrackReader: BundleReader {
   func range(zoom: Int) -> TileRange? {
     guard (matrixSet.zooms.lowerBound...zoomMax).contains(zoom) else { return nil }
     let matrix = matrixSet[zoom]
-    let first = matrixSet.tileCoordinates(longitude: bounds.west, latitude: bounds.north, zoom: zoom)
-    let last = matrixSet.tileCoordinates(longitude: bounds.east, latitude: bounds.south, zoom: zoom)
+    var first = matrixSet.tileCoordinates(longitude: bounds.west, latitude: bounds.north, zoom: zoom)
+    var last = matrixSet.tileCoordinates(longitude: bounds.east, latitude: bounds.south, zoom: zoom)
+    if case .fitted = matrixSet.projection {
+      // A box of degrees is a curved shape there, or lies elsewhere.
+      guard let range = matrixSet.ranges(covering: bounds, zoom: zoom).first else { return nil }
+      first = SIMD2(Double(range.columns.lowerBound), Double(range.rows.lowerBound))
+      last = SIMD2(Double(range.columns.upperBound), Double(range.rows.upperBound))
+    }
     func run(_ low: Double, _ high: Double, _ count: Int) -> ClosedRange<Int> {
       let start = max(0, min(count - 1, Int(low.rounded(.down)) - 1))
       return start...max(start, min(count - 1, Int(high.rounded(.down)) + 1))

@@ -50,7 +50,7 @@ struct Layer: Sendable {
     guard let format = bytes.withUnsafeBytes({ TileFormat(sniffing: $0) }), format != .pbf else {
       throw ServeError(
         .damagedTile,
-        "tile \(tile) of \(info.id) is neither PNG nor JPEG nor WebP: check the bundle with tilecut verify")
+        "tile \(tile) of \(info.id) is neither PNG nor JPEG nor WebP: verify the bundle")
     }
     return StoredImage(bytes: bytes, format: format, tile: tile, tilesetID: info.id, revision: revision)
   }

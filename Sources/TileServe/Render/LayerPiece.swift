@@ -59,7 +59,7 @@ struct StoredImage: Sendable {
       return try bytes.withUnsafeBytes { try ImageDecoder.decode($0, format: format) }
     } catch {
       throw ServeError(
-        .damagedTile, "tile \(tile) of \(tilesetID) is damaged (\(error)): check the bundle with tilecut verify")
+        .damagedTile, "tile \(tile) of \(tilesetID) is damaged (\(error)): verify the bundle")
     }
   }
 

@@ -18,6 +18,7 @@ final class DescriptorAlarm: Sendable {
       return now >= quietUntil
     }
     guard isDue else { return }
-    logger.error("\(event); \(FileDescriptors.limit) are allowed: allow more (ulimit -n), or fewer connections")
+    logger.error(
+      "\(event); \(FileDescriptors.limit) are allowed: allow the process more open files, or fewer connections")
   }
 }

@@ -22,7 +22,7 @@ struct StorePageTests {
       let catalog = folder.file("catalogue")
       let built = try Command(built: "tilecut").run(
         ["build", ProjectFiles.path("sample-regions/regions.json"), "-o", catalog, "--progress", "none"]
-          + (regions.isEmpty ? [] : ["--only"] + regions), timeout: 300)
+          + (regions.isEmpty ? [] : ["--region"] + regions), timeout: 300)
       try #require(built.status == 0, "\(built)")
       regionCount = try Catalog(path: "\(catalog)/catalogue.json").regions.count
       _ = try Ledger.create(at: folder.file("ledger.sqlite"), policy: LedgerPolicy(), clock: .system)

@@ -60,7 +60,7 @@ import Testing
   }
 
   @Test func exitCodesTellSchedulersWhetherToTryAgain() throws {
-    #expect(try plan("--only", "whole", "jpeg").status == 0)
+    #expect(try plan("--region", "whole", "jpeg").status == 0)
     let picture = catalog.folder.file("placed.png")
     #expect(try make(2).status == 64)
     #expect(try run("build", "--plan", "plan.json", "--shard", "auto").status == 64)
@@ -119,14 +119,14 @@ import Testing
 
   @Test(.enabled(if: SchemaValidator.isThere, SchemaValidator.hint))
   func plansAreAsTheSchemaSays() throws {
-    #expect(try plan("--max-bytes", "400000").status == 0)
+    #expect(try plan("--pack-bytes", "400000").status == 0)
     let first = try catalog.folder.bytes("plan.json")
     let run = try SchemaValidator.run("docs/reference/build-plan.schema.json", catalog.folder.file("plan.json"))
     #expect(run.status == 0, "\(run)")
     // Equal inputs, equal plans; another size of packs, another plan.
-    #expect(try plan("--max-bytes", "400000").status == 0)
+    #expect(try plan("--pack-bytes", "400000").status == 0)
     #expect(try catalog.folder.bytes("plan.json") == first)
-    #expect(try plan("--max-bytes", "500000").status == 0)
+    #expect(try plan("--pack-bytes", "500000").status == 0)
     #expect(try catalog.folder.bytes("plan.json") != first)
   }
 }

@@ -192,7 +192,7 @@ import TileImage
   /// A region that fits into one pack is downloaded as it is: a pack would be a copy of it.
   @Test func regionsWithinTheLimitHaveNoPackOfTheirOwn() throws {
     let catalog = try BuiltCatalog.built()
-    #expect(try catalog.build("--max-bytes", "10MB").status == 0)
+    #expect(try catalog.build("--pack-bytes", "10MB").status == 0)
     let catalogue = try catalog.catalogue()
     #expect(catalogue.regions.allSatisfy { $0.packs.isEmpty && $0.bytes < 10_000_000 })
     #expect(!catalog.names.contains { $0.contains(".p001.") })
@@ -207,14 +207,14 @@ import TileImage
     let noise =
       #", "sources": ["noise.png"], "matrix": {"id": "L", "tileEdges": [24, 8, 2], "tileSizes": [384]}, "zoom": [0, 2]"#
     try catalog.write([BuiltCatalog.region("a"), BuiltCatalog.region("n", noise)].joined(separator: ","))
-    let run = try catalog.build("--max-bytes", "256kB")
+    let run = try catalog.build("--pack-bytes", "256kB")
     expectRefusal(run, status: 64, naming: "1 region of 2")
     let line = try #require(run.stderrLines.first { $0.contains("] n: failed: ") })
     #expect(line.contains("alone does not fit into a pack of 256000 bytes; allow packs of at least"), "\(run)")
     #expect(catalog.names.isEmpty)
     // The limit that the message names is enough.
     let wanted = try #require(line.split(separator: " ").dropLast().last.flatMap { Int($0) }, "\(run)")
-    let mended = try catalog.build("--max-bytes", "\(wanted)")
+    let mended = try catalog.build("--pack-bytes", "\(wanted)")
     #expect(mended.status == 0 && mended.stderr.contains("n 1: updated"), "\(mended)")
     try catalog.expectConsistent()
   }
@@ -271,7 +271,7 @@ import TileImage
     try one.writeVariety()
     try two.writeVariety()
     #expect(try one.build("--jobs", "1").status == 0)
-    #expect(try two.build("--jobs", "4", "--memory", "128MB", "--only", "jpeg", "levels").status == 0)
+    #expect(try two.build("--jobs", "4", "--memory", "128MB", "--region", "jpeg", "levels").status == 0)
     #expect(try two.catalogue().regions.map(\.id) == ["levels", "jpeg"])
     #expect(try two.build("--jobs", "3").status == 0)
     #expect(try one.contents() == two.contents())
@@ -473,11 +473,16 @@ import TileImage
   @Test func contradictoryOptionsAreWrongUsage() throws {
     let catalog = try BuiltCatalog()
     try catalog.write(BuiltCatalog.region("alps"))
-    for options in [["--jobs", "0"], ["--memory", "1MB"], ["--max-bytes", "5kB"], ["--max-bytes", "x"]] {
+    for options in [["--jobs", "0"], ["--memory", "1MB"], ["--pack-bytes", "5kB"], ["--pack-bytes", "x"]] {
       let run = try Command(built: "tilecut").run(["build", catalog.manifest, "-o", catalog.output] + options)
       expectRefusal(run, status: 64, naming: options[0])
     }
-    expectRefusal(try catalog.build("--only", "alp"), status: 64, naming: "\"alp\"", "did you mean \"alps\"?")
+    expectRefusal(try catalog.build("--region", "alp"), status: 64, naming: "\"alp\"", "did you mean \"alps\"?")
+    expectRefusal(try catalog.build("--region", "x"), status: 64, naming: "has no region \"x\"; choose one of alps")
+    // What they were called before.
+    for (theirs, ours) in [("--only", "--region"), ("--max-bytes", "--pack-bytes")] {
+      expectRefusal(try catalog.build(theirs, "a"), status: 64, naming: "its name here is \(ours)")
+    }
     expectRefusal(try catalog.build("--patches-from", "/nowhere"), status: 66, naming: "/nowhere")
     expectRefusal(try tilecut("build", "/nowhere.json", "-o", catalog.output), status: 66, naming: "/nowhere.json")
     let file = try catalog.folder.write("file", "x")

@@ -68,7 +68,7 @@ struct LayerBuildTests {
   func malformed(_ text: String, message: String) throws {
     let catalog = try catalog()
     try catalog.folder.write("trip.gpx", text)
-    let run = try catalog.build("--only", "lines")
+    let run = try catalog.build("--region", "lines")
     // A feature without a geometry is none, and no error.
     guard message != "0 regions" else {
       #expect(run.status == 0, "\(run)")

@@ -37,6 +37,13 @@ import TileIndex
     #expect(try files("--point=-70,-45", "--region", "whole", "jpeg").isEmpty)
   }
 
+  @Test func unknownRegionsAreAnsweredWithThoseThatThereAre() throws {
+    let near = try tilecut("packs", catalog.output, "--point", "15,45", "--region", "level")
+    expectRefusal(near, status: 66, naming: "has no region \"level\"; did you mean \"levels\"?")
+    let far = try tilecut("packs", catalog.output, "--point", "15,45", "--region", "x")
+    #expect(far.stderr.contains("; choose one of ") && far.stderr.contains("degrees"), "\(far)")
+  }
+
   /// A device that has the listed files, and no others, has every tile of the place.
   @Test(arguments: [1, 2, 3] as [UInt64]) func listedPacksHoldEveryTileOfTheArea(seed: UInt64) throws {
     var random = SeededGenerator(seed: seed)

@@ -34,7 +34,7 @@ import Testing
       let before = try SQLiteFile.rows(shop.ledgerPath, "SELECT seq, hex(hash) FROM event ORDER BY seq DESC LIMIT 1")[0]
       let copy = shop.folder.file("copy\(round).sqlite")
       let run = try shop.run("backup", copy, "--json", "--progress", "json")
-      #expect(run.status == 0 && run.stderr.contains(#""of":"pages""#), "\(run)")
+      #expect(run.status == 0 && run.stderr.contains(#""unit":"pages""#), "\(run)")
       #expect(try FileManager.default.attributesOfItem(atPath: copy)[.posixPermissions] as? Int == 0o600)
       let kept = try SQLiteFile.rows(copy, "SELECT count(*) FROM evidence WHERE outcome = 1")[0][0]
       #expect(try #require(Int(kept)) >= accepted)
@@ -59,6 +59,8 @@ import Testing
     #expect(refused.stderr.contains("or replace it with --force"), "\(refused)")
     #expect(try String(decoding: shop.folder.bytes("copy.sqlite"), as: UTF8.self) == "somebody's")
     #expect(try shop.run("backup", copy, "--force").status == 0)
+    #expect(try shop.run("backup", "-o", copy, "--force").status == 0)
+    #expect(try shop.run("backup").status == 64 && shop.run("backup", copy, "-o", copy).status == 64)
     // Control characters and line breaks in names are escaped.
     let odd = try shop.run("backup", shop.folder.file("\u{1b}[2J\n.sqlite"))
     #expect(odd.status == 0 && odd.stdout.contains(#"/\u001b[2J\n.sqlite: "#), "\(odd)")

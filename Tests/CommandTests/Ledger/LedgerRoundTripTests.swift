@@ -73,15 +73,21 @@ import Testing
 
     // Into a file: it is replaced as a whole, and no other file is left.
     let file = try shop.folder.write("journal", "what was there")
-    let written = try shop.run("export", "--format", "hledger", "--output", file, "--progress", "json")
+    let refusal = try shop.run("export", "--format", "hledger", "--output", file)
+    #expect(refusal.status == 2 && refusal.stderr.contains("replace it with --force"), "\(refusal)")
+    #expect(try String(decoding: shop.folder.bytes("journal"), as: UTF8.self) == "what was there")
+    let written = try shop.run("export", "--format", "hledger", "--output", file, "--force", "--progress", "json")
     #expect(written.status == 0 && written.stdout.isEmpty, "\(written)")
-    #expect(written.stderr.contains(#""of":"postings""#), "\(written)")
+    #expect(written.stderr.contains(#""unit":"postings""#), "\(written)")
     #expect(try String(decoding: shop.folder.bytes("journal"), as: UTF8.self) == journal)
     for path in [shop.folder.file("missing/journal"), "/dev/full"] {
       let refused = try shop.run("export", "--output", path)
       #expect(refused.status == 2 && refused.stderr.contains("\(path): cannot be written"), "\(refused)")
     }
     #expect(!shop.folder.names.contains { $0.hasSuffix(".partial") })
+    // The bar is gone before the message.
+    let full = try shop.run("export", "--output", "/dev/full", "--progress", "bar")
+    #expect(full.stderr.contains("]") && full.stderr.contains("\r\u{1b}[Kpurchase-ledger: /dev/full"), "\(full)")
   }
 
   @Test func exportedFileIsReadableByItsOwnerOnly() throws {
@@ -167,7 +173,8 @@ import Testing
     #expect(try purchaseLedger("demo", "--buyers", "3", "--config", shop, "--output", folder.file("b")).status == 0)
     #expect(try purchaseLedger("export", "--config", folder.file("b/config.json")).stdout.contains("transfer"))
     #expect(!folder.names.contains("shop.sqlite"))
-    let told = try purchaseLedger("demo", "--buyers", "5", "--json")
+    let told = try purchaseLedger("demo", "--buyers", "5", "--json", "--progress", "json")
+    #expect(told.stderr.contains(#""unit":"pieces""#) && told.stderr.contains(#""unit":"rows""#), "\(told)")
     let object = try #require(try JSONSerialization.jsonObject(with: Data(told.stdout.utf8)) as? [String: Any])
     #expect((object["verify"] as? [String: Any])?["clean"] as? Bool == true, "\(told)")
     #expect((object["imported"] as? [String: Any])?["accepted"] as? Int ?? 0 > 0)

@@ -376,7 +376,8 @@ import Testing
     let run = try shop.run("import", shop.folder.file("evidence.jsonl"), "--progress", "json")
     let line = try #require(run.stderrLines.last, "\(run)")
     let value = try #require(try JSONSerialization.jsonObject(with: Data(line.utf8)) as? [String: Any])
-    #expect(value["fraction"] as? Double == 1 && value["done"] as? Int == shop.shop.evidence.count)
+    #expect(value["unit"] as? String == "pieces" && value["done"] as? Int == shop.shop.evidence.count, "\(run)")
+    #expect(value["bytes"] as? Int == value["bytesTotal"] as? Int && value["bytes"] is Int, "\(run)")
     #expect(value["secondsLeft"] as? Double == 0 && (value["perSecond"] as? Double ?? 0) > 0)
   }
 }

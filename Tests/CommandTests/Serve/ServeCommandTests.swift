@@ -86,7 +86,8 @@ import Testing
       }
     }
     #expect(try server.get("/health").status == 200)
-    // The delay would last an hour; a second signal ends it.
+    // The delay would last an hour; a second signal ends it, unless it comes at the same time.
+    usleep(300_000)
     server.process.send(SIGTERM)
     #expect(server.process.wait(timeout: 30).ending == .signal(SIGTERM))
   }
@@ -106,6 +107,7 @@ import Testing
     for _ in 0..<20 { #expect(try server.get("/health").status == 200) }
     server.process.send(signal)
     #expect(eventually { (try? server.connect()) == nil })
+    usleep(300_000)
     server.process.send(signal)
     let run = server.process.wait(timeout: 30)
     #expect(run.ending == .signal(signal), "\(run)")

@@ -26,6 +26,23 @@ import Testing
       run.status == 66 && run.stderr.contains("mapstore: nosuch: is neither installed nor downloading in"), "\(run)")
   }
 
+  @Test func aRegionToCheckThatIsNotInstalledIsNamed() throws {
+    let run = try client("check", "nosuch", "--server", "http://127.0.0.1:1")
+    #expect(run.status == 64 && run.stderr.contains("nosuch is not installed in "), "\(run)")
+    #expect(run.stderr.contains("mapstore client list --folder \(folder.file("maps"))"), "\(run)")
+  }
+
+  @Test func theFakeStoresKeysAreAnOutputAsAnyOther() throws {
+    func make(_ words: String...) throws -> CommandRun {
+      try Command(built: "mapstore").run(["client", "store-key"] + words + ["--bundle-id", "org.example.maps"])
+    }
+    #expect(try make("-o", folder.file("keys")).status == 0)
+    #expect(folder.names.sorted() == ["keys", "keys.root.der"])
+    for words in [[], [folder.file("a"), "-o", folder.file("b")]] {
+      #expect(try Command(built: "mapstore").run(["client", "store-key", "--bundle-id", "a"] + words).status == 64)
+    }
+  }
+
   @Test func theNextCommandIsNamed() throws {
     let first = try client("library")
     #expect(first.status == 2 && first.stderr.contains("mapstore client login LOGIN --server URL"), "\(first)")

@@ -1,5 +1,4 @@
 import MapStoreClient
-import MapStoreWire
 import PurchaseLedger
 import RegionCatalog
 import TileIndex

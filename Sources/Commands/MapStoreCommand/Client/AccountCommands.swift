@@ -96,7 +96,8 @@ struct LogoutCommand: AsyncParsableCommand {
       throw error
     }
     try await device.manager.forgetAccount()
-    if !flags.json { print("signed out\(everywhere ? " everywhere" : "")") }
+    guard flags.json else { return print("signed out\(everywhere ? " everywhere" : "")") }
+    printJSON(["signedOut": true, "everywhere": everywhere])
   }
 }
 

@@ -54,7 +54,10 @@ struct DownloadFlags: ParsableArguments {
   var downloads = 3
   @Option(
     help: ArgumentHelp(
-      "Downloads are synced to the disk in pieces of this size; a kill loses less than one.", valueName: "bytes"))
+      """
+      Downloads are recorded in pieces of this size, such as 1MB: after a kill or a power cut at most one is fetched \
+      again.
+      """, valueName: "bytes"))
   var piece = BytesArgument(bytes: 4 << 20)
   @Option(help: ArgumentHelp("The largest rate of each download, in bytes a second.", valueName: "bytes"))
   var rate: BytesArgument?
@@ -65,6 +68,17 @@ struct DownloadFlags: ParsableArguments {
     if !(1...64).contains(downloads) { throw ValidationError("--downloads must be 1 to 64") }
     if let rate, rate.bytes < 16_384 { throw ValidationError("--rate must be at least 16384") }
     if piece.bytes < 4096 { throw ValidationError("--piece must be at least 4096") }
+  }
+
+  /// Runs work that downloads. The line that shows how far it is is gone when anything else is printed.
+  func showing<Value: Sendable>(
+    on device: ClientDevice, _ work: @escaping @Sendable (ClientDevice, DownloadPrinter) async throws -> Value
+  ) async throws -> Value {
+    let printer = DownloadPrinter(style: progress)
+    return try await device.interruptibly { device in
+      defer { printer.finish() }
+      return try await work(device, printer)
+    }
   }
 
   var options: OfflineRegionOptions {
@@ -126,9 +140,12 @@ struct ClientDevice: Sendable {
   }
 
   /// Runs work that may take long. A signal cancels it; what was downloaded so far is kept and recorded.
-  func interruptibly<Value: Sendable>(_ work: @escaping @Sendable (ClientDevice) async throws -> Value) async throws
-    -> Value
-  {
+  ///
+  /// - Parameter note: what an interruption leaves.
+  func interruptibly<Value: Sendable>(
+    leaving note: String = "what was downloaded is kept, and sync continues it",
+    _ work: @escaping @Sendable (ClientDevice) async throws -> Value
+  ) async throws -> Value {
     let device = self
     let task = Task { try await work(device) }
     SignalWatch.process.whenStopped { task.cancel() }
@@ -137,7 +154,7 @@ struct ClientDevice: Sendable {
       return try await task.value
     } catch {
       guard let signal = SignalWatch.process.received else { throw error }
-      printError("mapstore: interrupted; what was downloaded is kept, and sync continues it")
+      printError("mapstore: interrupted; \(note)")
       throw ExitCode(.signal(signal))
     }
   }

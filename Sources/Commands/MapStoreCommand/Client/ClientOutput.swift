@@ -75,13 +75,15 @@ final class DownloadPrinter: Sendable {
       let pace = WorkPace(
         done: done - start.bytes, fraction: rest > 0 ? Double(done - start.bytes) / Double(rest) : nil,
         seconds: printer.seconds - start.seconds)
-      printer.show(
-        fraction: total > 0 ? Double(done) / Double(total) : nil,
-        text: """
-          \(RegionTable.size(done)) of \(RegionTable.size(total)), \(RegionTable.size(Int(pace.perSecond)))/s\
-          \(pace.leftText)  \(going.map(Self.text).joined(separator: ", "))
-          """,
-        json: Self.json(progress, pace))
+      let step = WorkProgress(
+        done: done, of: total, unit: WorkProgress.bytes, seconds: printer.seconds, pace: pace,
+        more: [.init("regions", .array((going.isEmpty ? [progress] : going).map(Self.json)))])
+      printer.show(step) {
+        """
+        \(RegionTable.size($0.done)) of \(RegionTable.size(total)), \(RegionTable.size(Int($0.pace.perSecond)))/s\
+        \($0.pace.leftText)  \(going.map(Self.text).joined(separator: ", "))
+        """
+      }
     }
   }
 
@@ -93,24 +95,14 @@ final class DownloadPrinter: Sendable {
     return "\(progress.part.region) \(what)\(progress.complaint.map { " (\($0))" } ?? "")"
   }
 
-  private struct Line: Encodable {
-    let region: String
-    let pack: String?
-    let edition: String
-    let phase: InstallProgress.Phase
-    let bytesDone, bytesTotal: Int
-    /// Of all regions together.
-    let bytesPerSecond: Int
-    let secondsLeft: Double?
-    let complaint: String?
-  }
-
-  private static func json(_ progress: InstallProgress, _ pace: WorkPace) -> String {
-    let line = Line(
-      region: progress.part.region, pack: progress.part.pack, edition: progress.edition, phase: progress.phase,
-      bytesDone: progress.bytesDone, bytesTotal: progress.bytesTotal, bytesPerSecond: Int(pace.perSecond),
-      secondsLeft: pace.secondsLeft.map { ($0 * 1000).rounded() / 1000 }, complaint: progress.complaint)
-    return jsonLine(line)
+  private static func json(_ progress: InstallProgress) -> JSONValue {
+    let members: [(String, JSONValue?)] = [
+      ("region", .string(progress.part.region)), ("pack", progress.part.pack.map { .string($0) }),
+      ("edition", .string(progress.edition)), ("phase", .string(progress.phase.rawValue)),
+      ("done", .number(progress.bytesDone)), ("total", .number(progress.bytesTotal)),
+      ("complaint", progress.complaint.map { .string($0) }),
+    ]
+    return .object(members.compactMap { name, value in value.map { .init(name, $0) } })
   }
 }
 

@@ -16,9 +16,8 @@ struct GetCommand: AsyncParsableCommand {
 
   func run() async throws {
     let device = try flags.device(download.options)
-    let printer = DownloadPrinter(style: download.progress)
     let regions = regions
-    let results = try await device.interruptibly { device in
+    let results = try await download.showing(on: device) { device, printer in
       await withTaskGroup(of: (Int, Result<InstalledFile, any Error>).self) { group in
         for (index, region) in regions.enumerated() {
           group.addTask {
@@ -36,7 +35,6 @@ struct GetCommand: AsyncParsableCommand {
         return results.sorted { $0.0 < $1.0 }.map(\.1)
       }
     }
-    printer.finish()
     let files = results.compactMap { try? $0.get() }
     if flags.json {
       printJSON(files)
@@ -117,9 +115,8 @@ struct AroundCommand: AsyncParsableCommand {
   func run() async throws {
     let ground = try ground()
     let device = try flags.device(download.options)
-    let printer = DownloadPrinter(style: download.progress)
     let (region, isJSON) = (region, flags.json)
-    let files = try await device.interruptibly { device in
+    let files = try await download.showing(on: device) { device, printer in
       try await device.manager.install(
         region, around: ground, from: device.client, onProgress: { printer.show($0) },
         onInstalled: { file in
@@ -127,7 +124,6 @@ struct AroundCommand: AsyncParsableCommand {
           if !isJSON { printLine("\(file.part) \(file.edition): installed, \(RegionTable.size(file.bytes))") }
         })
     }
-    printer.finish()
     if isJSON { printJSON(files) }
     if files.isEmpty {
       printError("mapstore: \(region) does not cover that area")

@@ -56,18 +56,33 @@ struct CheckCommand: AsyncParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "check", abstract: "Compares installed bundles with their SHA-256; damaged ones are removed.")
   @OptionGroup var flags: ClientFlags
+  @OptionGroup var progress: ProgressOption
   @Argument(help: ArgumentHelp("The regions; all installed ones unless given.", valueName: "region"))
   var regions: [String] = []
 
   func run() async throws {
     let device = try flags.device()
-    let installed = Set(try device.manager.installed().map(\.part.region))
-    if let missing = regions.first(where: { !installed.contains($0) }) {
-      throw ValidationError("\(missing) is not installed")
+    let files = Dictionary(grouping: try device.manager.installed(), by: \.part.region)
+    if let missing = regions.first(where: { files[$0] == nil }) {
+      throw ValidationError(
+        "\(missing) is not installed in \(device.folder); mapstore client list --folder \(device.folder) shows what is"
+      )
     }
-    var damaged: [String] = []
-    for region in regions.isEmpty ? installed.sorted() : regions {
-      if try await !device.manager.verify(region) { damaged.append(region) }
+    let sizes = files.mapValues { $0.reduce(0) { $0 + $1.bytes } }
+    let (names, progress) = (regions.isEmpty ? files.keys.sorted() : regions, progress)
+    let total = names.reduce(0) { $0 + (sizes[$1] ?? 0) }
+    let note = "what was not compared yet is as it was"
+    let damaged = try await device.interruptibly(leaving: note) { device in
+      try await progress.showing(WorkProgress.bytes) { printer in
+        var damaged: [String] = []
+        var before = 0
+        for region in names {
+          let isWhole = try await device.manager.verify(region) { [before] in printer.show(before + $0, of: total) }
+          if !isWhole { damaged.append(region) }
+          before += sizes[region] ?? 0
+        }
+        return damaged
+      }
     }
     if flags.json {
       printJSON(damaged)
@@ -111,7 +126,11 @@ struct PauseCommand: AsyncParsableCommand {
     let device = try flags.device()
     try HereCheck.run(regions, on: device) { !$0.downloads.isEmpty }
     for region in regions { try await device.manager.pause(region) }
-    if flags.json { printJSON(try device.manager.regions()) }
+    if flags.json {
+      printJSON(try device.manager.regions())
+    } else {
+      printLine("paused \(regions.joined(separator: ", ")); mapstore client get continues it")
+    }
   }
 }
 

@@ -95,10 +95,9 @@ struct SyncCommand: AsyncParsableCommand {
 
   func run() async throws {
     let device = try flags.device(download.options)
-    let printer = DownloadPrinter(style: download.progress)
     let queue = FakeTransactionQueue(folder: device.folder)
     let (installsAll, updates) = (all, update)
-    let (report, results) = try await device.interruptibly { device in
+    let (report, results) = try await download.showing(on: device) { device, printer in
       let report = try await device.manager.sync(with: device.client, queue: queue) { printer.show($0) }
       var results = report.resumed.map(\.result)
       if updates, !installsAll {
@@ -128,7 +127,6 @@ struct SyncCommand: AsyncParsableCommand {
       }
       return (report, results)
     }
-    printer.finish()
     if let error = report.grantsError { printError("mapstore: \(error)") }
     let regions = try device.manager.regions()
     if flags.json {
@@ -159,11 +157,20 @@ struct StoreKeyCommand: ParsableCommand {
       """
   )
   @Argument(help: ArgumentHelp("The file to write.", valueName: "file"))
-  var file: String
-  @Option(help: "The app's bundle id that purchases name.")
+  var second: String?
+  @Option(name: [.short, .long], help: "The file to write, as in the other commands.")
+  var output: String?
+  @Option(help: "The app whose purchases are made up, by its identifier at the app store, such as org.example.maps.")
   var bundleId: String
 
+  func validate() throws {
+    guard (second == nil) != (output == nil) else {
+      throw ValidationError("name one file to write: mapstore client store-key FILE")
+    }
+  }
+
   func run() throws {
+    let file = second ?? output ?? ""
     try FakeAppStore.make(keyFile: file, bundleID: bundleId)
     printLine("wrote \(file) and \(file).root.der")
   }

@@ -12,7 +12,10 @@ struct CommonOptions: ParsableArguments {
 
   @Option(
     help: ArgumentHelp(
-      "Work as if it were this time: milliseconds since 1970, or 2026-11-21T15:00:00Z.", valueName: "time"))
+      """
+      Work as if it were this time, for tests and to see what was owned then: 2026-11-21T15:00:00Z, or milliseconds \
+      since 1970. (default: the present)
+      """, valueName: "time"))
   var now: String?
 
   @Flag(help: "Print JSON.")

@@ -13,24 +13,33 @@ struct BackupCommand: AsyncParsableCommand {
       -wal file beside it. docs/how-to/backup.md says how to restore.
       """)
 
-  @Argument(help: "The copy.")
-  var file: String
+  @Argument(help: ArgumentHelp("The copy, such as copy.sqlite.", valueName: "file"))
+  var second: String?
+  @Option(name: [.short, .long], help: "The copy, as in the other commands.")
+  var output: String?
   @Flag(help: "Replace the output if it exists.")
   var force = false
   @OptionGroup var progress: ProgressOption
   @OptionGroup var options: CommonOptions
 
+  func validate() throws {
+    guard (second == nil) != (output == nil) else {
+      throw ValidationError("name one file for the copy: purchase-ledger backup FILE")
+    }
+  }
+
   func run() async throws {
+    let file = second ?? output ?? ""
     let ledger = try LedgerSettings(options).openLedgerToRead()
-    let printer = progress.printer("pages")
     let backup: Ledger.Backup
     do {
-      backup = try ledger.backup(to: file, replacing: force) { printer.show($0, of: $1) }
+      backup = try await progress.showing("pages") { printer in
+        try ledger.backup(to: file, replacing: force) { printer.show($0, of: $1) }
+      }
     } catch var error as LedgerError where error.code == .exists {
       error.message += ", or replace it with --force"
       throw error
     }
-    printer.finish()
     let head = Hexadecimal.text(backup.head)
     if options.json {
       let fields: [(String, JSONValue)] = [
@@ -55,13 +64,14 @@ struct RebuildCommand: AsyncParsableCommand {
   func run() async throws {
     let ledger = try LedgerSettings(options).openLedger()
     defer { ledger.close() }
-    let printer = progress.printer("events")
-    var count = 0
-    try ledger.rebuild { done, total in
-      count = total
-      printer.show(done, of: total)
+    let count = try await progress.showing("events") { printer in
+      var count = 0
+      try ledger.rebuild { done, total in
+        count = total
+        printer.show(done, of: total)
+      }
+      return count
     }
-    printer.finish()
     printLine(options.json ? JSONValue.fields([("events", .init(count))]).text : "rebuilt from \(count) events")
   }
 }

@@ -35,10 +35,14 @@ struct DemoCommand: AsyncParsableCommand {
   var config: String?
   @Option(
     help: ArgumentHelp(
-      "Work as if it were this time: milliseconds since 1970, or 2026-11-21T15:00:00Z. (default: the year's end)",
+      """
+      Work as if it were this time, for tests and to see what was owned then: 2026-11-21T15:00:00Z, or milliseconds \
+      since 1970. (default: the year's end)
+      """,
       valueName: "time")
   )
   var now: String?
+  @OptionGroup var progress: ProgressOption
   @Flag(help: "Print JSON: one object instead of text.")
   var json = false
 
@@ -71,27 +75,38 @@ struct DemoCommand: AsyncParsableCommand {
       into: ledger, verifier: try EvidenceVerifier(identity: identity), identity: identity, clock: clock)
     var counts: [Booking.Outcome: Int] = [:]
     var reasons: [String: Int] = [:]
-    try await importer.run([folder.path("evidence.jsonl")]) { lines in
-      for line in lines {
-        counts[line.booking.outcome, default: 0] += 1
-        guard [.refused, .quarantined].contains(line.booking.outcome), let reason = line.booking.reason else {
-          continue
+    try await progress.showing("pieces") { printer in
+      try await importer.run([folder.path("evidence.jsonl")]) { lines in
+        for line in lines {
+          counts[line.booking.outcome, default: 0] += 1
+          guard [.refused, .quarantined].contains(line.booking.outcome), let reason = line.booking.reason else {
+            continue
+          }
+          reasons[reason.code.rawValue, default: 0] += 1
         }
-        reasons[reason.code.rawValue, default: 0] += 1
+      } progress: {
+        printer.show($0.pieces, bytes: $0.bytes, of: $0.bytesTotal)
       }
-    } progress: { _ in
     }
     say("import: \(ImportText.summary(counts))", start)
     if !json { for (reason, count) in reasons.sorted(by: { $0.key < $1.key }) { printLine("  \(count) \(reason)") } }
 
-    _ = try await SnapshotReader(importer, snapshot: Snapshot(of: ledger)).read(folder.path("store.jsonl"))
+    try await progress.showing("pieces") { printer in
+      _ = try await SnapshotReader(importer, snapshot: Snapshot(of: ledger)).read(folder.path("store.jsonl")) {
+        printer.show($0.pieces, bytes: $0.bytes, of: $0.bytesTotal)
+      }
+    }
     say("reconcile: the stores' records against the ledger; the first of each kind", start)
     let before = try reconcile(ledger, shown: 2)
-    let applied = try Reconciler(ledger: ledger).run(apply: true)
+    let applied = try await progress.showing("transactions") { printer in
+      try Reconciler(ledger: ledger).run(apply: true, progress: { printer.show($0, of: $1) })
+    }
     say("reconcile --apply: \(applied.applied) recorded", start)
     say("reconcile again: the remaining differences need a person", start)
     let after = try reconcile(ledger, shown: 1)
-    let report = try ledger.verify()
+    let report = try await progress.showing("rows") { printer in
+      try ledger.verify { printer.show($0, of: $1) }
+    }
     say("verify", start)
     if json {
       let imported = counts.map { JSONValue.Member($0.key.rawValue, .init($0.value)) }

@@ -3,6 +3,14 @@ import CommandSupport
 public import PurchaseLedger
 import Support
 
+#if canImport(Darwin)
+  import Darwin
+#elseif canImport(Musl)
+  import Musl
+#else
+  import Glibc
+#endif
+
 /// `purchase-ledger export`
 struct ExportCommand: AsyncParsableCommand {
   static let configuration = CommandConfiguration(
@@ -17,6 +25,8 @@ struct ExportCommand: AsyncParsableCommand {
   @Option(
     name: [.short, .long], help: ArgumentHelp("The file to write. (default: standard output)", valueName: "file"))
   var output: String?
+  @Flag(help: "Replace the output if it exists.")
+  var force = false
   @OptionGroup var progress: ProgressOption
   @OptionGroup var options: CommonOptions
 
@@ -29,28 +39,31 @@ struct ExportCommand: AsyncParsableCommand {
     if let output, ledger.owns(output) {
       throw LedgerError(.input, at: output, "is the ledger itself, which an export must not replace; name another file")
     }
-    let printer = progress.printer(format == .hledger ? "postings" : "events")
     do {
-      let file = try CommandOutput(output)
-      var buffer: [UInt8] = []
-      try ledger.export(format) { text in
-        buffer.append(contentsOf: text.escapedForTerminal(keepingLines: true).utf8)
-        guard buffer.count > 1 << 20 else { return }
+      let file = try CommandOutput(output, replacing: force)
+      try await progress.showing(format == .hledger ? "postings" : "events") { printer in
+        var buffer: [UInt8] = []
+        try ledger.export(format) { text in
+          buffer.append(contentsOf: text.escapedForTerminal(keepingLines: true).utf8)
+          guard buffer.count > 1 << 20 else { return }
+          try file.write(buffer)
+          buffer.removeAll(keepingCapacity: true)
+        } progress: {
+          printer.show($0, of: $1)
+        }
         try file.write(buffer)
-        buffer.removeAll(keepingCapacity: true)
-      } progress: {
-        printer.show($0, of: $1)
       }
-      try file.write(buffer)
       try file.finish()
     } catch let error as FileSystem.SystemError {
       guard let output else {
         throw LedgerError(.database, at: "standard output", "could not be written: \(error); check where it goes")
       }
+      if error.number == EEXIST {
+        throw LedgerError(.exists, at: output, "is there already; name another file, or replace it with --force")
+      }
       throw LedgerError(
         .input, at: output, "cannot be written: \(error); check the folder, its permissions and the disk")
     }
-    printer.finish()
   }
 }
 

@@ -25,10 +25,18 @@ struct ImportCommand: AsyncParsableCommand {
   @Option(
     name: .customLong("as"),
     help: ArgumentHelp(
-      "What it is: \(EvidenceKind.allCases.map(\.name).joined(separator: ", ")). (default: detected)",
+      """
+      What the evidence is, if it is not recognised or taken for something else: \
+      \(EvidenceKind.allCases.map(\.name).joined(separator: ", ")). (default: detected)
+      """,
       valueName: "kind"))
   var kind: KindArgument?
-  @Option(help: "What is printed: text, or json, a line for each piece after it was committed. (default: text)")
+  @Option(
+    help: """
+      What is printed: text, the sum and what needs attention, or json, a line for each piece, as with --json. \
+      (default: text)
+      """
+  )
   var report: Report?
   @Option(help: ArgumentHelp("The most pieces in one commit.", valueName: "count"))
   var batch = 65_536
@@ -49,7 +57,6 @@ struct ImportCommand: AsyncParsableCommand {
     let ledger = try settings.openLedger()
     defer { ledger.close() }
     let identity = try settings.identity(for: ledger)
-    let printer = progress.printer("pieces")
     let isJSON = options.json || report == .json
     var defaults = EvidenceImporter.Defaults(kind: kind?.kind, batchCount: batch, describesBooked: isJSON)
     defaults.account = try account.map { try ledger.accounts.existing($0) }
@@ -57,23 +64,24 @@ struct ImportCommand: AsyncParsableCommand {
       into: ledger, verifier: try EvidenceVerifier(identity: identity), identity: identity, clock: settings.clock,
       defaults: defaults)
     var counts: [Booking.Outcome: Int] = [:]
-    try await importer.run(files, quarantined: quarantined) { lines in
-      for line in lines {
-        counts[line.booking.outcome, default: 0] += 1
-        if isJSON {
-          printLine(ImportText.json(line).text)
-        } else if let complaint = ImportText.complaint(line) {
+    try await progress.showing("pieces") { printer in
+      try await importer.run(files, quarantined: quarantined) { lines in
+        for line in lines {
+          counts[line.booking.outcome, default: 0] += 1
+          let complaint = isJSON ? ImportText.json(line).text : ImportText.complaint(line)
+          guard let complaint else { continue }
+          // On a terminal the line would follow the bar.
+          printer.finish()
           printLine(complaint)
         }
+        // Programs rely on these lines, so the import stops if they cannot be written.
+        guard StandardStreams.flush() else {
+          throw LedgerError(.database, at: "standard output", "cannot be written; what was committed is kept")
+        }
+      } progress: { done in
+        printer.show(done.pieces, bytes: done.bytes, of: done.bytesTotal)
       }
-      // Programs rely on these lines, so the import stops if they cannot be written.
-      guard StandardStreams.flush() else {
-        throw LedgerError(.database, at: "standard output", "cannot be written; what was committed is kept")
-      }
-    } progress: { done in
-      printer.show(done.pieces, fraction: done.bytesTotal.map { $0 > 0 ? Double(done.bytes) / Double($0) : 1 })
     }
-    printer.finish()
     if !isJSON { printLine(ImportText.summary(counts)) }
     if counts[.refused, default: 0] + counts[.quarantined, default: 0] > 0 {
       throw ExitCode(.found)

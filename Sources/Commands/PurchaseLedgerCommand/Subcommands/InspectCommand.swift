@@ -18,7 +18,10 @@ struct InspectCommand: AsyncParsableCommand {
   @Option(
     name: .customLong("as"),
     help: ArgumentHelp(
-      "What it is: \(EvidenceKind.allCases.map(\.name).joined(separator: ", ")). (default: detected)",
+      """
+      What the evidence is, if it is not recognised or taken for something else: \
+      \(EvidenceKind.allCases.map(\.name).joined(separator: ", ")). (default: detected)
+      """,
       valueName: "kind"))
   var kind: KindArgument?
   @Option(help: "The product of a purchases.products answer, which does not name it.")

@@ -41,21 +41,20 @@ struct PullCommand: AsyncParsableCommand {
     let now = settings.clock.now()
     let since = try self.since.map { try TimeArgument.milliseconds($0, option: "since") } ?? now - 30 * 86_400_000
     let pull = try StorePull(ledger: ledger, clock: settings.clock)
-    let printer = progress.printer("questions")
-    let report: PullReport
-    switch store {
-    case .apple:
-      let client = try settings.appStoreClient(for: ledger)
-      report = try await client.closing {
-        try await pull.apple($0, since: since, everyone: all, transactions: transaction) { printer.show($0, of: $1) }
-      }
-    case .google:
-      let client = try settings.googlePlayClient(for: ledger)
-      report = try await client.closing {
-        try await pull.google($0, since: since, everyone: all, acknowledge: acknowledge) { printer.show($0, of: $1) }
+    let report = try await progress.showing("questions") { printer in
+      switch store {
+      case .apple:
+        let client = try settings.appStoreClient(for: ledger)
+        return try await client.closing {
+          try await pull.apple($0, since: since, everyone: all, transactions: transaction) { printer.show($0, of: $1) }
+        }
+      case .google:
+        let client = try settings.googlePlayClient(for: ledger)
+        return try await client.closing {
+          try await pull.google($0, since: since, everyone: all, acknowledge: acknowledge) { printer.show($0, of: $1) }
+        }
       }
     }
-    printer.finish()
     if report.isHeld {
       printError(
         """

@@ -40,27 +40,34 @@ struct ReconcileCommand: AsyncParsableCommand {
       let identity = try settings.identity(for: ledger)
       let importer = EvidenceImporter(
         into: ledger, verifier: try EvidenceVerifier(identity: identity), identity: identity, clock: settings.clock)
-      let printer = progress.printer("pieces read")
-      snapshot = try Snapshot(apartFrom: ledger)
-      let read = try await SnapshotReader(importer, snapshot: snapshot).read(against) { done in
-        printer.show(done.pieces, fraction: done.bytesTotal.map { $0 > 0 ? Double(done.bytes) / Double($0) : 1 })
+      let apart = try Snapshot(apartFrom: ledger)
+      snapshot = apart
+      let read = try await progress.showing("pieces") { printer in
+        try await SnapshotReader(importer, snapshot: apart).read(against) { done in
+          printer.show(done.pieces, bytes: done.bytes, of: done.bytesTotal)
+        }
       }
-      printer.finish()
       for refusal in read.refusals { printError("purchase-ledger: \(against): \(refusal)") }
       guard read.pieces > 0 else {
         throw LedgerError(.input, at: against, "holds no evidence that verifies, so there is nothing to compare with")
       }
       unread = read.refusals.count
     }
-    var writer = ReconcileWriter(report ?? (options.json ? .json : .text)) { printText($0, terminator: "") }
-    let printer = progress.printer("transactions")
-    let found = try Reconciler(ledger: ledger, snapshot: snapshot, unread: unread).run(apply: apply) {
-      try writer.add($0)
-    } progress: {
-      printer.show($0, of: $1)
+    let form = report ?? (options.json ? .json : .text)
+    let found = try await progress.showing("transactions") { printer in
+      var writer = ReconcileWriter(form) {
+        // On a terminal the text would follow the bar.
+        printer.finish()
+        printText($0, terminator: "")
+      }
+      let found = try Reconciler(ledger: ledger, snapshot: snapshot, unread: unread).run(apply: apply) {
+        try writer.add($0)
+      } progress: {
+        printer.show($0, of: $1)
+      }
+      try writer.finish(found)
+      return found
     }
-    printer.finish()
-    try writer.finish(found)
     if found.scopes.isEmpty {
       throw LedgerError(
         .input, at: settings.ledgerPath, "no store was pulled yet: run `purchase-ledger pull`, or give --against")

@@ -15,7 +15,11 @@ struct VerifyCommand: AsyncParsableCommand {
       """)
 
   @Option(
-    help: ArgumentHelp("A head that was printed before and kept elsewhere: it must be in the chain.", valueName: "hash")
+    help: ArgumentHelp(
+      """
+      The hash that verify, export or backup printed as the head on an earlier day, and that you kept elsewhere, such \
+      as 9f86d081...: it shows that nothing before it was changed or cut off.
+      """, valueName: "hash")
   )
   var head: String?
   @Flag(
@@ -38,13 +42,15 @@ struct VerifyCommand: AsyncParsableCommand {
       }
       return hash
     }
-    let printer = progress.printer("events")
-    var report = try ledger.verify(head: head) { printer.show($0, of: $1) }
-    printer.finish()
+    var report = try await progress.showing("rows") { printer in
+      try ledger.verify(head: head, progress: printer.isShown ? { printer.show($0, of: $1) } : nil)
+    }
     if let verifier {
-      let printer = progress.printer("statements")
-      try await ledger.verifySignatures(with: verifier, into: &report) { printer.show($0, of: $1) }
-      printer.finish()
+      report = try await progress.showing("statements") { [report] printer in
+        var report = report
+        try await ledger.verifySignatures(with: verifier, into: &report) { printer.show($0, of: $1) }
+        return report
+      }
     }
     printText(options.json ? Self.json(report).text : Self.text(report))
     if !report.isClean { throw ExitCode(.found) }

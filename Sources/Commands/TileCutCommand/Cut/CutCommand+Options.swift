@@ -13,7 +13,7 @@ extension CutCommand {
     var options = CutOptions(sources: sources)
     if let srcList { options.sources += try SourceList.paths(inFile: srcList) }
     if let first = sources.first, isManifest(first) {
-      let manifest = try RegionManifest(path: sources[0])
+      let manifest = try RegionManifest(path: sources[0], crsLookup: CoordinateReferenceSystem.forGrid)
       guard manifest.regions.count == 1 else {
         throw CutError(
           .invalidOption, path: sources[0], "holds \(manifest.regions.count) regions",
@@ -35,18 +35,19 @@ extension CutCommand {
       options.clip?.bufferMetres = buffer
     }
     for text in cutline { try options.addCutlines(text) }
-    for text in crop { try options.addCrop(text) }
+    // What is said of one source goes over what is said of all.
+    for text in crop.filter({ !$0.contains("=") }) + crop.filter({ $0.contains("=") }) { try options.addCrop(text) }
     options.isFlat = flat
     try setEncoding(of: &options)
     options.tileSize = tileSize ?? options.tileSize
     options.scaleFactor = scaleFactor ?? options.scaleFactor
     options.resampling = resampling ?? options.resampling
     options.isLinear = linear || options.isLinear
-    options.crs = try crs.map(CutOptions.crsDefinition(ofOption:)) ?? options.crs
-    options.nodata = nodata?.values ?? options.nodata
+    for text in crs { try options.addCRS(text) }
+    for one in nodata { try options.set(one.value.values, of: one.source, \.nodata, \.nodata, option: "--nodata") }
     options.scale = scale?.range ?? options.scale
-    options.bands = bands?.bands ?? options.bands
-    options.alpha = alpha?.band ?? options.alpha
+    for one in bands { try options.set(one.value.bands, of: one.source, \.bands, \.bands, option: "--bands") }
+    for one in alpha { try options.set(one.value.band, of: one.source, \.alpha, \.alpha, option: "--alpha") }
     options.name = name ?? options.name
     options.attribution = attribution ?? options.attribution
     options.description = description ?? options.description

@@ -21,7 +21,10 @@ struct CutCommand: ParsableCommand {
   var sources: [String] = []
   @Option(
     help: ArgumentHelp(
-      "A text file that names more rasters, one a line, relative to itself; they are drawn over those named here.",
+      """
+      A text file with the names of more rasters, one a line, such as list.txt of a thousand scans; they are drawn \
+      over those named here, and names are relative to the file.
+      """,
       valueName: "file"))
   var srcList: String?
   @Option(
@@ -114,7 +117,11 @@ struct CutCommand: ParsableCommand {
   var attribution: String?
   @Option(help: "What the tileset shows.")
   var description: String?
-  @Option(help: "What MBTiles calls the kind of map: baselayer or overlay. (default: baselayer)")
+  @Option(
+    help: """
+      Whether the map fills the screen, baselayer, or is drawn over another, overlay, such as clouds or trails. \
+      (default: baselayer)
+      """)
   var type: BundleMetadata.Kind?
   @Option(help: "The version of the tileset, which programs that show it can print. (default: 1)")
   var version: String?
@@ -123,11 +130,21 @@ struct CutCommand: ParsableCommand {
       "Places to look for on the map: GeoJSON, or a table of geonames.org; repeatable.", valueName: "file"))
   var gazetteer: [String] = []
   @Option(
-    parsing: .unconditional,
-    help: ArgumentHelp("Value without data, for all bands or one each.", valueName: "V[,V...]"))
-  var nodata: NumbersArgument?
-  @Option(help: ArgumentHelp("The sources' CRS: EPSG:n, WKT, PROJ string or .prj file.", valueName: "crs"))
-  var crs: String?
+    parsing: .unconditionalSingleValue,
+    help: ArgumentHelp(
+      """
+      The value of pixels that show nothing, which become transparent: 0, or one for each band, such as 255,255,255; \
+      of a source or of every source; repeatable.
+      """, valueName: "[source=]V[,V...]"))
+  var nodata: [SourceArgument<NumbersArgument>] = []
+  @Option(
+    parsing: .unconditionalSingleValue,
+    help: ArgumentHelp(
+      """
+      The coordinate reference system (CRS) of a source's or every source's positions, where they do not say it or say \
+      it wrongly: EPSG:25832, WKT, a PROJ string or a .prj file; repeatable.
+      """, valueName: "[source=]crs"))
+  var crs: [String] = []
   @Option(
     parsing: .unconditional,
     help: ArgumentHelp(
@@ -137,13 +154,20 @@ struct CutCommand: ParsableCommand {
   @Option(help: "How rows count in a folder: xyz from the north, tms from the south. (default: xyz)")
   var scheme: TileScheme?
   @Option(
-    parsing: .unconditional,
+    parsing: .unconditionalSingleValue,
     help: ArgumentHelp(
-      "Bands to show, from 1: one as grey, or red, green and blue; without alpha unless --alpha names it.",
-      valueName: "N[,N,N]"))
-  var bands: BandsArgument?
-  @Option(help: ArgumentHelp("The alpha band, or none; what the source says unless given.", valueName: "N|none"))
-  var alpha: AlphaArgument?
+      """
+      Bands to show, from 1: one as grey, or red, green and blue; without alpha unless --alpha names it. Of a source \
+      or of every source; repeatable.
+      """,
+      valueName: "[source=]N[,N,N]"))
+  var bands: [SourceArgument<BandsArgument>] = []
+  @Option(
+    parsing: .unconditionalSingleValue,
+    help: ArgumentHelp(
+      "The alpha band of a source or of every source, or none; what each says unless given; repeatable.",
+      valueName: "[source=]N|none"))
+  var alpha: [SourceArgument<AlphaArgument>] = []
   @Option(help: ArgumentHelp("Worker threads; one a core unless given.", valueName: "n"))
   var threads: Int?
   @Option(help: ArgumentHelp("Memory that the cut may take, such as 512MB.", valueName: "bytes"))
@@ -223,8 +247,11 @@ struct CutCommand: ParsableCommand {
         plan: plan, number: number, resources: resources, progress: progress, json: json, cutter: Self.cutter
       ).run()
     }
-    let signals = SignalWatch()
-    defer { signals.stop() }
+    try cancellable { try cut(resources, $0) }
+  }
+
+  /// - Parameter begin: from here on a signal cancels the cut.
+  private func cut(_ resources: CutResources, _ begin: () -> CutCancellation) throws {
     let options = try makeOptions()
     if dryRun {
       if append == nil { try BundleFile.check(output: output, grid: options.matrixSet) }
@@ -245,7 +272,9 @@ struct CutCommand: ParsableCommand {
     }
     let cutter = try addition?.cutter ?? Cutter(options, resources: resources, scratchDirectory: folder)
     let warnings = cutter.warnings
-    if crs != nil, let taken = cutter.givenCRS { printError("tilecut: --crs is \(taken)") }
+    for taken in cutter.givenCRS where !crs.isEmpty {
+      printError("tilecut: --crs \(taken.source.map { "of \($0) " } ?? "")is \(taken.title)")
+    }
     for warning in warnings { printError("tilecut: warning: \(warning)") }
     if let version, Double(version)?.isFinite != true {
       printError(
@@ -261,8 +290,7 @@ struct CutCommand: ParsableCommand {
       return
     }
     // Until here no named file was written, so a signal may kill the process.
-    let cancellation = CutCancellation()
-    signals.whenStopped { cancellation.cancel() }
+    let cancellation = begin()
     let printer = ProgressPrinter(style: progress)
     do {
       let show: (CutProgress) -> Void = { printer.show($0) }
@@ -285,7 +313,6 @@ struct CutCommand: ParsableCommand {
       if resume, !isRefused, let left = CutCheckpoints.leftover(of: output), !left.isInUse {
         printError("tilecut: \(left.tilesDone) of \(counted(left.tilesTotal, "tile")) are kept; --resume continues")
       }
-      if let signal = signals.received { throw ExitCode(.signal(signal)) }
       throw error
     }
   }

@@ -50,25 +50,20 @@ struct DryRunReport: Encodable {
 
 extension ProgressPrinter {
   func show(_ step: CutProgress) {
-    show(seconds: step.seconds, fraction: step.fraction, text: step.text, json: step.json)
+    show(WorkProgress(step)) {
+      "\($0.done) of \(step.tilesTotal) tiles, \(Int($0.pace.perSecond)) tiles/s, "
+        + "\(formatted(bytes: step.bytesStored))\($0.pace.leftText)"
+    }
   }
 }
 
-extension CutProgress {
-  fileprivate var fraction: Double { tilesTotal > 0 ? Double(tilesDone) / Double(tilesTotal) : 1 }
-
-  fileprivate var text: String {
-    let left = secondsLeft.map { ", \(formatted(seconds: $0)) left" } ?? ""
-    return "\(tilesDone) of \(tilesTotal) tiles, \(Int(tilesPerSecond)) tiles/s, "
-      + "\(formatted(bytes: bytesStored))\(left)"
-  }
-
-  fileprivate var json: String {
-    func rounded(_ value: Double) -> String { DecimalText.fixed(value, 3) }
-    let left = secondsLeft.map(rounded) ?? "null"
-    return "{\"tilesDone\":\(tilesDone),\"tilesTotal\":\(tilesTotal),"
-      + "\"tilesStored\":\(tilesStored),\"bytesStored\":\(bytesStored),"
-      + "\"seconds\":\(rounded(seconds)),\"tilesPerSecond\":\(rounded(tilesPerSecond)),"
-      + "\"secondsLeft\":\(left)}"
+extension WorkProgress {
+  init(_ step: CutProgress, more: [JSONValue.Member] = []) {
+    self.init(
+      done: step.tilesDone, of: step.tilesTotal, unit: "tiles", seconds: step.seconds,
+      fraction: step.tilesTotal > 0 ? nil : 1,
+      more: more + [
+        .init("tilesStored", .number(step.tilesStored)), .init("bytesStored", .number(step.bytesStored)),
+      ])
   }
 }

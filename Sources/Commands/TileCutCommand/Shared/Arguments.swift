@@ -77,6 +77,21 @@ struct AlphaArgument: ExpressibleByArgument {
   }
 }
 
+/// `VALUE` for all sources, or `SOURCE=VALUE` for one.
+struct SourceArgument<Value: ExpressibleByArgument>: ExpressibleByArgument {
+  /// As the user named it; nil for all.
+  let source: String?
+  let value: Value
+
+  init?(argument: String) {
+    // Names may have equals signs, and these values have none.
+    let equals = argument.lastIndex(of: "=")
+    let text = equals.map { argument[argument.index(after: $0)...] } ?? argument[...]
+    guard let value = Value(argument: String(text)) else { return nil }
+    (self.value, source) = (value, equals.map { String(argument[..<$0]) })
+  }
+}
+
 /// `N` or `MIN-MAX`.
 struct ZoomArgument: ExpressibleByArgument {
   let selection: ZoomSelection
@@ -135,7 +150,7 @@ struct MatrixArgument: ExpressibleByArgument {
         .invalidOption, "--matrix: there is no grid called \"\(text)\", and no such file",
         remedy: "choose \(Self.names), or name a file with a Two Dimensional Tile Matrix Set (.json)")
     }
-    return try TileMatrixSetDocument.matrixSet(inFile: text)
+    return try TileMatrixSetDocument.matrixSet(inFile: text, lookup: CoordinateReferenceSystem.forGrid)
   }
 }
 

@@ -23,12 +23,15 @@ enum ShardArgument: ExpressibleByArgument {
 struct ShardListOptions: ParsableArguments {
   @Option(
     help: ArgumentHelp(
-      "Added to the number of the shard, where a scheduler counts from elsewhere.",
+      "A number to add to that of --shard, for schedulers that cannot count so far: 1000 makes 1000 of 0.",
       valueName: "n"))
   var shardOffset: Int?
   @Option(
     help: ArgumentHelp(
-      "A file that lists shards, such as 3,7-9; the number then counts the positions of that list, from 0.",
+      """
+      A file with the shards to choose from, such as 3,7-9, as tilecut missing prints them: --shard 0 is then the \
+      first in it, 3.
+      """,
       valueName: "file"))
   var shardList: String?
 
@@ -78,14 +81,9 @@ struct ShardNumber {
 
 /// One attempt at a shard, for schedulers, which look at the exit code: 64 and 65 fail again, 75 may not.
 func attempt(_ body: (CutCancellation) throws -> Void) throws {
-  let signals = SignalWatch()
-  defer { signals.stop() }
-  let cancellation = CutCancellation()
-  signals.whenStopped { cancellation.cancel() }
   do {
-    try body(cancellation)
+    try cancellable { try body($0()) }
   } catch {
-    if let signal = signals.received { throw ExitCode(.signal(signal)) }
     switch exitStatus(of: error) {
     // Files that cannot be read or written, and memory, may be there at the next attempt, or on another machine.
     case .unreadableInput, .outputFailed, .cannotCreate, .systemError:
@@ -150,31 +148,24 @@ struct PlanMerge {
   /// The cut of a plan.
   let cutter: (ShardPlan, CutResources) throws -> Cutter
 
-  func run() throws {
-    let signals = SignalWatch()
-    defer { signals.stop() }
+  func run() throws { try cancellable(merge) }
+
+  private func merge(_ begin: () -> CutCancellation) throws {
     try OutputFile.protect([plan], from: output)
     try BundleFile.check(output: output, replacing: replacing)
     // Before the folder changes, from which relative paths count.
     let (path, target) = (FileSystem.absolutePath(plan), FileSystem.absolutePath(output))
     let shards = try ShardPlan(path: path, toolVersion: ToolVersion.text)
     let cutter = try cutter(shards, CutResources())
-    let cancellation = CutCancellation()
-    signals.whenStopped { cancellation.cancel() }
     let printer = ProgressPrinter(style: progress)
     defer { printer.finish() }
-    do {
-      let summary = try cutter.merge(
-        shards, path: path, to: output.hasSuffix("/") ? target + "/" : target, replacing: replacing, scheme: scheme,
-        verifying: verifying, cancellation: cancellation
-      ) {
-        printer.show($0)
-      }
-      printer.finish()
-      try WrittenBundle(summary, output).show(json: json)
-    } catch {
-      if let signal = signals.received { throw ExitCode(.signal(signal)) }
-      throw error
+    let summary = try cutter.merge(
+      shards, path: path, to: output.hasSuffix("/") ? target + "/" : target, replacing: replacing, scheme: scheme,
+      verifying: verifying, cancellation: begin()
+    ) {
+      printer.show($0)
     }
+    printer.finish()
+    try WrittenBundle(summary, output).show(json: json)
   }
 }

@@ -2,14 +2,6 @@ import CommandSupport
 import TileCut
 import TileIndex
 
-#if canImport(Darwin)
-  import Darwin
-#elseif canImport(Musl)
-  import Musl
-#else
-  import Glibc
-#endif
-
 /// What a command prints of the bundle that it wrote.
 struct WrittenBundle: Encodable {
   /// As the user named it.
@@ -39,15 +31,4 @@ struct WrittenBundle: Encodable {
     let parts = ["\(counted(tiles, "tile"))\(distinct)", zooms, formatted(bytes: bytes)]
     printLine("\(path): \((parts + (seconds.map { [formatted(seconds: $0)] } ?? [])).joined(separator: ", "))")
   }
-}
-
-/// Runs work that writes one file. A signal ends the process with 128 and its number, and removes the unfinished file.
-func stoppable<Result>(_ body: () throws -> Result) rethrows -> Result {
-  let signals = SignalWatch()
-  defer { signals.stop() }
-  signals.whenStopped { [unowned signals] in
-    // The body is still running, so the process ends at once: nothing is flushed and no thread is joined.
-    OutputFile.abandonAll { _exit(128 + (signals.received ?? SIGTERM)) }
-  }
-  return try body()
 }

@@ -3,6 +3,8 @@
 /// Which pixels are taken depends on their number alone, so that equal rasters give equal samples.
 struct ValueSample {
   private(set) var values: [Double] = []
+  /// The smallest and the largest of all values, where statistics of the raster say so.
+  var statedRange: ClosedRange<Double>?
 
   /// The most values of one raster.
   static let countMax = 1 << 17
@@ -13,7 +15,14 @@ struct ValueSample {
   }
 
   /// Adds another raster's values.
-  mutating func add(_ other: ValueSample) { values += other.values }
+  mutating func add(_ other: ValueSample) {
+    let isFirst = values.isEmpty && statedRange == nil
+    values += other.values
+    let (one, another) = (statedRange ?? (isFirst ? other.statedRange : nil), other.statedRange)
+    statedRange = one.flatMap { one in
+      another.map { min(one.lowerBound, $0.lowerBound)...max(one.upperBound, $0.upperBound) }
+    }
+  }
 
   /// Whether to take the pixel of a number when one of `step` is taken. Spread without a pattern, because every n-th
   /// pixel may lie in the same columns.
@@ -23,8 +32,17 @@ struct ValueSample {
     return Int(truncatingIfNeeded: mixed >> 40) % step == 0
   }
 
-  /// The lowest and the highest value, without a share at either end; nil if they are equal or there are none.
-  func range(leavingOut share: Double = 0) -> (low: Double, high: Double)? {
+  /// The lowest and the highest value, also of those that are stated; nil if they are equal or there are none.
+  var range: (low: Double, high: Double)? {
+    // Statistics may be older than the values.
+    let all =
+      (values.min().map { [$0, values.max()!] } ?? []) + (statedRange.map { [$0.lowerBound, $0.upperBound] } ?? [])
+    guard let low = all.min(), let high = all.max(), low < high else { return nil }
+    return (low, high)
+  }
+
+  /// The lowest and the highest value without a share at either end; nil if they are equal or there are none.
+  private func range(leavingOut share: Double) -> (low: Double, high: Double)? {
     guard !values.isEmpty else { return nil }
     let sorted = values.sorted()
     let cut = Int(Double(sorted.count - 1) * share)
@@ -36,7 +54,12 @@ struct ValueSample {
   ///
   /// - Throws: ``CutError`` `.badSource` if the values do not differ.
   func automaticScale(path: String) throws -> SampleScale {
-    guard let (low, high) = range(leavingOut: 0.02) ?? range() else {
+    guard !values.isEmpty else {
+      throw CutError(
+        .badSource, path: path, "a sample of it has no value that can be read, so that no scale can be chosen",
+        remedy: "say which values become black and white with --scale MIN,MAX")
+    }
+    guard let (low, high) = range(leavingOut: 0.02) ?? range else {
       throw CutError(
         .badSource, path: path, "all of a sample of its values are equal, so that no scale can be chosen",
         remedy: "say which values become black and white with --scale MIN,MAX")
@@ -48,14 +71,17 @@ struct ValueSample {
 extension CutError {
   /// The refusal of samples of more than 8 bits without a scale, with a suggestion.
   ///
-  /// - Parameter kind: such as `16-bit`.
-  static func scaleWanted(path: String, kind: String, sample: ValueSample?) -> CutError {
+  /// - Parameters:
+  ///   - kind: such as `16-bit`.
+  ///   - bits: of unsigned samples, whose whole range is suggested if no value can be read.
+  static func scaleWanted(path: String, kind: String, sample: ValueSample?, bits: Int? = nil) -> CutError {
     func text(_ value: Double) -> String {
       abs(value) < 1e15 && value == value.rounded() ? "\(Int(value))" : "\(Float(value))"
     }
-    let example = sample?.range().map {
-      "--scale \(text($0.low)),\(text($0.high)), the range of a sample of its values"
-    }
+    let what = sample?.statedRange == nil ? "a sample of its values" : "its values"
+    let known = sample?.range.map { "--scale \(text($0.low)),\(text($0.high)), the range of \(what)" }
+    let whole = bits.map { "--scale 0,\((1 << $0) - 1), the range of \($0) bits" }
+    let example = known ?? whole
     return CutError(
       .badSource, path: path, "has \(kind) samples, which must be scaled to 0...255",
       remedy:

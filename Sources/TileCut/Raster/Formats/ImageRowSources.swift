@@ -80,6 +80,7 @@ final class PNGRowSource: RowSource {
       defer { line.deallocate() }
       let samples = line.assumingMemoryBound(to: UInt16.self)
       var sample = ValueSample()
+      sample.statedRange = options.statedRange(of: channels.colours.map { $0 + 1 })
       let step = reader.width * reader.height / ValueSample.countMax
       for pass in 1...reader.passCount {
         for y in 0..<reader.height {

@@ -8,6 +8,8 @@ package enum RasterFile {
     try open(options.file(named: path), options: options)
   }
 
+  private static var files: VRTFiles { VRTFiles(open: open(path:options:), valueSample: valueSample) }
+
   /// Opens a raster in a file that is open already.
   static func open(_ file: SourceFile, options: RasterOpenOptions) throws -> any RasterSource {
     do {
@@ -30,7 +32,7 @@ package enum RasterFile {
     case .jpeg: return try ImageSource(jpeg: file, options: options)
     case .webp: return try ImageSource(webp: file, options: options)
     case .jpeg2000: return try JP2Source(file, options: options)
-    case .vrt: return try VRTSource(file, options: options)
+    case .vrt: return try VRTSource(file, files: files, options: options)
     case nil:
       throw CutError(
         .badSource, path: path, file.size == 0 ? "is empty" : "is no raster of a known format",
@@ -42,11 +44,14 @@ package enum RasterFile {
   ///
   /// - Throws: ``CutError`` as for ``open(path:options:)``.
   static func valueSample(_ file: SourceFile, options: RasterOpenOptions) throws -> ValueSample? {
+    var options = options
+    options.auxiliary = file.isPlain ? try AuxiliaryFile(beside: file.path) : nil
+    options = options.withAuxiliaryNodata
     switch RasterFormat(file.prefix(RasterFormat.bytesWanted)) {
     case .tiff: return try GeoTIFFSource.valueSample(file, options: options)
     case .png: return try PNGRowSource.valueSample(path: file.readablePath, options: options)
     case .jpeg2000: return try JP2Image.valueSample(file, options: options)
-    case .vrt: return try VRTSource.valueSample(file, options: options)
+    case .vrt: return try VRTSource.valueSample(file, files: files, options: options)
     case .jpeg, .webp, nil: return nil
     }
   }

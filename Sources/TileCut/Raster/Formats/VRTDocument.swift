@@ -2,8 +2,8 @@ import TileIndex
 
 /// A GDAL virtual raster (VRT): an XML file that composes the bands of a raster from parts of other files.
 ///
-/// Only what a mosaic needs is read: bands of simple sources, and complex ones that have nodata values alone. Anything
-/// that computes values is refused.
+/// Only what a mosaic needs is read: bands of simple sources, complex ones that have nodata values alone, and a mask of
+/// such sources. Anything that computes values is refused.
 struct VRTDocument {
   struct Band {
     /// In drawing order.
@@ -17,6 +17,8 @@ struct VRTDocument {
     var file = ""
     /// From 1.
     var band = 1
+    /// The source is the mask of the band, not the band.
+    var isMask = false
     /// Rectangles in pixels of the source and of the VRT; nil means all.
     var from: Rect?
     var to: Rect?
@@ -40,8 +42,11 @@ struct VRTDocument {
   let width: Int
   let height: Int
   let bands: [Band]
+  /// The band that says which pixels are visible: those that are not zero.
+  let mask: Band?
   /// Six numbers as GDAL orders them.
   let transform: [Double]?
+  let controlPoints: [GroundControlPoint]
   /// WKT, or any definition that PROJ knows.
   let projection: String?
 
@@ -68,7 +73,19 @@ struct VRTDocument {
     else { throw reading.damaged("has no size") }
     guard !reading.bands.isEmpty else { throw reading.damaged("has no band") }
     (self.width, self.height, bands) = (width, height, reading.bands)
-    (transform, projection) = (reading.transform, reading.projection)
+    mask = try reading.commonMask()
+    (transform, controlPoints) = (reading.transform, reading.points)
+    let projections = [reading.projection, reading.pointProjection]
+    projection = (reading.transform == nil ? projections.reversed() : projections).compactMap(\.self).first
+  }
+
+  /// - Parameter what: such as `scaled values`.
+  func refused(_ what: String) -> CutError { Self.refused(what, path: path) }
+
+  private static func refused(_ what: String, path: String) -> CutError {
+    CutError(
+      .badSource, path: path, "is a VRT with \(what); only mosaics of simple sources are read",
+      remedy: "write its pixels to a GeoTIFF first: gdal_translate \(path) map.tif")
   }
 
   /// The files that a VRT refers to, directly or through other VRTs; none if it is no VRT or damaged.
@@ -83,7 +100,8 @@ struct VRTDocument {
   /// The files that the VRT refers to, each once.
   var files: [String] {
     var known: Set<String> = []
-    return bands.flatMap(\.sources).map(\.file).filter { known.insert($0).inserted }
+    let all = bands + (mask.map { [$0] } ?? [])
+    return all.flatMap(\.sources).map(\.file).filter { known.insert($0).inserted }
   }
 
   /// Elements that compute values or compose them otherwise.
@@ -101,6 +119,11 @@ struct VRTDocument {
     var bands: [Band] = []
     var transform: [Double]?
     var projection: String?
+    var points: [GroundControlPoint] = []
+    var pointProjection: String?
+    /// Of the whole VRT, or of single bands.
+    private var masks: [Band] = []
+    private var bandMaskCount = 0
     private var open: [String] = []
     private var text = ""
     private var source: Source?
@@ -112,16 +135,21 @@ struct VRTDocument {
       CutError(.badSource, path: path, message, remedy: "make the VRT again, for instance with gdalbuildvrt")
     }
 
-    private func refused(_ what: String) -> CutError {
-      CutError(
-        .badSource, path: path, "is a VRT with \(what); only mosaics of simple sources are read",
-        remedy: "write its pixels to a GeoTIFF first: gdal_translate \(path) map.tif")
+    private func refused(_ what: String) -> CutError { VRTDocument.refused(what, path: path) }
+
+    /// The mask of all bands.
+    func commonMask() throws -> Band? {
+      let isOfAll = bandMaskCount == 0 && masks.count <= 1 || bandMaskCount == bands.count
+      guard isOfAll, masks.allSatisfy({ $0.sources == masks[0].sources }) else {
+        throw refused("bands that have different masks")
+      }
+      return masks.first
     }
 
     mutating func take(_ event: XMLReader.Event) throws {
       switch event {
       case .start(let name, let attributes, _):
-        if VRTDocument.computing.contains(name), !isInMask { throw refused("<\(name)>") }
+        if VRTDocument.computing.contains(name), !isSkipped { throw refused("<\(name)>") }
         open.append(name)
         text = ""
         try begin(name, attributes)
@@ -133,23 +161,44 @@ struct VRTDocument {
       }
     }
 
-    /// A mask band repeats the masks of the sources, which are read with them.
-    private var isInMask: Bool { open.contains("MaskBand") || open.contains("Overview") || open.contains("Metadata") }
+    private var isSkipped: Bool { open.contains("Overview") || open.contains("Metadata") }
 
-    private var isInBand: Bool { open.count > 1 && open[1] == "VRTRasterBand" }
+    /// Where the element `MaskBand` is in the open elements: 1 in the VRT, 2 in a band.
+    private var maskDepth: Int? { open.firstIndex(of: "MaskBand") }
+
+    private var isInBand: Bool { open.contains("VRTRasterBand") }
+
+    /// The depth of the innermost element, in a mask as in a band beside it.
+    private var depth: Int { open.count - (maskDepth ?? 0) }
+
+    /// Changes the band, or the mask, whose element is open.
+    private mutating func withBand(_ change: (inout Band) -> Void) {
+      if maskDepth != nil {
+        if !masks.isEmpty { change(&masks[masks.count - 1]) }
+      } else {
+        change(&bands[bands.count - 1])
+      }
+    }
 
     private mutating func begin(_ name: String, _ attributes: [String: String]) throws {
-      guard !isInMask else { return }
-      switch (name, open.count) {
+      guard !isSkipped else { return }
+      switch (name, depth) {
       case ("VRTDataset", 1):
         if let kind = attributes["subClass"] { throw refused("subClass \(kind)") }
         width = attributes["rasterXSize"].flatMap { Int($0) }
         height = attributes["rasterYSize"].flatMap { Int($0) }
+      case ("MaskBand", 1): if isInBand { bandMaskCount += 1 }
       case (_, 1): throw damaged("is no VRT: it begins with <\(name)>")
       case ("VRTRasterBand", 2):
         if let kind = attributes["subClass"], kind != "VRTSourcedRasterBand" { throw refused("subClass \(kind)") }
-        guard bands.count < 65535 else { throw damaged("has too many bands") }
-        bands.append(Band())
+        guard bands.count < 65535, masks.count < 65535 else { throw damaged("has too many bands") }
+        if maskDepth != nil { masks.append(Band()) } else { bands.append(Band()) }
+      case ("GCPList", 2): pointProjection = attributes["Projection"].flatMap { $0.isEmpty ? nil : $0 }
+      case ("GCP", 3):
+        guard let point = GroundControlPoint(attributes: attributes) else {
+          throw damaged("has a damaged ground control point")
+        }
+        points.append(point)
       case ("SimpleSource", 3) where isInBand, ("ComplexSource", 3) where isInBand: source = Source()
       case ("SourceFilename", 4): isRelative = attributes["relativeToVRT"] == "1"
       case ("SrcRect", 4):
@@ -163,23 +212,31 @@ struct VRTDocument {
     }
 
     private mutating func end(_ name: String) throws {
-      guard !isInMask else { return }
+      guard !isSkipped else { return }
       let word = String(text.drop { $0.isWhitespace }.reversed().drop { $0.isWhitespace }.reversed())
-      switch (name, open.count) {
+      switch (name, depth) {
       case ("SRS", 2): projection = word.isEmpty ? nil : word
+      case ("SRS", 3) where open[1] == "GCPList": pointProjection = word.isEmpty ? nil : word
       case ("GeoTransform", 2):
         let numbers = word.split(separator: ",").compactMap { Double($0.filter { !$0.isWhitespace }) }
         guard numbers.count == 6, numbers.allSatisfy(\.isFinite) else { throw damaged("has a damaged GeoTransform") }
         transform = numbers
-      case ("NoDataValue", 3) where isInBand: bands[bands.count - 1].nodata = NodataValue.parse(word)
-      case ("ColorInterp", 3) where isInBand: bands[bands.count - 1].interpretation = word.lowercased()
+      case ("NoDataValue", 3) where isInBand: withBand { $0.nodata = NodataValue.parse(word) }
+      case ("ColorInterp", 3) where isInBand: withBand { $0.interpretation = word.lowercased() }
       case ("SimpleSource", 3) where isInBand, ("ComplexSource", 3) where isInBand: try finishSource()
       case ("SourceFilename", 4):
         let file = resolved(word)
         source?.file = file
       case ("SourceBand", 4):
-        guard let band = Int(word), band >= 1 else { throw refused("the source band '\(word)'") }
+        // The number of a band, "mask", or "mask," and the number.
+        let parts = word.split(separator: ",", omittingEmptySubsequences: false)
+        let isMask = parts.first == "mask"
+        let number = isMask && parts.count == 1 ? "1" : parts[isMask ? 1 : 0]
+        guard parts.count <= (isMask ? 2 : 1), let band = Int(number), band >= 1 else {
+          throw refused("the source band '\(word)'")
+        }
         source?.band = band
+        source?.isMask = isMask
       case ("NODATA", 4): source?.nodata = NodataValue.parse(word)
       case ("ScaleOffset", 4): source?.constant = Double(word)
       case ("ScaleRatio", 4): source?.ratio = Double(word) ?? 1
@@ -188,12 +245,12 @@ struct VRTDocument {
     }
 
     private mutating func finishSource() throws {
-      guard var source, !bands.isEmpty else { return }
+      guard var source else { return }
       guard !source.file.isEmpty else { throw damaged("has a source without a file") }
       let isScaled = source.ratio != 1 || (source.constant ?? 0) != 0
       guard !isScaled || source.ratio == 0 else { throw refused("scaled values") }
       if source.ratio != 0 { source.constant = nil }
-      bands[bands.count - 1].sources.append(source)
+      withBand { [source] in $0.sources.append(source) }
       self.source = nil
     }
 

@@ -98,6 +98,7 @@ struct JP2Image: Sendable {
     let part = PixelRect(x: (window.width - w) / 2, y: (window.height - h) / 2, width: w, height: h)
     let chosen = try image.channels.chosen(options, path: file.path)
     var sample = ValueSample()
+    sample.statedRange = options.statedRange(of: chosen.colours.map { $0 + 1 })
     let step = w * h / ValueSample.countMax
     try image.withDecoded(part, reduction: reduction) { value in
       for y in 0..<h {

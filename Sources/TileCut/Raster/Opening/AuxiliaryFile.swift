@@ -10,7 +10,7 @@ struct AuxiliaryFile: Sendable {
   private(set) var projection: String?
   /// The bands' nodata values, by number from 1.
   private(set) var nodataByBand: [Int: Double] = [:]
-  /// The smallest and largest value of each band, by number from 1.
+  /// The smallest and largest value of each band, by number from 1: of its statistics, or else of its histogram.
   private(set) var rangeByBand: [Int: ClosedRange<Double>] = [:]
 
   /// The nodata values in the form of the option: one for each band from the first on; nil if there is none.
@@ -37,9 +37,7 @@ struct AuxiliaryFile: Sendable {
     }
     guard reading.isDataset else { return nil }
     nodataByBand = reading.nodata
-    for (band, low) in reading.minima {
-      if let high = reading.maxima[band], low <= high { rangeByBand[band] = low...high }
-    }
+    rangeByBand = reading.histograms.merging(reading.statistics.ranges) { $1 }
     projection = [reading.projection, reading.pointProjection].first { !$0.isEmpty }
     controlPoints = reading.points
     if let numbers = reading.transform {
@@ -56,8 +54,9 @@ struct AuxiliaryFile: Sendable {
     var transform: [Double]?
     var points: [GroundControlPoint] = []
     var nodata: [Int: Double] = [:]
-    var minima: [Int: Double] = [:]
-    var maxima: [Int: Double] = [:]
+    var statistics = BandStatistics()
+    var histograms: [Int: ClosedRange<Double>] = [:]
+    private var histogram: [String: String] = [:]
     private var open: [String] = []
     private var text = ""
     private var band = 0
@@ -81,11 +80,8 @@ struct AuxiliaryFile: Sendable {
       if open == ["PAMDataset"] { isDataset = true }
       if open == ["PAMDataset", "PAMRasterBand"] { band = attributes["band"].flatMap { Int($0) } ?? 0 }
       if open == ["PAMDataset", "GCPList"] { pointProjection = attributes["Projection"] ?? "" }
-      if open == ["PAMDataset", "GCPList", "GCP"] {
-        let numbers = ["Pixel", "Line", "X", "Y"].compactMap { attributes[$0].flatMap { Double($0) } }
-        guard numbers.count == 4 else { return }
-        points.append(
-          GroundControlPoint(pixel: SIMD2(numbers[0], numbers[1]), place: SIMD2(numbers[2], numbers[3])))
+      if open == ["PAMDataset", "GCPList", "GCP"], let point = GroundControlPoint(attributes: attributes) {
+        points.append(point)
       }
       if name == "MDI" { item = attributes["key"] ?? "" }
     }
@@ -99,10 +95,55 @@ struct AuxiliaryFile: Sendable {
         let numbers = word.split(separator: ",").compactMap { Double($0) }
         if numbers.count == 6 { transform = numbers }
       case ["PAMRasterBand", "NoDataValue"]: nodata[band] = Double(word)
-      case ["PAMRasterBand", "Metadata", "MDI"] where item == "STATISTICS_MINIMUM": minima[band] = Double(word)
-      case ["PAMRasterBand", "Metadata", "MDI"] where item == "STATISTICS_MAXIMUM": maxima[band] = Double(word)
+      case ["PAMRasterBand", "Metadata", "MDI"]: statistics.take(item, word, band: band)
+      case ["PAMRasterBand", "Histograms", "HistItem"]:
+        histograms[band] = histogramRange ?? histograms[band]
+        histogram = [:]
+      case let path where path.starts(with: ["PAMRasterBand", "Histograms", "HistItem"]): histogram[path.last!] = word
       default: break
       }
     }
+
+    /// The ends of the first and the last bucket that hold values; nil for a histogram of some of the pixels.
+    private var histogramRange: ClosedRange<Double>? {
+      guard let low = histogram["HistMin"].flatMap({ Double($0) }),
+        let high = histogram["HistMax"].flatMap({ Double($0) }),
+        let counts = histogram["HistCounts"]?.split(separator: "|"), low < high, high - low < .infinity,
+        histogram["Approximate"] != "1", histogram["IncludeOutOfRange"] != "1",
+        let first = counts.firstIndex(where: { $0 != "0" }), let last = counts.lastIndex(where: { $0 != "0" })
+      else { return nil }
+      let width = (high - low) / Double(counts.count)
+      // A bucket of one integer has that integer in its middle.
+      let inset = abs(width - 1) < 1e-6 ? 0.5 : 0
+      let (start, end) = (low + Double(first) * width + inset, low + Double(last + 1) * width - inset)
+      return min(start, end)...max(start, end)
+    }
+  }
+}
+
+/// The smallest and largest values of bands that GDAL's statistics state (`STATISTICS_MINIMUM` and others).
+struct BandStatistics {
+  private var minima: [Int: Double] = [:]
+  private var maxima: [Int: Double] = [:]
+  /// Bands of which only some pixels were looked at.
+  private var sampled: Set<Int> = []
+
+  /// Takes an item of a band's metadata; others than those of the range do not count.
+  mutating func take(_ key: String, _ text: String, band: Int) {
+    switch key {
+    case "STATISTICS_MINIMUM": minima[band] = Double(text)
+    case "STATISTICS_MAXIMUM": maxima[band] = Double(text)
+    case "STATISTICS_APPROXIMATE": if text.uppercased() == "YES" { sampled.insert(band) }
+    default: break
+    }
+  }
+
+  /// The exact ranges, by the bands' numbers.
+  var ranges: [Int: ClosedRange<Double>] {
+    var ranges: [Int: ClosedRange<Double>] = [:]
+    for (band, low) in minima where !sampled.contains(band) {
+      if let high = maxima[band], low <= high, low.isFinite, high.isFinite { ranges[band] = low...high }
+    }
+    return ranges
   }
 }

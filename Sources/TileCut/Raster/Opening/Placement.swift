@@ -40,7 +40,8 @@ struct Placement {
       throw CutError(
         .noGeoreference, path: path, "has coordinates but does not say in which coordinate reference system",
         remedy: lookLikeDegrees(georeference)
-          ? "they may be degrees: give --crs EPSG:4326, or whatever it is" : "give it with --crs, or in a .prj file")
+          ? "they may be degrees: tilecut cut '\(path)' -o OUT.mbtiles --crs EPSG:4326"
+          : "give it, or a .prj file beside it: tilecut cut '\(path)' -o OUT.mbtiles --crs EPSG:NUMBER")
     }
     georeference.crs = crs
     try requirePlausible(georeference)
@@ -98,8 +99,9 @@ struct Placement {
   private func stretched(_ options: RasterOpenOptions, sideFiles: SideFiles) throws -> Georeference {
     guard var box = options.bounds else {
       let remedy =
-        "place it with --bounds W,S,E,N (and --crs), or put a world file (.\(sideFiles.worldFileSuffixes[0])) and a"
-        + " .prj file beside it; or cut it as it is with --flat"
+        "place it by its edges in degrees: tilecut cut '\(path)' -o OUT.mbtiles --bounds W,S,E,N (and --crs"
+        + " if it is drawn in another projection); or put a world file (.\(sideFiles.worldFileSuffixes[0])) and"
+        + " a .prj file beside it; or cut it as it is with --flat"
       throw CutError(
         .noGeoreference, path: path, problem ?? "does not say where on Earth it lies", remedy: remedy)
     }
@@ -138,7 +140,7 @@ struct Placement {
         .noGeoreference, path: path,
         "its coordinates (\(box.west), \(box.south) to \(box.east), \(box.north)) are not"
           + " \(georeference.crs.unit)s of '\(georeference.crs.name)'",
-        remedy: "give the coordinate reference system that they are in with --crs")
+        remedy: "give the one that they are in: tilecut cut '\(path)' -o OUT.mbtiles --crs EPSG:NUMBER")
     }
     try requireSize(box, georeference.crs)
   }

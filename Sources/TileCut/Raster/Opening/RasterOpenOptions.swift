@@ -58,6 +58,21 @@ extension RasterOpenOptions {
     options.nodata = options.nodata ?? options.auxiliary?.nodata
     return options
   }
+
+  /// The smallest and largest value of some bands that the file beside the raster, or else the raster itself, states.
+  /// Nil unless all of them are known, and with a nodata value that whoever computed them may not have known.
+  ///
+  /// - Parameters:
+  ///   - bands: numbers from 1.
+  ///   - own: what the raster states, by numbers of bands.
+  func statedRange(of bands: [Int], own: [Int: ClosedRange<Double>] = [:]) -> ClosedRange<Double>? {
+    guard nodata == nil || nodata == auxiliary?.nodata else { return nil }
+    let ranges = bands.compactMap { auxiliary?.rangeByBand[$0] ?? own[$0] }
+    guard ranges.count == bands.count, let low = ranges.map(\.lowerBound).min(),
+      let high = ranges.map(\.upperBound).max()
+    else { return nil }
+    return low...high
+  }
 }
 
 /// The user's choice of bands for one raster, as indices from 0.

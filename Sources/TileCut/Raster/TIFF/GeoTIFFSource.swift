@@ -50,7 +50,7 @@ package final class GeoTIFFSource: RasterSource {
     options.scale = SampleScale(unchecked: 0, 1)
     options.keeps8Bit = true
     let image = try TIFFImage(file, options: options)
-    return image.model.scale == nil ? nil : image.valueSample.values()
+    return image.model.scale == nil ? nil : image.valueSample(options)
   }
 
   package func overview(factorMax: Double) throws -> (any RasterSource)? {
@@ -84,7 +84,8 @@ package final class GeoTIFFSource: RasterSource {
     }
   }
 
-  private static func reader(
+  /// Reads the pixels of a directory and of its mask.
+  static func reader(
     _ image: TIFFPart, mask: TIFFPart?, model: TIFFColourModel, cache: BlockCache, scratchDirectory: String
   ) throws -> any WindowReader {
     let pixels = try TIFFReader.reader(

@@ -76,19 +76,35 @@ struct TIFFBandRoles {
 enum GDALMetadata {
   /// The names of colour interpretations in lower case, with the bands' indices. Text that is no XML has none.
   static func colourInterpretations(_ text: String?) -> [(band: Int, name: String)] {
-    guard let text, text.contains("COLORINTERP") else { return [] }
-    var found: [(Int, String)] = []
-    var band: Int?
-    var name = ""
+    items(text, containing: "COLORINTERP").filter { $0.name == "COLORINTERP" }
+      .map { ($0.band, $0.value.lowercased()) }
+  }
+
+  /// The bands' statistics, by their numbers from 1.
+  static func statistics(_ text: String?) -> BandStatistics {
+    var statistics = BandStatistics()
+    for item in items(text, containing: "STATISTICS_") { statistics.take(item.name, item.value, band: item.band + 1) }
+    return statistics
+  }
+
+  /// The items of single bands, without white space in their values.
+  private static func items(
+    _ text: String?, containing word: String
+  ) -> [(name: String, band: Int, value: String)] {
+    guard let text, text.contains(word) else { return [] }
+    var found: [(String, Int, String)] = []
+    var open: (name: String, band: Int)?
+    var value = ""
     try? XMLReader.read(Array(text.utf8)) { event in
       switch event {
       case .start("Item", let attributes, _):
-        band = attributes["name"] == "COLORINTERP" ? attributes["sample"].flatMap { Int($0) } : nil
-        name = ""
-      case .text(let piece): name += piece
+        let band = attributes["sample"].flatMap { Int($0) }.flatMap { 0..<65535 ~= $0 ? $0 : nil }
+        open = band.flatMap { band in attributes["name"].map { ($0, band) } }
+        value = ""
+      case .text(let piece): value += piece
       case .end("Item"):
-        if let band, band >= 0 { found.append((band, name.lowercased().filter { !$0.isWhitespace })) }
-        band = nil
+        if let open { found.append((open.name, open.band, value.filter { !$0.isWhitespace })) }
+        open = nil
       default: break
       }
     }

@@ -19,7 +19,9 @@ struct TIFFDirectories: Sendable {
 
   private let masks: [Entry]
   private let overviews: [Entry]
-  private let image: TIFFLayout
+  /// The size of the image.
+  private let width: Int
+  private let height: Int
   private let warnings: WarningList
 
   /// Overviews and their masks are at most this many.
@@ -27,17 +29,35 @@ struct TIFFDirectories: Sendable {
 
   /// Reads the layouts. What is damaged or belongs to something else is left out.
   init(_ source: SourceFile, image: TIFFLayout, warnings: WarningList) {
-    (self.image, self.warnings) = (image, warnings)
-    var found = Self.entries(of: source, from: 1)
-    if let outside = try? SourceFile(path: SideFiles(path: source.path).overviews) {
-      found += Self.entries(of: outside, from: 0)
+    let found = Self.entries(of: source, from: 1) + Self.entries(beside: source.path)
+    self.init(found, width: image.width, height: image.height, warnings) { $0.isReduced(from: image) }
+  }
+
+  /// The overviews in the file beside a raster that is no TIFF.
+  ///
+  /// - Parameter samples: bands of the raster.
+  /// - Returns: nil if there are none.
+  init?(beside path: String, width: Int, height: Int, samples: Int, warnings: WarningList) {
+    self.init(Self.entries(beside: path), width: width, height: height, warnings) {
+      $0.samples == samples && $0.isReduced(fromWidth: width, height: height)
     }
+    if overviews.isEmpty { return nil }
+  }
+
+  private init(
+    _ found: [Entry], width: Int, height: Int, _ warnings: WarningList, isOverview: (TIFFLayout) -> Bool
+  ) {
+    (self.width, self.height, self.warnings) = (width, height, warnings)
     masks = found.filter { entry in
       entry.layout.isMask && entry.layout.samples == 1 && [1, 8].contains(entry.layout.bits)
         && entry.layout.blockWidth * entry.layout.blockHeight <= TIFFLayout.blockBytesMax
     }
-    overviews = found.filter { $0.layout.isReducedImage && !$0.layout.isMask && $0.layout.isReduced(from: image) }
+    overviews = found.filter { $0.layout.isReducedImage && !$0.layout.isMask && isOverview($0.layout) }
       .sorted { $0.layout.width > $1.layout.width }
+  }
+
+  private static func entries(beside path: String) -> [Entry] {
+    (try? SourceFile(path: SideFiles(path: path).overviews)).map { entries(of: $0, from: 0) } ?? []
   }
 
   private static func entries(of source: SourceFile, from first: Int) -> [Entry] {
@@ -56,7 +76,7 @@ struct TIFFDirectories: Sendable {
   /// The mask of the full image.
   ///
   /// - Throws: ``CutError`` `.badSource` if it is damaged.
-  func mask() throws -> TIFFPart? { try mask(of: image) { !$0.isReducedImage } }
+  func mask() throws -> TIFFPart? { try mask(width: width, height: height) { !$0.isReducedImage } }
 
   /// The coarsest overview of which a pixel spans at most `factor` pixels of the image and that `accepts`; with its
   /// mask if the image has one. A damaged one is left out with a warning.
@@ -66,13 +86,14 @@ struct TIFFDirectories: Sendable {
     factorMax: Double, pixelsMin: Int = 1, isMasked: Bool, accepts: (TIFFPart) -> Bool
   ) -> (image: TIFFPart, mask: TIFFPart?)? {
     for entry in overviews.reversed()
-    where Double(image.width) / Double(entry.layout.width) <= factorMax
-      && Double(image.height) / Double(entry.layout.height) <= factorMax
+    where Double(width) / Double(entry.layout.width) <= factorMax
+      && Double(height) / Double(entry.layout.height) <= factorMax
       && entry.layout.width * entry.layout.height >= pixelsMin
     {
       do {
         let part = try part(entry)
-        let mask = isMasked ? try mask(of: part.layout) { $0.isReducedImage } : nil
+        let (width, height) = (part.layout.width, part.layout.height)
+        let mask = isMasked ? try mask(width: width, height: height) { $0.isReducedImage } : nil
         if accepts(part), !isMasked || mask != nil { return (part, mask) }
       } catch {
         warnings.add(
@@ -84,10 +105,8 @@ struct TIFFDirectories: Sendable {
     return nil
   }
 
-  private func mask(of image: TIFFLayout, where isRight: (TIFFLayout) -> Bool) throws -> TIFFPart? {
-    let entry = masks.first {
-      $0.layout.width == image.width && $0.layout.height == image.height && isRight($0.layout)
-    }
+  private func mask(width: Int, height: Int, where isRight: (TIFFLayout) -> Bool) throws -> TIFFPart? {
+    let entry = masks.first { $0.layout.width == width && $0.layout.height == height && isRight($0.layout) }
     return try entry.map(part)
   }
 
@@ -104,11 +123,15 @@ extension TIFFLayout {
     let isSameColour =
       photometric == image.photometric
       || (photometric == .rgb || isRGBFromJPEG) && (image.photometric == .rgb || image.isRGBFromJPEG)
-    guard samples == image.samples, bits == image.bits, format == image.format, isSameColour, width < image.width,
-      height <= image.height
-    else { return false }
+    return samples == image.samples && bits == image.bits && format == image.format && isSameColour
+      && isReduced(fromWidth: image.width, height: image.height)
+  }
+
+  /// Whether the size may be that of an overview.
+  fileprivate func isReduced(fromWidth fullWidth: Int, height fullHeight: Int) -> Bool {
+    guard width < fullWidth, height <= fullHeight else { return false }
     // Sizes are rounded, up or down.
-    let factor = Double(image.width) / Double(width)
-    return abs(Double(image.height) / factor - Double(height)) <= 1 + Double(height) / Double(width)
+    let factor = Double(fullWidth) / Double(width)
+    return abs(Double(fullHeight) / factor - Double(height)) <= 1 + Double(height) / Double(width)
   }
 }

@@ -29,22 +29,31 @@ struct TIFFImage: Sendable {
     part = TIFFPart(file: file, layout: layout, isSparse: isSparse)
     directories = TIFFDirectories(source, image: layout, warnings: warnings)
     mask = try directories.mask()
-    if model.lacksScale { throw scaleWanted }
+    if model.lacksScale { throw scaleWanted(options) }
     if model.isAlphaUncertain { warnAboutUnlikelyAlpha(warn) }
   }
 
-  /// A sample of the colour bands' values.
-  var valueSample: TIFFValueSample {
-    TIFFValueSample(part, mask: mask, directories: directories, model: model)
+  /// A sample of the colour bands' values, with the range that statistics state.
+  func valueSample(_ options: RasterOpenOptions) -> ValueSample {
+    var sample = sampled.values()
+    let text = try? file.withHandle { $0.text(tag: 42112) }
+    sample.statedRange = options.statedRange(
+      of: model.colourBands.map { $0 + 1 }, own: GDALMetadata.statistics(text).ranges)
+    return sample
   }
+
+  private var sampled: TIFFValueSample { TIFFValueSample(part, mask: mask, directories: directories, model: model) }
 
   /// A coarser version of the image, of which a pixel spans at most `factor` pixels; nil if there is none.
   func overview(factorMax: Double) -> (image: TIFFPart, mask: TIFFPart?)? {
-    directories.overview(factorMax: factorMax, isMasked: mask != nil) { part in
-      let decoder = TIFFPixelDecoder(layout: part.layout, model: model)
-      guard (try? Self.requireDecodable(decoder, path: path)) != nil else { return false }
-      return !decoder.isThroughRGBA || (try? part.file.withHandle { $0.rgbaRefusal() == nil }) == true
-    }
+    directories.overview(factorMax: factorMax, isMasked: mask != nil) { Self.canDecode($0, model) }
+  }
+
+  /// Whether a directory's pixels can be decoded.
+  static func canDecode(_ part: TIFFPart, _ model: TIFFColourModel) -> Bool {
+    let decoder = TIFFPixelDecoder(layout: part.layout, model: model)
+    guard (try? requireDecodable(decoder, path: part.file.path)) != nil else { return false }
+    return !decoder.isThroughRGBA || (try? part.file.withHandle { $0.rgbaRefusal() == nil }) == true
   }
 
   static func alphaKind(_ pixels: TIFFPixelDecoder, part: TIFFPart, mask: TIFFPart?) -> AlphaKind {
@@ -59,7 +68,7 @@ struct TIFFImage: Sendable {
   /// are many different ones.
   private func warnAboutUnlikelyAlpha(_ warn: (String) -> Void) {
     guard let band = model.alphaBand, layout.samples > 3 else { return }
-    let values = valueSample.alphaValues()
+    let values = sampled.alphaValues()
     let high = layout.format == .float ? 1 : Double(sign: .plus, exponent: layout.bits, significand: 1) - 1
     let between = values.filter { $0 > 0 && $0 < high }
     guard between.count * 2 > values.count, Set(between).count > 32 else { return }
@@ -103,13 +112,14 @@ struct TIFFImage: Sendable {
     }
   }
 
-  private var scaleWanted: CutError {
+  private func scaleWanted(_ options: RasterOpenOptions) -> CutError {
     let kind =
       switch layout.format {
       case .float: "\(layout.bits)-bit float"
       case .signed: "\(layout.bits)-bit signed"
       case .unsigned: "\(layout.bits)-bit"
       }
-    return .scaleWanted(path: path, kind: kind, sample: valueSample.values())
+    let bits = layout.format == .unsigned && layout.bits <= 16 ? layout.bits : nil
+    return .scaleWanted(path: path, kind: kind, sample: valueSample(options), bits: bits)
   }
 }

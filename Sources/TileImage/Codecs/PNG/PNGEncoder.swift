@@ -67,12 +67,16 @@ final class PNGEncoder {
     if let level = options.compressionLevel {
       return try write(pixels, form: form, palette: nil, data: filtered, .level(level))
     }
+    let repeats = repeatEstimate.share(filtered, height: rows.height, rowBytes: rows.rowBytes)
     let compression = try options.effort.filteredCompression(
-      repeats: { repeatEstimate.share(filtered, height: rows.height, rowBytes: rows.rowBytes) },
-      share: { () throws(ImageError) in try trialShare(filtered) })
-    // Bands are filtered for the sake of repeats.
+      repeats: repeats, share: { () throws(ImageError) in try trialShare(filtered) })
+    // Bands and pairs are filtered for the sake of repeats.
     if compression == .huffman, options.effort == .balanced { filtered = rows.filtered(pixelBytes: pixelBytes) }
-    return try write(pixels, form: form, palette: nil, data: filtered, compression)
+    let bytes = try write(pixels, form: form, palette: nil, data: filtered, compression)
+    guard options.effort == .small, repeats < PNGEffort.fewRepeats else { return bytes }
+    let other = try write(
+      pixels, form: form, palette: nil, data: rows.filtered(pixelBytes: pixelBytes), .huffman)
+    return other.count < bytes.count ? other : bytes
   }
 
   private func write(

@@ -8,6 +8,7 @@ public struct PNGOptions: Hashable, Sendable {
   /// its own.
   public var colours: Int?
 
+  /// Options; `compressionLevel` from 1 to 12, `colours` from 2 to 256.
   public init(effort: PNGEffort = .balanced, compressionLevel: Int? = nil, colours: Int? = nil) {
     self.effort = effort
     self.compressionLevel = compressionLevel
@@ -28,6 +29,9 @@ public enum PNGEffort: String, Hashable, Sendable, Codable, CaseIterable {
 extension PNGEffort {
   // docs/reference/performance.md has the bytes and times of all levels and filters.
 
+  /// The share of bytes that repeats save, below which `small` tries Huffman codes alone too.
+  static let fewRepeats = 0.04
+
   /// For tiles whose rows are filtered. A search for repeats is the longest part of encoding, and pays where there are
   /// some.
   ///
@@ -35,17 +39,17 @@ extension PNGEffort {
   /// 2-3% on those that shrink most, and costs little more on those that hardly shrink.
   ///
   /// - Parameters:
-  ///   - repeats: ``RepeatEstimate/share(_:height:rowBytes:)``; asked for by `fast` and `balanced`.
+  ///   - repeats: ``RepeatEstimate/share(_:height:rowBytes:)``.
   ///   - share: bytes after level 1 per byte before; asked for by `small`.
   func filteredCompression(
-    repeats: () -> Double, share: () throws(ImageError) -> Double
+    repeats: Double, share: () throws(ImageError) -> Double
   ) throws(ImageError) -> PNGCompression {
     switch self {
-    case .fast: repeats() < 0.12 ? .huffman : .level(1)
+    case .fast: repeats < 0.12 ? .huffman : .level(1)
     case .balanced:
-      switch repeats() {
+      switch repeats {
       case ..<0.015: .huffman
-      case ..<0.04: .level(1)
+      case ..<Self.fewRepeats: .level(1)
       default: .level(2)
       }
     case .small: .level((0.25..<0.55).contains(try share()) ? 7 : 8)

@@ -55,19 +55,17 @@ struct BoundsRule: BundleRule {
   ) {
     let (zoom, range) = (level.range.zoom, level.range)
     let matrix = matrixSet[zoom]
-    let box = matrixSet.crsBounds(ofGeographicBounds: bounds)
-    let first = matrix.tileCoordinates(of: SIMD2(box.west, box.north))
-    let last = matrix.tileCoordinates(of: SIMD2(box.east, box.south))
+    let excess = excess(bounds, range)
     // For each side: how far the bounds extend beyond the tiles, in tiles (below 0 they end inside), and how far they
     // lie outside what every zoom covers, in degrees (0 or more: wider bounds would leave another zoom's tiles).
     let sides = [
-      ("west", Double(range.columns.lowerBound) - first.x, covered.west - bounds.west),
-      ("north", Double(range.rows.lowerBound) - first.y, bounds.north - covered.north),
-      ("east", last.x - Double(range.columns.upperBound + 1), bounds.east - covered.east),
-      ("south", last.y - Double(range.rows.upperBound + 1), covered.south - bounds.south),
+      ("west", excess.west, covered.west - bounds.west), ("north", excess.north, bounds.north - covered.north),
+      ("east", excess.east, bounds.east - covered.east), ("south", excess.south, covered.south - bounds.south),
     ]
     // Six decimals, which many tools write, are half a pixel at zoom 18.
-    let slack = max(1.0 / Double(matrix.tileWidth), 1e-6 / 360 * Double(matrix.matrixWidth))
+    var slack = max(1.0 / Double(matrix.tileWidth), 1e-6 / 360 * Double(matrix.matrixWidth))
+    // The corners of turned tiles reach further than what they show.
+    if case .fitted = matrixSet.projection { slack += 1 }
     for (side, tiles, room) in sides {
       let distance = Self.rounded(abs(tiles))
       // At the deepest zooms the slack exceeds a tile.
@@ -90,6 +88,24 @@ struct BoundsRule: BundleRule {
         }
       }
     }
+  }
+
+  /// How far bounds extend beyond a rectangle of tiles on each side, in tiles.
+  private func excess(_ bounds: BoundingBox, _ range: TileRange) -> BoundingBox {
+    if case .fitted = matrixSet.projection {
+      let box = matrixSet.geographicBounds(of: range)
+      let (width, height) = (box.width / Double(range.columns.count), box.height / Double(range.rows.count))
+      return BoundingBox(
+        west: (box.west - bounds.west) / width, south: (box.south - bounds.south) / height,
+        east: (bounds.east - box.east) / width, north: (bounds.north - box.north) / height)
+    }
+    let matrix = matrixSet[range.zoom]
+    let box = matrixSet.crsBounds(ofGeographicBounds: bounds)
+    let first = matrix.tileCoordinates(of: SIMD2(box.west, box.north))
+    let last = matrix.tileCoordinates(of: SIMD2(box.east, box.south))
+    return BoundingBox(
+      west: Double(range.columns.lowerBound) - first.x, south: last.y - Double(range.rows.upperBound + 1),
+      east: last.x - Double(range.columns.upperBound + 1), north: Double(range.rows.lowerBound) - first.y)
   }
 
   private static func rounded(_ value: Double) -> String { DecimalText.text((value * 100).rounded() / 100) }

@@ -23,8 +23,9 @@ TileViewer.grid = (() => {
   function coordinateSystem() {
     if (grid.isWellKnown && grid.kind === "webMercator") return L.CRS.EPSG3857;
     if (grid.isWellKnown && grid.kind === "geographic") return L.CRS.EPSG4326;
-    const base = { webMercator: L.CRS.EPSG3857, geographic: L.CRS.EPSG4326, flat: L.CRS.Simple }[grid.kind];
+    const base = { webMercator: L.CRS.EPSG3857, geographic: L.CRS.EPSG4326, flat: L.CRS.Simple, fitted: L.CRS.Earth }[grid.kind];
     return L.extend({}, base, {
+      ...(grid.kind === "fitted" && { projection: TileViewer.fitted }),
       code: grid.name,
       // Pixels from the grid's top left corner.
       transformation: new L.Transformation(1, -grid.origin[0], -1, grid.origin[1]),
@@ -45,6 +46,16 @@ TileViewer.grid = (() => {
 
   // Leaflet 1.7 takes one tile size for all levels and a step of 2 between them; these are the places where it does.
   const onGrid = {
+    // In a CRS in which parallels are curves, Leaflet's bounds in degrees say little of tiles; the layer's box in CRS units does.
+    _isValidTile(coords) {
+      const { box } = this.options;
+      if (!box) return L.GridLayer.prototype._isValidTile.call(this, coords);
+      const level = levels[coords.z];
+      if (!level || coords.x < 0 || coords.y < 0 || coords.x >= level.matrix[0] || coords.y >= level.matrix[1]) return false;
+      const [width, height] = level.tile.map((pixels) => pixels * level.cellSize);
+      const [left, top] = [grid.origin[0] + coords.x * width, grid.origin[1] - coords.y * height];
+      return left < box[2] && left + width > box[0] && top > box[1] && top - height < box[3];
+    },
     getTileSize() {
       const level = levels[Math.min(Math.max(this._tileZoom ?? 0, 0), last)];
       return L.point(level.tile[0], level.tile[1]);

@@ -5,7 +5,8 @@
   // How far a reader may zoom in beyond the last zoom that has tiles; the map enlarges them.
   const enlarging = 3;
   const boundsOf = ([west, south, east, north]) => L.latLngBounds([south, west], [north, east]);
-  const isWorldWide = settings.grid.kind !== "flat" && settings.bounds[2] - settings.bounds[0] >= 359;
+  const isFitted = settings.grid.kind === "fitted";
+  const isWorldWide = settings.grid.kind !== "flat" && !isFitted && settings.bounds[2] - settings.bounds[0] >= 359;
   const crs = grid.coordinateSystem();
   const map = L.map("map", {
     crs,
@@ -25,7 +26,8 @@
       minZoom: layer.minzoom,
       maxZoom: settings.maxzoom + enlarging,
       maxNativeZoom: layer.maxzoom,
-      bounds: boundsOf(layer.bounds),
+      bounds: isFitted ? undefined : boundsOf(layer.bounds),
+      box: layer.box,
       attribution: layer.credits,
       noWrap: !isWorldWide || !crs.wrapLng,
       zIndex,
@@ -34,7 +36,13 @@
 
   const main = layerOf(settings, 2).addTo(map);
   if (!isWorldWide) {
-    L.rectangle(boundsOf(settings.bounds), { fill: false, weight: 1, color: "#888", dashArray: "4 4", interactive: false }).addTo(map);
+    const style = { fill: false, weight: 1, color: "#888", dashArray: "4 4", interactive: false };
+    // Corners suffice: the edges of the box are straight in its CRS.
+    const corners = ([west, south, east, north]) => [[west, south], [east, south], [east, north], [west, north]];
+    const outline = isFitted
+      ? L.polygon(corners(settings.box).map(([x, y]) => TileViewer.fitted.unproject({ x, y })), style)
+      : L.rectangle(boundsOf(settings.bounds), style);
+    outline.addTo(map);
   }
 
   let background;
@@ -57,7 +65,16 @@
     map.setView([place.latitude, place.longitude], place.zoom);
   } else {
     // The center's zoom is meant for some window; where all fits this one at a deeper zoom, the bounds decide.
-    map.fitBounds(boundsOf(settings.bounds), { animate: false });
+    if (isFitted) {
+      const [west, south, east, north] = settings.box;
+      const size = map.getSize();
+      const zoom = crs.zoom(Math.min(size.x / (east - west), size.y / (north - south)));
+      const snap = map.options.zoomSnap;
+      const middle = TileViewer.fitted.unproject({ x: (west + east) / 2, y: (south + north) / 2 });
+      map.setView(middle, Math.min(Math.max(Math.floor(zoom / snap) * snap, map.getMinZoom()), map.getMaxZoom()), { animate: false });
+    } else {
+      map.fitBounds(boundsOf(settings.bounds), { animate: false });
+    }
     const fitting = map.getZoom();
     const [longitude, latitude, zoom] = settings.center;
     if (zoom >= fitting && TileViewer.isCenterTelling(fitting)) map.setView([latitude, longitude], zoom, { animate: false });

@@ -1,0 +1,9 @@
+#if canImport(Darwin)
+  public import Foundation
+
+  // On Linux this module has no Foundation: MapStoreClient has the conformances there.
+
+  extension ManifestError: LocalizedError {}
+
+  extension TrackError: LocalizedError {}
+#endif

@@ -1,0 +1,18 @@
+import MapStoreClient
+
+// The example of docs/reference/device.md, which `SnippetTests` compares with it.
+
+func regionsOnDevice(
+  kept: SessionDetails?, keep: @escaping @Sendable (SessionDetails?) -> Void, appStore: any StoreQueue
+) async throws {
+  // page.begin
+  let manager = try OfflineRegionManager(folder: "maps")
+  let client = StoreClient(address: "https://maps.example.com", session: StoreSession(kept, changed: keep))
+  // Purchases, library, grants, interrupted downloads:
+  let report = try await manager.sync(with: client, queue: appStore)
+  print(report.regions.map(\.id))
+  for try await progress in manager.installProgress(of: "colorado", from: client) {
+    print(progress.phase, progress.fraction, progress.bytesPerSecond ?? 0, progress.secondsLeft ?? 0)
+  }
+  // page.end
+}
