@@ -104,7 +104,7 @@ import TileImage
     let alone = #expect(throws: BundleError.self) {
       try TileMatrixSetDocument.matrixSet(inFile: folder.write("grid.json", GridDocument.swiss.json()))
     }
-    #expect(alone?.message.contains("EPSG/0/2056") == true && alone?.message.contains("tilecut") == true)
+    #expect(alone?.message.contains("EPSG/0/2056") == true && alone?.message.contains("PROJ") == true)
   }
 
   /// From document to tiles and through every container that can have them.
