@@ -132,6 +132,39 @@ import TileIndex
     expectRefusal(try tilecut("cut", raster, "-o", folder.file("x.pmtiles"), "--scheme", "tms"), status: 64)
   }
 
+  /// A grid in a CRS of its own goes through commands that know no PROJ, and is served.
+  @Test func gridsInOtherSystemsGoThroughEveryContainer() throws {
+    let park = ProjectFiles.path("sample-regions/rocky-mountain-np/rocky-mountain-np-rgb.tif")
+    let grid = try folder.write("utm.json", GridDocument.colorado.json())
+    let map = folder.file("utm.mbtiles")
+    #expect(try tilecut("cut", park, "-o", map, "--matrix", grid).status == 0)
+    try expectValid(map)
+    for name in ["utm.gpkg", "utm/", "again.mbtiles"] {
+      #expect(try tilecut("convert", map, folder.file(name)).status == 0)
+      #expect(try hash(name) == hash("utm.mbtiles"))
+      try expectValid(folder.file(name))
+    }
+    expectRefusal(try tilecut("convert", map, folder.file("utm.pmtiles")), status: 65, naming: "Web Mercator")
+    let inspection = try tilecut("inspect", folder.file("again.mbtiles"))
+    #expect(inspection.status == 0 && inspection.stdout.contains("EPSG:32613"), "\(inspection)")
+    #expect(try tilecut("preview", map, "-o", folder.file("utm.png")).status == 0)
+    let part = try tilecut("extract", map, "-o", folder.file("part.mbtiles"), "--bounds", "-105.7,40.2,-105.6,40.3")
+    #expect(part.status == 0, "\(part)")
+    let box = try #require(try BundleFile.open(folder.file("part.mbtiles")).metadata.bounds)
+    #expect(box.contains(SIMD2(-105.65, 40.25)) && box.west > -106.2 && box.north < 40.7, "\(box)")
+    let region = """
+      {"id": "park", "title": "Park", "category": "park", "edition": "1", "sources": ["\(park)"],
+       "matrix": \(GridDocument.colorado.json())}
+      """
+    let manifest = try folder.write("regions.json", "{\"regions\": [\(region)]}")
+    let build = try tilecut("build", manifest, "-o", folder.file("catalogue"))
+    #expect(build.status == 0, "\(build)")
+    #expect(try hash("catalogue/park-1.mbtiles") == hash("utm.mbtiles"))
+    let server = try RunningServer([map])
+    #expect(try server.get("/utm.json").text.contains("EPSG:32613"))
+    #expect(try server.get("/wmts/1.0.0/WMTSCapabilities.xml").text.contains("urn:ogc:def:crs:EPSG::32613"))
+  }
+
   /// A container that is not written here is not imitated.
   @Test(arguments: ["x.zip", "x.tif", "x.tar.gz"]) func otherExtensionsAreRefused(name: String) throws {
     expectRefusal(try tilecut("cut", raster, "-o", folder.file(name)), status: 64, naming: name, ".pmtiles")
