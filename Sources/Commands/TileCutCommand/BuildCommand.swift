@@ -219,16 +219,22 @@ private final class BuildProgressPrinter: Sendable {
     var made = 0
     var tiles = 0
 
+    /// With those of the regions in progress.
+    var tilesMade: Int { running.reduce(tiles) { $0 + ($1.step?.tiles ?? 0) } }
+
+    func tilesPerSecond(_ seconds: Double) -> Double {
+      WorkPace(done: tilesMade, fraction: nil, seconds: seconds).perSecond
+    }
+
     /// The regions, with the time that is left if the others take as long as those so far. Whether they are unchanged
     /// shows later.
     func progress(seconds: Double, _ region: RegionReport? = nil) -> WorkProgress {
       let parts = running.reduce(0) { $0 + ($1.step?.part ?? 0) }
       let (work, left) = (Double(made) + parts, Double(total - done) - parts)
       let fraction = work + left > 0 ? work / (work + left) : 1
-      let tiles = running.reduce(tiles) { $0 + ($1.step?.tiles ?? 0) }
-      let rate = WorkPace(done: tiles, fraction: nil, seconds: seconds).perSecond
       var more: [JSONValue.Member] = [
-        .init("tiles", .number(tiles)), .init("tilesPerSecond", .number(DecimalText.fixed(rate, 3))),
+        .init("tiles", .number(tilesMade)),
+        .init("tilesPerSecond", .number(DecimalText.fixed(tilesPerSecond(seconds), 3))),
         .init("running", .array(running.map { RegionProgress.json($0.step, of: $0.id) })),
       ]
       if let report = region.flatMap({ try? JSONValue(encoding: $0) }) { more.append(.init("region", report)) }
@@ -238,9 +244,8 @@ private final class BuildProgressPrinter: Sendable {
 
     func text(_ progress: WorkProgress) -> String {
       let regions = running.map { region in region.id + (region.step.map { " \($0.text)" } ?? "") }
-      let tiles = running.reduce(tiles) { $0 + ($1.step?.tiles ?? 0) }
       let rate =
-        tiles > 0 ? ", \(Int(Double(tiles) / max(progress.seconds, 0.001))) tiles/s\(progress.pace.leftText)" : ""
+        tilesMade > 0 ? ", \(Int(tilesPerSecond(progress.seconds))) tiles/s\(progress.pace.leftText)" : ""
       return String("\(done) of \(total) done\(rate); \(regions.joined(separator: ", "))".prefix(100))
     }
   }
