@@ -40,10 +40,10 @@ purpose() {
 }
 start=$SECONDS
 for product in "$@"; do echo "building $product, which $(purpose "$product")"; done
-# One call for several: SwiftPM cannot be given more than one product, but all of them.
-if [ $# -gt 1 ]; then
-  export COMMANDS_ONLY=1
-else
+# One call for several: SwiftPM cannot be given more than one product, but all of them. One command has the package of
+# all four, so that what is built for one is built for the others.
+case "$1" in tilecut | tileserve | purchase-ledger | mapstore) export COMMANDS_ONLY=1 ;; esac
+if [ $# = 1 ]; then
   # Nothing is fetched for servers, unless that is done.
   if [ "$1" = tilecut ] && [ ! -d .build/checkouts/hummingbird ]; then export TILECUT_ONLY=1; fi
   options="$options --product $1"

@@ -115,12 +115,15 @@ void csystem_begin_writeback(int descriptor, int64_t offset, int64_t count) {
   sync_file_range(descriptor, offset, count, SYNC_FILE_RANGE_WRITE);
 }
 
+int csystem_open_direct(const char *path) { return open(path, O_WRONLY | O_DIRECT | O_CLOEXEC); }
+
 #else
 
 #include <errno.h>
 #include <unistd.h>
 
 int csystem_event_descriptor(void) { return -1; }
+int csystem_open_direct(const char *path) { return -1; }
 int csystem_exchange(const char *first, const char *second) {
   errno = ENOSYS;
   return -1;

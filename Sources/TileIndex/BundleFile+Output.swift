@@ -101,7 +101,7 @@ extension BundleFile {
     case .tileset:
       throw BundleError(
         .writeFailed, path: path, "a tileset of shards is made of the shards of a plan",
-        remedy: "merge the shards of a plan, or name it .mbtiles, .pmtiles or .gpkg")
+        remedy: "merge the shards of a plan, or name it .mbtiles, .pmtiles or .gpkg", repair: .mergeShards)
     }
   }
 }

@@ -59,7 +59,7 @@ import Testing
     ["verify", "world.mbtiles"], ["convert", "world.mbtiles", "out.pmtiles"],
     ["extract", "world.mbtiles", "-o", "out.gpkg"], ["merge", "world.mbtiles", "-o", "out.mbtiles"],
     ["extract", "world.mbtiles", "-o", "out.mbtiles", "--zoom", "0-5"], ["verify", "world.gpkg"],
-    ["convert", "world.gpkg", "out.mbtiles"],
+    ["convert", "world.gpkg", "out.mbtiles"], ["preview", "world.mbtiles", "--contact-sheet", "-o", "sheet.png"],
   ])
   func tilesAreCountedWithRateAndTimeLeft(_ words: [String]) throws {
     let bundle = try folder.writeBundle("world.mbtiles", zooms: 0...5)

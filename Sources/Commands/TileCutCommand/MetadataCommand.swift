@@ -51,6 +51,8 @@ struct MetadataCommand: ParsableCommand {
       parsing: .allUnrecognized,
       help: ArgumentHelp("The new value; without one the row is removed.", valueName: "value"))
     var value: [String] = []
+    @Flag(help: "Print JSON: all rows as they are now.")
+    var json = false
 
     func validate() throws {
       if value.count > 1 { throw ValidationError("there are \(value.count) values; put the value into quotes") }
@@ -58,6 +60,7 @@ struct MetadataCommand: ParsableCommand {
 
     func run() throws {
       try stoppable { try MetadataEdit(name: name, value: value.first).apply(to: bundle) }
+      if json { printText(try prettyJSON(try BundleFile.open(bundle).metadata.entries)) }
     }
   }
 }

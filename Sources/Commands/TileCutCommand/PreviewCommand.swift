@@ -35,6 +35,7 @@ struct PreviewCommand: ParsableCommand {
   var force = false
   @Flag(help: "Print JSON.")
   var json = false
+  @OptionGroup var progress: ProgressOption
 
   func validate() throws {
     if contactSheet, bounds != nil || zoom != nil || size != nil {
@@ -48,10 +49,11 @@ struct PreviewCommand: ParsableCommand {
       throw BundleError(.invalidName, path: output, "a preview is a PNG", remedy: "name it .png")
     }
     try OutputFile.check(output, replacing: force)
+    let reader = try BundleFile.open(bundle)
     let png =
       contactSheet
-      ? try ContactSheet().png(of: BundleFile.open(bundle))
-      : try BundlePreview(bounds: bounds?.box, zoom: zoom, size: size?.size).png(of: BundleFile.open(bundle))
+      ? try progress.showing(of: reader.knownTileCount) { try ContactSheet().png(of: reader, progress: $0) }
+      : try BundlePreview(bounds: bounds?.box, zoom: zoom, size: size?.size).png(of: reader)
     try OutputFile.write(png, to: output, replacing: force)
     if json {
       let members: [JSONValue.Member] = [.init("path", .string(output)), .init("bytes", .number(png.count))]

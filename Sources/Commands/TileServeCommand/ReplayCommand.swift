@@ -83,6 +83,8 @@ struct ReplayCommand: ParsableCommand {
   @Flag(help: "Print JSON: sessions and total, whose counts are sums.")
   var json = false
 
+  @OptionGroup var progress: ProgressOption
+
   func validate() throws {
     if paletteShare {
       guard bundle != nil else { throw ValidationError("--palette-share needs --bundle FILE.") }
@@ -117,16 +119,21 @@ struct ReplayCommand: ParsableCommand {
       let report = settings.replayEviction(sessions)
       return printText(json ? report.json : report.text)
     }
-    func replay(_ policy: ReplayPolicy) throws -> ReplayReport {
-      if let bundle {
-        return try settings.replay(sessions, policy: policy, bundle: bundle, speed: realTime ? speed ?? 1 : nil)
+    // The table compares with these; JSON has the policy alone.
+    let others: [ReplayPolicy] = json ? [] : [.lru, .belady, .oracle].filter { $0 != policy }
+    let reports = try progress.showing("sessions", of: sessions.count * (1 + others.count)) { shown in
+      var done = 0
+      return try ([policy] + others).map { policy in
+        guard let bundle else { return settings.replay(sessions, policy: policy) }
+        return try settings.replay(sessions, policy: policy, bundle: bundle, speed: realTime ? speed ?? 1 : nil) {
+          done += 1
+          shown(done)
+        }
       }
-      return settings.replay(sessions, policy: policy)
     }
-    let report = try replay(policy)
-    if json { return printText(report.json) }
-    let others: [ReplayPolicy] = [.lru, .belady, .oracle].filter { $0 != policy }
-    printText(report.text(policy: policy.rawValue, others: try others.map { ($0.title, try replay($0)) }))
+    if json { return printText(reports[0].json) }
+    printText(
+      reports[0].text(policy: policy.rawValue, others: Array(zip(others.map(\.title), reports.dropFirst()))))
   }
 }
 

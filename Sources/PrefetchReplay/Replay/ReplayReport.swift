@@ -46,17 +46,21 @@ extension ReplaySettings {
   ///
   /// Recorded sessions are moved so that they begin in the middle of the bundle, and their finest zoom is the bundle's.
   /// Sessions that were generated for the bundle stay where they are.
-  /// - Parameter speed: nil for virtual time, in which a load takes as long as reading and decoding its tile took on
-  ///   this thread. Otherwise real time, with the source's number of threads and the map moving at this multiple of its
-  ///   speed.
+  /// - Parameters:
+  ///   - speed: nil for virtual time, in which a load takes as long as reading and decoding its tile took on this
+  ///     thread. Otherwise real time, with the source's number of threads and the map moving at this multiple of its
+  ///     speed.
+  ///   - replayed: called after each session.
   /// - Throws: ``ReplayError/Code/unreadableBundle``.
   public func replay(
-    _ sessions: [RecordedSession], policy: ReplayPolicy, bundle path: String, speed: Double? = nil
+    _ sessions: [RecordedSession], policy: ReplayPolicy, bundle path: String, speed: Double? = nil,
+    replayed: () -> Void = {}
   ) throws -> ReplayReport {
     let open = { try BundleTiles(path, tier: tier, source: source) }
     let bundle = try open()
     return ReplayReport(
       sessions: try sessions.map { session in
+        defer { replayed() }
         var frames = SessionFrames(session, on: device, isHarsh: isHarsh)
         if !session.isPlaced { frames = bundle.coverage.place(frames) }
         let setup = policy.setup(frames, self, coverage: bundle.coverage)

@@ -33,6 +33,15 @@ public struct BundleError: Error, CustomStringConvertible, Sendable {
     public static let invalidContent = Code("invalid content")
   }
 
+  /// The operation that the remedy speaks of, for programs that can offer it; new ones may be added.
+  public struct Repair: Hashable, Sendable {
+    private let name: String
+    /// ``BundleVerifier`` finds all faults of its kind.
+    public static let verify = Repair(name: "verify")
+    /// The shards of a plan are merged into the file.
+    public static let mergeShards = Repair(name: "merge shards")
+  }
+
   /// The kind of failure.
   public let code: Code
   /// The bundle, as the caller named it.
@@ -41,22 +50,25 @@ public struct BundleError: Error, CustomStringConvertible, Sendable {
   public let message: String
   /// What to do about it.
   public let remedy: String?
+  /// The operation of this library that the remedy names; nil for other remedies.
+  public let repair: Repair?
   /// The tile of ``putTwice(_:path:)``.
   private(set) var tilePutTwice: TileID?
 
   /// An error about a file or folder; message and remedy begin in lower case.
-  public init(_ code: Code, path: String, _ message: String, remedy: String? = nil) {
+  public init(_ code: Code, path: String, _ message: String, remedy: String? = nil, repair: Repair? = nil) {
     self.code = code
     self.path = path
     self.message = message
     self.remedy = remedy
+    self.repair = repair
   }
 
   /// A tile occurs twice, which a table without a unique index allows.
   static func repeated(_ tile: TileID, path: String) -> BundleError {
     BundleError(
       .malformed, path: path, "has tile \(tile) twice",
-      remedy: "verify it to find all such tiles, and delete all rows but one of each")
+      remedy: "verify it to find all such tiles, and delete all rows but one of each", repair: .verify)
   }
 
   /// A tile was put into a bundle a second time.

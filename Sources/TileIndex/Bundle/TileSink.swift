@@ -130,7 +130,7 @@ extension TileSink {
       guard accepts(bytes) else {
         throw BundleError(
           .malformed, path: bundle.path, "tile \(tile) is not \(format.rawValue) like the first one",
-          remedy: "verify it to find all such tiles")
+          remedy: "verify it to find all such tiles", repair: .verify)
       }
       throw BundleError.repeated(tile, path: bundle.path)
     }

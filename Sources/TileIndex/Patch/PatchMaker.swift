@@ -85,7 +85,7 @@ struct PatchMaker {
       guard found == format || found.map(mixing.contains) == true else {
         throw BundleError(
           .mismatch, path: new.path, "tile \(tile) is not \(format?.rawValue ?? "") like the first one",
-          remedy: "verify it to find all such tiles")
+          remedy: "verify it to find all such tiles", repair: .verify)
       }
       try tables.put(tile, bytes)
     }

@@ -62,7 +62,7 @@ struct ShardedTileset {
   /// - Throws: ``BundleError``: `.notFound`, `.readFailed`; `.malformed` for another document.
   init(path: String) throws {
     func damaged(_ what: String) -> BundleError {
-      BundleError(.malformed, path: path, what, remedy: "merge the shards of its plan again")
+      BundleError(.malformed, path: path, what, remedy: "merge the shards of its plan again", repair: .mergeShards)
     }
     let json: JSONValue
     do {

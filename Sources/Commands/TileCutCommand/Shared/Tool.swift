@@ -27,10 +27,9 @@ enum ToolVersion {
 /// The command that does what the remedy of an error says; libraries know none.
 func nextCommand(after error: any Error) -> String? {
   switch error {
+  case let error as BundleError where error.repair == .verify: "tilecut verify '\(error.path)'"
+  case let error as BundleError where error.repair == .mergeShards: "tilecut merge --plan PLAN -o '\(error.path)'"
   case let error as BundleError where error.code == .notFound: listing(around: error.path)
-  case let error as BundleError where error.remedy?.hasPrefix("verify it") == true: "tilecut verify '\(error.path)'"
-  case let error as BundleError where error.remedy?.hasPrefix("merge the shards") == true:
-    "tilecut merge --plan PLAN -o '\(error.path)'"
   case let error as CutError where error.code == .unreadableSource: error.path.flatMap(listing)
   default: nil
   }
