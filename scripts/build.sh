@@ -38,8 +38,18 @@ purpose() {
     *) echo "is for benchmarks" ;;
   esac
 }
+# Of a first build on two quiet cores; later ones compile what has changed.
+usual() {
+  case "$options,$#,$1" in
+    "$debug",1,tilecut) echo "a minute and a half" ;;
+    "$debug",4,*) echo "five minutes" ;;
+    *,1,tilecut) echo "three minutes" ;;
+    *,4,*) echo "eleven minutes" ;;
+  esac
+}
 start=$SECONDS
 for product in "$@"; do echo "building $product, which $(purpose "$product")"; done
+[ -z "$(usual "$@")" ] || echo "  the first time takes about $(usual "$@") on two quiet cores"
 # One call for several: SwiftPM cannot be given more than one product, but all of them. One command has the package of
 # all four, so that what is built for one is built for the others.
 case "$1" in tilecut | tileserve | purchase-ledger | mapstore) export COMMANDS_ONLY=1 ;; esac

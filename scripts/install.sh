@@ -15,7 +15,7 @@ if [ "${1:-}" = --remove ]; then
     echo "nothing is installed below $prefix: there is no $list" >&2
     exit 1
   }
-  # Files first, then the folders that were made for them and are empty now, the innermost first.
+  # Files first, then the toolkit's own folders, the innermost first. Those of all programs, such as bin, stay.
   while IFS= read -r name; do rm -f "${DESTDIR:-}$prefix/$name"; done <"$list"
   rm -f "$list"
   for folder in share/map-toolkit/systemd share/map-toolkit share/doc/map-toolkit; do

@@ -59,14 +59,14 @@ def synopsis(name, arguments, subcommands):
     return " ".join(parts)
 
 
-def page(command, parents):
+def page(command, parents, version):
     name = " ".join(parents + [command["commandName"]])
     title = name.replace(" ", "-")
     arguments = [argument for argument in command.get("arguments", []) if argument["shouldDisplay"]]
     subcommands = [c for c in command.get("subcommands", []) if c.get("shouldDisplay", True) and c["commandName"] != "help"]
     abstract = command.get("abstract", "")
     lines = [
-        f'.TH "{title.upper()}" 1 "" "map toolkit" "Map toolkit"',
+        f'.TH "{title.upper()}" 1 "" "map toolkit {version}" "Map toolkit"',
         ".SH NAME", escape(title) + " \\- " + escape(abstract.rstrip(".")),
         ".SH SYNOPSIS", synopsis(name, arguments, subcommands),
     ]
@@ -89,7 +89,7 @@ def page(command, parents):
         lines += [".SH SEE ALSO", ",\n".join("\\fB" + escape(name) + "\\fR(1)" for name in related)]
     yield title, "\n".join(lines) + "\n"
     for subcommand in subcommands:
-        yield from page(subcommand, parents + [command["commandName"]])
+        yield from page(subcommand, parents + [command["commandName"]], version)
 
 
 def main():
@@ -100,7 +100,8 @@ def main():
     for command in commands:
         words = [command] if os.path.exists(command) else command.rsplit(" ", 1)
         dump = subprocess.run(words + ["--experimental-dump-help"], stdout=subprocess.PIPE, check=True).stdout
-        for title, text in page(json.loads(dump)["command"], []):
+        version = subprocess.run([words[0], "--version"], stdout=subprocess.PIPE, check=True, text=True).stdout.strip()
+        for title, text in page(json.loads(dump)["command"], [], version):
             with open(os.path.join(out, title + ".1"), "w", encoding="utf-8") as file:
                 file.write(text)
 

@@ -47,8 +47,8 @@ struct SampleBundles: Sendable {
     return bundles
   }
 
-  /// Grids whose levels do not step by 2: `degrees`, of a large region the coarse levels, `wide`, of a small one the
-  /// fine ones, `near`; and a grid of its own in Web Mercator, `thirds`.
+  /// Grids that viewers do not know: `degrees`, of a large region the coarse levels, `wide`, of a small one the fine
+  /// ones, `near`; one of its own in Web Mercator whose levels step by 3, `thirds`; and one in UTM, `utm`.
   static func unevenGrids() throws -> SampleBundles { try unevenOnes.get() }
 
   private static let unevenOnes = Result {
@@ -66,6 +66,10 @@ struct SampleBundles: Sendable {
       boundingBox: BoundingBox(west: -9_500_000, south: 4_116_160, east: -9_016_160, north: 4_600_000),
       matrices: matrices)
     try bundles.cut("jacksboro-fault", to: "thirds", matrixSet: thirds, zoom: .levels(0...2))
+    let utm = try TileMatrixSetDocument.matrixSet(
+      inFile: bundles.folder.write("utm.json", GridDocument.colorado.json()),
+      lookup: CoordinateReferenceSystem.forGrid)
+    try bundles.cut("rocky-mountain-np", to: "utm", matrixSet: utm)
     return bundles
   }
 

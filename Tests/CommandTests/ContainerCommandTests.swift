@@ -243,6 +243,7 @@ import TileIndex
     expectRefusal(try tilecut("metadata", "get", bundle, "attribution"), status: 66, naming: "attribution")
     expectRefusal(try tilecut("metadata", "set", bundle, "type", "map"), status: 65, naming: "baselayer")
     expectRefusal(try tilecut("metadata", "set", bundle, "x", "a", "b"), status: 64)
+    expectRefusal(try tilecut("metadata", "set", bundle, "x", "--jsno"), status: 64, naming: "--jsno")
     #expect(made == ["a.mbtiles"])
   }
 }

@@ -92,6 +92,45 @@ import TileIndex
     #expect(sizes == sizes.sorted(by: >))
   }
 
+  private static let basis = ProjectFiles.path(".build/alktx2")
+  private static let hasBasis =
+    Command(installed: "python3").flatMap {
+      try? $0.run(["-c", "import alktx2"], environment: ["PYTHONPATH": basis]).status
+    } == 0
+
+  /// Basis Universal reads the files and their blocks, and sees the tile.
+  @Test(
+    .enabled(if: hasBasis, "alktx2 is not there (scripts/install-python-tools.sh)"),
+    arguments: TextureBlock.allCases)
+  func anotherDecoderSeesTheTile(_ block: TextureBlock) throws {
+    var export = TextureExport()
+    export.block = block
+    let path = try bundle()
+    _ = try export.write(path, to: folder.file("out/"))
+    let script = """
+      import alktx2, sys
+      data = open(sys.argv[1], "rb").read()
+      info = alktx2.inspect_ktx2(data)
+      print(info["basis_tex_format_name"], info["width"], info["height"], info["is_srgb"])
+      open(sys.argv[2], "wb").write(alktx2.decode_ktx2_to_bytes(data, format="png")[0])
+      """
+    let run = try #require(Command(installed: "python3"))
+      .run(["-c", script, folder.file("out/1/0/0.ktx2"), folder.file("seen.png")], environment: ["PYTHONPATH": Self.basis])
+    #expect(run.status == 0 && run.stdout == "ASTC LDR \(block.rawValue) 256 256 True\n", "\(run)")
+    let seen = try folder.bytes("seen.png").withUnsafeBytes { try ImageDecoder.decode($0) }
+    let tile = picture(256)
+    var squares = 0.0
+    for y in 0..<256 {
+      for x in 0..<256 where tile[x, y].w > 0 {
+        let apart = SIMD4<Double>(seen[x, y]) - SIMD4<Double>(tile[x, y])
+        squares += (apart * apart).sum() / 4
+      }
+    }
+    let visible = (0..<65_536).count { tile[$0 % 256, $0 / 256].w > 0 }
+    let psnr = 10 * log10(255 * 255 * Double(visible) / squares)
+    #expect(psnr > [.four: 42, .five: 39, .six: 35, .eight: 31][block]!, "\(psnr)")
+  }
+
   /// A GPU's filter mixes the colours of neighbours whatever their alpha; black there would make dark edges.
   @Test func transparentPixelsBesideVisibleOnesHaveTheirColour() throws {
     let pixels = PixelBuffer(width: 48, height: 48)

@@ -98,9 +98,9 @@ package struct CommandProcess<Command: ParsableCommand>: Sendable {
     }
     let message = Command.fullMessage(for: error)
     if let option = quietOptions.first(where: { message.contains("Unknown option '\($0)'") }) {
-      let isShown = Command.helpMessage(for: command).contains("--progress")
-      return "there is no \(option); "
-        + (isShown ? "progress is left out with --progress none" : "what is printed is left out with >/dev/null")
+      return Command.helpMessage(for: command).contains("--quiet")
+        ? "there is no \(option); progress is left out with --quiet"
+        : "there is no \(option), for no progress is shown; what is printed is left out with >/dev/null"
     }
     guard
       let option = optionsElsewhere.first(where: { message.contains("Unknown option '\($0.theirs)'") }),

@@ -1,10 +1,14 @@
 package import ArgumentParser
 package import Support
 
-/// The progress option of long-running subcommands that count what they do.
+/// The options of subcommands that run long.
 package struct ProgressOption: ParsableArguments, Sendable {
   @Option(help: "\(ProgressStyle.help)")
   package var progress: ProgressStyle = .auto
+  @Flag(name: [.short, .long], help: "Show no progress: the same as --progress none.")
+  package var quiet = false
+
+  package var style: ProgressStyle { quiet ? .none : progress }
 
   package init() {}
 
@@ -15,7 +19,7 @@ package struct ProgressOption: ParsableArguments, Sendable {
     _ unit: String = "tiles", of total: @autoclosure () -> Int?,
     _ body: (@escaping @Sendable (Int) -> Void) throws -> Result
   ) rethrows -> Result {
-    let printer = CountPrinter(style: progress, unit: unit)
+    let printer = CountPrinter(style: style, unit: unit)
     defer { printer.finish() }
     let total = printer.isShown ? total() : nil
     return try body { printer.show($0, of: total) }
@@ -25,7 +29,7 @@ package struct ProgressOption: ParsableArguments, Sendable {
   package func showing<Result>(
     _ unit: String, _ body: (CountPrinter) async throws -> Result
   ) async rethrows -> Result {
-    let printer = CountPrinter(style: progress, unit: unit)
+    let printer = CountPrinter(style: style, unit: unit)
     defer { printer.finish() }
     return try await body(printer)
   }

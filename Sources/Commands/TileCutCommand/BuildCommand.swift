@@ -74,8 +74,7 @@ struct BuildCommand: ParsableCommand {
   var dryRun = false
   @Flag(help: "Print JSON: the report of the build, of a region with --shard, or of --dry-run.")
   var json = false
-  @Option(help: "\(ProgressStyle.help)")
-  var progress: ProgressStyle = .auto
+  @OptionGroup var progress: ProgressOption
 
   func validate() throws {
     if plan != nil {
@@ -114,13 +113,13 @@ struct BuildCommand: ParsableCommand {
     let opened = try path.map(open)
     let builder = try opened?.builder ?? self.builder()
     if dryRun {
-      let printer = ProgressPrinter(style: progress)
+      let printer = ProgressPrinter(style: progress.style)
       defer { printer.finish() }
       let estimate = try builder.estimate(cancellation: cancellation) { printer.show(.reading($0)) }
       printer.finish()
       return printText(json ? try prettyJSON(estimate) : Self.text(estimate, output ?? ""))
     }
-    let printer = BuildProgressPrinter(style: progress, regionCount: builder.regionCount)
+    let printer = BuildProgressPrinter(style: progress.style, regionCount: builder.regionCount)
     defer { printer.finish() }
     let report =
       if let path, let opened {
@@ -136,7 +135,7 @@ struct BuildCommand: ParsableCommand {
   private func make(_ number: ShardNumber, of path: String, _ cancellation: CutCancellation) throws {
     let number = try number.value()
     let (plan, builder) = try open(path)
-    let printer = ProgressPrinter(style: progress)
+    let printer = ProgressPrinter(style: progress.style)
     defer { printer.finish() }
     let region = try builder.make(shard: number, of: plan, path: path, cancellation: cancellation) {
       printer.show($0)

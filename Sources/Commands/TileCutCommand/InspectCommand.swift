@@ -53,6 +53,7 @@ struct InspectCommand: ParsableCommand {
       return "PMTiles, \(archive.isClustered ? "clustered" : "not clustered"), \(archive.entries) entries, "
         + (archive.leafDirectories == 1 ? "1 leaf directory" : "\(archive.leafDirectories) leaf directories")
     }
+    if bundle.container == .tileset { return "a tileset of shards" }
     return "a folder, rows as in \(bundle.scheme?.uppercased() ?? "XYZ")"
   }
 

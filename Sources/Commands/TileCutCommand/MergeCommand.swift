@@ -63,7 +63,7 @@ struct MergeCommand: ParsableCommand {
     if let plan {
       let merge = PlanMerge(
         plan: plan, output: output, replacing: force, scheme: scheme ?? .xyz, verifying: verify,
-        progress: progress.progress, json: json, cutter: CutCommand.cutter)
+        progress: progress.style, json: json, cutter: CutCommand.cutter)
       return try merge.run()
     }
     try OutputFile.protect(bundles, from: output)

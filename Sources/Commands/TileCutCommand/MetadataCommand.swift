@@ -55,6 +55,10 @@ struct MetadataCommand: ParsableCommand {
     var json = false
 
     func validate() throws {
+      // The argument parser leaves what it does not know to the value: -170,10,-160,20 is one, an option is none.
+      if let option = value.first(where: { $0.hasPrefix("--") }) {
+        throw ValidationError("there is no option \(option), and no value begins like one")
+      }
       if value.count > 1 { throw ValidationError("there are \(value.count) values; put the value into quotes") }
     }
 

@@ -33,8 +33,7 @@ struct PlanCommand: ParsableCommand {
   var force = false
   @Flag(help: "Print JSON.")
   var json = false
-  @Option(help: "\(ProgressStyle.help)")
-  var progress: ProgressStyle = .auto
+  @OptionGroup var progress: ProgressOption
 
   /// Options of `cut` and `build` that say how or where to, which each shard and the merge are told.
   private static let otherOptions = [
@@ -83,7 +82,7 @@ struct PlanCommand: ParsableCommand {
 
   private func planBuild(of catalogue: String) throws {
     let builder = try BuildCommand.parse(words + ["--output", catalogue]).builder()
-    let printer = ProgressPrinter(style: progress)
+    let printer = ProgressPrinter(style: progress.style)
     defer { printer.finish() }
     let plan = try BuildPlan(builder, arguments: words, folder: FileSystem.absolutePath(".")) {
       printer.show(.reading($0))

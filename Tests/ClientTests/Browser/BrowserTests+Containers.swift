@@ -5,11 +5,12 @@ import TileImage
 import TileIndex
 
 extension BrowserTests {
-  /// Levels that step by 4 and by 3, from the coarsest to the finest, and between them.
+  /// Levels that step by 4 and by 3, and those of a grid in UTM, from the coarsest to the finest, and between them.
   @Test(
     .enabled(if: hasLeaflet, .init(rawValue: leafletMessage)),
-    arguments: isLong ? [("wide", 0, 288), ("near", 2, 288), ("thirds", 0, 384)] : [("near", 2, 288)])
-  func viewerShowsEveryLevelOfUnevenGrids(_ id: String, first: Int, edge: Int) throws {
+    arguments: isLong
+      ? [("wide", 0, 288), ("near", 2, 288), ("thirds", 0, 384), ("utm", 0, 256)] : [("near", 2, 288), ("utm", 0, 256)])
+  func viewerShowsEveryLevelOfOtherGrids(_ id: String, first: Int, edge: Int) throws {
     let bundles = try SampleBundles.unevenGrids()
     let server = try RunningServer([bundles.folder.path])
     let reader = try MBTilesReader(path: bundles.path(id))

@@ -4,7 +4,9 @@ import Testing
 import TileIndex
 
 /// QGIS draws every layer of the built `tileserve`'s WMTS document, and GeoPackages.
-@Suite(.ownThread, .enabled(if: TestEffort.isFull, "takes very long: make test-clients runs it"))
+@Suite(
+  .ownThread, .enabled(if: TestEffort.isFull, "takes very long: make test-clients runs it"),
+  .enabled(if: QGISTests.isInstalled, "QGIS is not installed (apt-get install python3-qgis qgis-providers)"))
 struct QGISTests {
   private struct Layer: Decodable {
     let layer: String
@@ -16,13 +18,10 @@ struct QGISTests {
 
   /// Debian's Python has QGIS's module; another one that is found earlier has not.
   private static let python = Command(path: "/usr/bin/python3")
+  static let isInstalled = (try? python.run(["-c", "import qgis.core"]).status) == 0
 
-  /// Draws all layers of a document, or all GeoPackages of a folder; nil without QGIS.
-  private func layers(_ source: String) throws -> [Layer]? {
-    guard try Self.python.run(["-c", "import qgis.core"]).status == 0 else {
-      print("QGIS is not installed (apt-get install python3-qgis qgis-providers)")
-      return nil
-    }
+  /// Draws all layers of a document, or all GeoPackages of a folder.
+  private func layers(_ source: String) throws -> [Layer] {
     let folder = try TemporaryFolder()
     let run = try Self.python.run(
       [ProjectFiles.path("scripts/qgis-layers.py"), source, folder.path],
@@ -34,7 +33,7 @@ struct QGISTests {
   @Test func qgisDrawsEveryWMTSLayerAlsoBeyondItsLastZoom() throws {
     // Layers of one grid with different zooms: QGIS chooses the zoom by the grid alone.
     let server = try RunningServer(try SampleBundles.folders())
-    guard let layers = try layers("\(server.origin)/wmts/1.0.0/WMTSCapabilities.xml") else { return }
+    let layers = try layers("\(server.origin)/wmts/1.0.0/WMTSCapabilities.xml")
     #expect(layers.count == (try SampleBundles.count(all: true)))
     for layer in layers {
       #expect(layer.valid && layer.whole ?? 0 > 0.9 && layer.deep ?? 0 > 0.9, "\(layer)")
@@ -52,7 +51,7 @@ struct QGISTests {
       let name = path.split(separator: "/").last!.split(separator: ".")[0]
       try BundleConvert().write(bundle, to: folder.file("\(name).gpkg"))
     }
-    guard let layers = try layers(folder.path) else { return }
+    let layers = try layers(folder.path)
     #expect(layers.count == 6)
     for layer in layers {
       #expect(layer.valid && layer.whole ?? 0 > 0.9 && layer.deep ?? 0 > 0.9, "\(layer)")

@@ -61,8 +61,7 @@ struct DownloadFlags: ParsableArguments {
   var piece = BytesArgument(bytes: 4 << 20)
   @Option(help: ArgumentHelp("The largest rate of each download, in bytes a second.", valueName: "bytes"))
   var rate: BytesArgument?
-  @Option(help: "\(ProgressStyle.help)")
-  var progress: ProgressStyle = .auto
+  @OptionGroup var progress: ProgressOption
 
   func validate() throws {
     if !(1...64).contains(downloads) { throw ValidationError("--downloads must be 1 to 64") }
@@ -74,7 +73,7 @@ struct DownloadFlags: ParsableArguments {
   func showing<Value: Sendable>(
     on device: ClientDevice, _ work: @escaping @Sendable (ClientDevice, DownloadPrinter) async throws -> Value
   ) async throws -> Value {
-    let printer = DownloadPrinter(style: progress)
+    let printer = DownloadPrinter(style: progress.style)
     return try await device.interruptibly { device in
       defer { printer.finish() }
       return try await work(device, printer)

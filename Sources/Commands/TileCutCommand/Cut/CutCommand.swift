@@ -187,8 +187,7 @@ struct CutCommand: ParsableCommand {
       valueName: "n|auto"))
   var shard: ShardArgument?
   @OptionGroup var shardOptions: ShardListOptions
-  @Option(help: "\(ProgressStyle.help)")
-  var progress: ProgressStyle = .auto
+  @OptionGroup var progress: ProgressOption
   @Flag(
     help: """
       Say what would be cut, and about how many bytes (of MBTiles without -o) and seconds from a sample of tiles, and \
@@ -244,7 +243,7 @@ struct CutCommand: ParsableCommand {
     if let plan, let shard {
       let number = ShardNumber(shard: shard, options: shardOptions)
       return try ShardRun(
-        plan: plan, number: number, resources: resources, progress: progress, json: json, cutter: Self.cutter
+        plan: plan, number: number, resources: resources, progress: progress.style, json: json, cutter: Self.cutter
       ).run()
     }
     try cancellable { try cut(resources, $0) }
@@ -291,7 +290,7 @@ struct CutCommand: ParsableCommand {
     }
     // Until here no named file was written, so a signal may kill the process.
     let cancellation = begin()
-    let printer = ProgressPrinter(style: progress)
+    let printer = ProgressPrinter(style: progress.style)
     do {
       let show: (CutProgress) -> Void = { printer.show($0) }
       let replacing = force || outputOption == nil
