@@ -22,7 +22,9 @@ import Testing
 
   @Test(arguments: ["-q", "--quiet"]) func quietLeavesProgressOut(_ option: String) throws {
     let output = folder.file("out.mbtiles")
-    for words in [["cut", picture, "-o", output], ["verify", output], ["convert", output, folder.file("out.pmtiles")]] {
+    for words in [
+      ["cut", picture, "-o", output], ["verify", output], ["convert", output, folder.file("out.pmtiles")],
+    ] {
       let run = try Command(built: "tilecut").run(words + ["--progress", "json", option])
       #expect(run.status == 0 && run.stderr.isEmpty && run.stdoutLines.count >= 1, "\(run)")
     }

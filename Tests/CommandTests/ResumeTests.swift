@@ -37,7 +37,9 @@ import Testing
     return numbers.first.map { ($0, numbers.last!) }
   }
 
-  @Test(arguments: ["out.mbtiles", "out.pmtiles", "out.gpkg", "out/"]) func killedCutEndsTheSame(_ output: String) throws {
+  @Test(arguments: ["out.mbtiles", "out.pmtiles", "out.gpkg", "out/"]) func killedCutEndsTheSame(_ output: String)
+    throws
+  {
     try expectKilledCutsEndTheSame(output, ["--zoom", Self.zooms, "--format", "jpeg"], rounds: 1, seed: 3)
   }
 

@@ -115,7 +115,8 @@ import TileIndex
       open(sys.argv[2], "wb").write(alktx2.decode_ktx2_to_bytes(data, format="png")[0])
       """
     let run = try #require(Command(installed: "python3"))
-      .run(["-c", script, folder.file("out/1/0/0.ktx2"), folder.file("seen.png")], environment: ["PYTHONPATH": Self.basis])
+      .run(
+        ["-c", script, folder.file("out/1/0/0.ktx2"), folder.file("seen.png")], environment: ["PYTHONPATH": Self.basis])
     #expect(run.status == 0 && run.stdout == "ASTC LDR \(block.rawValue) 256 256 True\n", "\(run)")
     let seen = try folder.bytes("seen.png").withUnsafeBytes { try ImageDecoder.decode($0) }
     let tile = picture(256)
