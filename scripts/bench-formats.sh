@@ -21,9 +21,10 @@ trap 'rm -rf "$work"' EXIT
 rows=(
   "png (the default)|abcd|out.mbtiles|" "\`--colors 256\`|abcd|out.mbtiles|--colors 256" "\`--format jpeg\`|abcd|out.mbtiles|--format jpeg"
   "\`--format auto\`|abcd|out.mbtiles|--format auto" "\`--format jpeg+webp\`|abcd|out.mbtiles|--format jpeg+webp"
+  "\`--format webp+png\`|abcd|out.mbtiles|--format webp+png"
   "\`--format webp --quality 85\`|abcd|out.mbtiles|--format webp --quality 85" "\`--format webp\`|abcd|out.mbtiles|--format webp"
-  "\`--tile-size 512\`|abcd|out.mbtiles|--tile-size 512" "\`-o x.pmtiles\`|abcd|out.pmtiles|" "\`-o x.gpkg\`|abcd|out.gpkg|" "\`-o x/\`|abcd|out/|"
-  "\`--matrix degrees\`|ad|out.mbtiles|--matrix degrees" "\`--linear\`|ad|out.mbtiles|--linear" "\`--resampling cubic\`|ad|out.mbtiles|--resampling cubic"
+  "\`--tile-size 512\`|abcd|out.mbtiles|--tile-size 512" "\`--scale-factor 2\`|abcd|out.mbtiles|--scale-factor 2" "\`-o x.pmtiles\`|abcd|out.pmtiles|" "\`-o x.gpkg\`|abcd|out.gpkg|" "\`-o x/\`|abcd|out/|"
+  "\`--matrix degrees\`|abcd|out.mbtiles|--matrix degrees" "\`--linear\`|ad|out.mbtiles|--linear" "\`--resampling cubic\`|ad|out.mbtiles|--resampling cubic"
   "\`--resampling lanczos\`|ad|out.mbtiles|--resampling lanczos" "\`--resampling gauss\`|ad|out.mbtiles|--resampling gauss"
   "\`textures --effort fast\`|abcd|textures/|"
 )
