@@ -35,8 +35,8 @@ extension PNGEffort {
   /// For tiles whose rows are filtered. A search for repeats is the longest part of encoding, and pays where there are
   /// some.
   ///
-  /// Of small's levels, 8 takes three times as long as 7 on tiles in the middle, for 0.6-1.5% fewer bytes. It saves
-  /// 2-3% on those that shrink most, and costs little more on those that hardly shrink.
+  /// Of small's levels, 8 takes twice as long as 7 on tiles in the middle, for 0.4-2% fewer bytes. It saves 2-3% on
+  /// those that shrink most, and costs little more on those that hardly shrink.
   ///
   /// - Parameters:
   ///   - repeats: ``RepeatEstimate/share(_:height:rowBytes:)``.
@@ -52,7 +52,7 @@ extension PNGEffort {
       case ..<Self.fewRepeats: .level(1)
       default: .level(2)
       }
-    case .small: .level((0.25..<0.55).contains(try share()) ? 7 : 8)
+    case .small: .level((0.15..<0.55).contains(try share()) ? 7 : 8)
     }
   }
 
