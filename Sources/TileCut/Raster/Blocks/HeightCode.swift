@@ -18,27 +18,3 @@ enum HeightCode {
     word >> 24 == 0 ? .nan : Float(Int32(word & 0xff_ffff) - 8_388_608) * (1 / 256)
   }
 }
-
-extension RasterOpenOptions {
-  /// Opens an elevation model: the first band's values as ``HeightCode``, whatever is said of the bands of pictures.
-  var forHeights: RasterOpenOptions {
-    var options = self
-    options.readsHeights = true
-    options.bands = [1]
-    options.alpha = nil
-    // Any scale says that the samples need not be 8-bit.
-    options.scale = SampleScale(unchecked: 0, 1)
-    options.keeps8Bit = false
-    return options
-  }
-}
-
-extension BandRow {
-  /// Converts samples to words of ``HeightCode``; nodata and NaN are transparent.
-  func heights(count: Int, layout: TIFFLayout, nodata: NodataValue?, into words: UnsafeMutablePointer<UInt32>) {
-    for i in 0..<count {
-      let value = value(i, layout: layout)
-      words[i] = value.isNaN || nodata?.matches(value) == true ? 0 : HeightCode.word(value)
-    }
-  }
-}
