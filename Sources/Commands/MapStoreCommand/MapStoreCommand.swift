@@ -27,13 +27,12 @@ struct MapStoreCommand: AsyncParsableCommand {
     CommandProcess(Self.self, status: status, next: next, outputFailed: .internalError).runAsRoot()
   }
 
-  /// The subcommand that the remedy of an error of the client's library asks for.
+  /// The subcommand that does what the remedy of an error of the client's library says.
   private static func next(after error: any Error) -> String? {
     if error is FakeStoreFileError { return "mapstore client store-key NEW-FILE" }
-    guard let error = error as? MapStoreError, error.remedy?.contains("mapstore") != true else { return nil }
-    return switch error.code {
-    case .signedOut: "mapstore client login LOGIN"
-    case .unknown, .notOwned: "mapstore client library"
+    return switch (error as? MapStoreError)?.repair {
+    case .signIn?: "mapstore client login LOGIN"
+    case .listLibrary?: "mapstore client library"
     default: nil
     }
   }

@@ -63,14 +63,14 @@ public final class GeoPackageReader: DatabaseReader {
       throw BundleError(
         .malformed, path: path,
         "its tiles lie in \(organization):\(code), and of other makers only EPSG:3857 and EPSG:4326 are read",
-        remedy: "warp it first: gdalwarp -t_srs EPSG:3857 '\(path)' map.tif, then cut map.tif")
+        remedy: "warp it first: gdalwarp -t_srs EPSG:3857 \(path.shellQuoted) map.tif, then cut map.tif")
     }
     do {
       return try contents.grid.matrixSet(projection, name: contents.table)
     } catch let error as GridError {
       throw BundleError(
         .malformed, path: path, "has a grid that cannot be read: \(error.message)",
-        remedy: "warp it first: gdalwarp -t_srs EPSG:3857 '\(path)' map.tif, then cut map.tif")
+        remedy: "warp it first: gdalwarp -t_srs EPSG:3857 \(path.shellQuoted) map.tif, then cut map.tif")
     }
   }
 
