@@ -3,57 +3,51 @@ import Support
 /// An opened bundle of one container: its rules, and how its tiles are walked.
 protocol ContainerCheck {
   associatedtype Reader: BundleReader
-  /// The first one reports what is damaged.
-  static var rules: [VerificationRule] { get }
+  /// In the order of the report; the first one reports what is damaged.
+  static var list: [ContainerRule<Self>] { get }
   var reader: Reader { get }
   var bundle: VerifiedBundle { get }
-  /// The rules, in the order of ``rules``.
-  func makeRules() -> [any BundleRule]
   /// Passes every tile to the closure, with the number of tiles that have these bytes at consecutive places.
   func forEachTile(_ coverage: inout TileCoverage, _ body: (VisitedTile, Int) throws -> Void) throws
 }
 
-extension ContainerCheck {
-  var matrixSet: TileMatrixSet { reader.matrixSet }
+/// A rule, and how it is made for a bundle.
+struct ContainerRule<Check> {
+  let rule: VerificationRule
+  let make: (Check) -> any BundleRule
 
-  /// One by one, through the reader.
-  func forEachTile(_ coverage: inout TileCoverage, _ body: (VisitedTile, Int) throws -> Void) throws {
-    // Taken out, because the closure below may not use the parameter while it is changed.
-    var found = coverage
-    try reader.forEachTile { tile, bytes in
-      found.insert(tile)
-      try body(VisitedTile(tile: tile, data: bytes, format: bundle.format(of: bytes)), 1)
-    }
-    coverage = found
+  init<Rule: BundleRule>(_ make: @escaping (Check) -> Rule) {
+    rule = Rule.rule
+    self.make = make
   }
 }
 
-/// MBTiles 1.3.
-struct MBTilesCheck: ContainerCheck {
-  let reader: MBTilesReader
-  let bundle: VerifiedBundle
-
-  static var rules: [VerificationRule] {
+extension ContainerCheck {
+  static var list: [ContainerRule<Self>] {
     [
-      DatabaseRule.rule, MetadataTableRule.rule, RequiredMetadataRule.rule, TilesTableRule.rule, TileRangeRule.rule,
-      UniqueTileRule.rule, OrphanRule.rule, BlobFormatRule.rule, DecodeRule.rule, ZoomRule.rule, BoundsRule.rule,
-      CenterRule.rule, DescriptiveMetadataRule.rule, GridMarkRule.rule, ApplicationIDRule.rule, PlacesRule.rule,
-      SideFileRule.rule,
+      .init { DatabaseRule($0.reader) },
+      .init { MetadataTableRule($0.reader) },
+      .init { RequiredMetadataRule($0.bundle) },
+      .init { TilesTableRule($0.reader) },
+      .init { TileRangeRule($0.reader) },
+      .init { UniqueTileRule($0.reader) },
+      .init { OrphanRule($0.reader) },
+      .init { BlobFormatRule($0.bundle) },
+      .init { DecodeRule($0.bundle) },
+      .init { ZoomRule($0.bundle) },
+      .init { BoundsRule($0.bundle) },
+      .init { CenterRule($0.bundle) },
+      .init { DescriptiveMetadataRule($0.bundle) },
+      .init { GridMarkRule($0.reader) },
+      .init { ApplicationIDRule($0.reader) },
+      .init { PlacesRule($0.reader) },
+      .init { SideFileRule($0.reader) },
     ]
   }
 
   init(_ reader: MBTilesReader, decode: @escaping TileDecodeCheck) {
     self.reader = reader
     bundle = VerifiedBundle(reader, .mbtiles, decode: decode)
-  }
-
-  func makeRules() -> [any BundleRule] {
-    [
-      DatabaseRule(reader), MetadataTableRule(reader), RequiredMetadataRule(bundle), TilesTableRule(reader),
-      TileRangeRule(reader), UniqueTileRule(reader), OrphanRule(reader), BlobFormatRule(bundle), DecodeRule(bundle),
-      ZoomRule(bundle), BoundsRule(bundle), CenterRule(bundle), DescriptiveMetadataRule(bundle), GridMarkRule(reader),
-      ApplicationIDRule(reader), PlacesRule(reader), SideFileRule(reader),
-    ]
   }
 
   func forEachTile(_ coverage: inout TileCoverage, _ body: (VisitedTile, Int) throws -> Void) throws {
