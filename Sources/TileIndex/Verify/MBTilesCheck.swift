@@ -23,6 +23,30 @@ struct ContainerRule<Check> {
 }
 
 extension ContainerCheck {
+  static var rules: [VerificationRule] { list.map(\.rule) }
+
+  /// In the order of ``rules``.
+  func makeRules() -> [any BundleRule] { Self.list.map { $0.make(self) } }
+
+  var matrixSet: TileMatrixSet { reader.matrixSet }
+
+  /// One by one, through the reader.
+  func forEachTile(_ coverage: inout TileCoverage, _ body: (VisitedTile, Int) throws -> Void) throws {
+    // Taken out, because the closure below may not use the parameter while it is changed.
+    var found = coverage
+    try reader.forEachTile { tile, bytes in
+      found.insert(tile)
+      try body(VisitedTile(tile: tile, data: bytes, format: bundle.format(of: bytes)), 1)
+    }
+    coverage = found
+  }
+}
+
+/// MBTiles 1.3.
+struct MBTilesCheck: ContainerCheck {
+  let reader: MBTilesReader
+  let bundle: VerifiedBundle
+
   static var list: [ContainerRule<Self>] {
     [
       .init { DatabaseRule($0.reader) },
