@@ -14,7 +14,8 @@ struct FieldVersion: Sendable, Equatable, Comparable {
   }
 }
 
-/// The versions of fields whose date or trust differs from that of the row's state; usually none, which needs no storage.
+/// The versions of fields whose date or trust differs from that of the row's state; usually none, which needs no
+/// storage.
 struct FieldVersions: Sendable, Equatable {
   private var entries: [Entry] = []
 

@@ -137,8 +137,8 @@ extension TransactionRow {
     return versions
   }
 
-  /// Takes the value with the greater version for each field, and the greater value if the versions are equal, so that the
-  /// order of facts does not matter.
+  /// Takes the value with the greater version for each field, and the greater value if the versions are equal, so that
+  /// the order of facts does not matter.
   ///
   /// - Parameter before: The version of this row's state before the states were joined.
   mutating func joinDescription(_ other: TransactionRow, before: FieldVersion) {
@@ -216,7 +216,9 @@ private struct StampJoin {
   let joined: FieldVersion
   private(set) var versions = FieldVersions()
 
-  init(own: FieldVersions, ownState: FieldVersion, other: FieldVersions, otherState: FieldVersion, joined: FieldVersion) {
+  init(
+    own: FieldVersions, ownState: FieldVersion, other: FieldVersions, otherState: FieldVersion, joined: FieldVersion
+  ) {
     self.own = own
     self.ownState = ownState
     self.other = other

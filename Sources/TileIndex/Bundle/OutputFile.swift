@@ -94,7 +94,8 @@ package struct OutputFile: Sendable {
       throw BundleError(.writeFailed, path: target, "the folder \(folder) cannot be read: \(error)")
     default:
       throw BundleError(
-        .writeFailed, path: target, "there is no folder \(folder)", remedy: "create it first: mkdir -p \(folder.shellQuoted)")
+        .writeFailed, path: target, "there is no folder \(folder)",
+        remedy: "create it first: mkdir -p \(folder.shellQuoted)")
     }
   }
 

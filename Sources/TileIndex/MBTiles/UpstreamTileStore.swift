@@ -282,7 +282,8 @@ package final class UpstreamTileStore: @unchecked Sendable {
     }
     guard byteCount + size > byteCountMax else { return true }
     guard whenFull == .evict, size <= byteCountMax / 4 else { return false }
-    let count = try UpstreamTileSchema.evict(connection, downTo: max(byteCountMax - max(byteCountMax / 16, 4 * size), 0))
+    let target = max(byteCountMax - max(byteCountMax / 16, 4 * size), 0)
+    let count = try UpstreamTileSchema.evict(connection, downTo: target)
     evictedCount.add(count, ordering: .relaxed)
     try look()
     return byteCount + size <= byteCountMax

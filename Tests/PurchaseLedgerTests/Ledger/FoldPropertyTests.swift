@@ -64,7 +64,8 @@ extension Revision {
           -> Value?
         {
           group.filter { $0.states(field) }.max {
-            $0.version(field) == $1.version(field) ? precedes(value($0), value($1)) : $0.version(field) < $1.version(field)
+            let (a, b) = ($0.version(field), $1.version(field))
+            return a == b ? precedes(value($0), value($1)) : a < b
           }.map(value)
         }
         func bytes(_ a: String, _ b: String) -> Bool { a.utf8.lexicographicallyPrecedes(b.utf8) }
