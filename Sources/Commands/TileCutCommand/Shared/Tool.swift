@@ -24,8 +24,8 @@ enum ToolVersion {
   }
 }
 
-/// The command that does what the remedy of an error says. Libraries know the operations, and of `tilecut` only the
-/// names of options.
+/// The command that does what the remedy of an error says. Libraries know operations and files; of `tilecut` they name
+/// options such as `--crs`, and a command only within a sentence on other ways, which nothing can follow.
 func nextCommand(after error: any Error) -> String? {
   switch error {
   case let error as BundleError where error.repair == .verify: "tilecut verify \(error.path.shellQuoted)"
