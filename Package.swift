@@ -19,11 +19,11 @@ func system(_ name: String, _ pkgConfig: String? = nil, apt: String, brew: Strin
   .systemLibrary(name: name, pkgConfig: pkgConfig, providers: [.apt([apt])] + (brew.map { [.brew([$0])] } ?? []))
 }
 
-/// Linux loads some when they are first needed (CLateLibrary): nothing links them.
+/// Linux loads some when they are first needed (CLazyLibrary): nothing links them.
 #if os(Linux)
-  func late(_ pkgConfig: String) -> String? { nil }
+  func lazyOnLinux(_ pkgConfig: String) -> String? { nil }
 #else
-  func late(_ pkgConfig: String) -> String? { pkgConfig }
+  func lazyOnLinux(_ pkgConfig: String) -> String? { pkgConfig }
 #endif
 
 /// What Apple's platforms have otherwise.
@@ -36,7 +36,7 @@ let systemLibraries = [
   system("CTIFF", "libtiff-4", apt: "libtiff-dev", brew: "libtiff"),
   // Debian's libgeotiff ships no pkg-config file; its headers lie in /usr/include/geotiff.
   system("CGeoTIFF", apt: "libgeotiff-dev", brew: "libgeotiff"),
-  system("CPROJ", late("proj"), apt: "libproj-dev", brew: "proj"),
+  system("CPROJ", lazyOnLinux("proj"), apt: "libproj-dev", brew: "proj"),
   system("CJPEG", "libjpeg", apt: "libjpeg62-turbo-dev", brew: "jpeg-turbo"),
   system("CWebP", "libwebp", apt: "libwebp-dev", brew: "webp"),
   system("COpenJPEG", "libopenjp2", apt: "libopenjp2-7-dev", brew: "openjpeg"),
@@ -44,8 +44,8 @@ let systemLibraries = [
   // Apple's platforms have Foundation's XML parser.
   system("CExpat", "expat", apt: "libexpat1-dev"),
   // The GnuTLS flavour, which PROJ loads too.
-  system("CCurl", late("libcurl"), apt: "libcurl4-gnutls-dev", brew: "curl"),
-  system("CCairo", late("cairo"), apt: "libcairo2-dev", brew: "cairo"),
+  system("CCurl", lazyOnLinux("libcurl"), apt: "libcurl4-gnutls-dev", brew: "curl"),
+  system("CCairo", lazyOnLinux("cairo"), apt: "libcairo2-dev", brew: "cairo"),
   // SHA-256; Apple's platforms have CryptoKit.
   system("CNettle", "nettle", apt: "nettle-dev"),
   // Ed25519, from the same package.
@@ -62,19 +62,19 @@ let systemLibraries = [
 /// A C target does not link what a module map names; Apple's platforms link what Linux loads when it is first needed.
 func shim(_ name: String, over modules: [Target.Dependency], linking libraries: String...) -> Target {
   .target(
-    name: name, dependencies: modules + ["CLateLibrary"],
+    name: name, dependencies: modules + ["CLazyLibrary"],
     linkerSettings: libraries.map { .linkedLibrary($0, .when(platforms: [.macOS, .iOS])) })
 }
 
 let shims: [Target] = [
   // Loads a library when it is first needed.
-  .target(name: "CLateLibrary"),
+  .target(name: "CLazyLibrary"),
   shim("CTIFFShim", over: ["CTIFF", "CGeoTIFF"], linking: "geotiff"),
   shim("CPROJShim", over: ["CPROJ"], linking: "proj"),
   shim("CCurlShim", over: ["CCurl"], linking: "curl"),
   shim("CCairoShim", over: ["CCairo"], linking: "cairo", "pangocairo-1.0", "pango-1.0", "gobject-2.0", "rsvg-2"),
   // libastcenc has no pkg-config file; Homebrew has its program alone.
-  .target(name: "CASTCShim", dependencies: ["CLateLibrary"]),
+  .target(name: "CASTCShim", dependencies: ["CLazyLibrary"]),
   .target(name: "CPNGShim", dependencies: ["CPNG"]),
   .target(name: "CJPEGShim", dependencies: ["CJPEG"]),
   .target(name: "CSystemShim"),

@@ -42,7 +42,7 @@ depends=$(cd "$work" && dpkg-shlibdeps -O --ignore-missing-info deb/usr/bin/* 2>
   cat "$work/shlibdeps.log" >&2
   exit 1
 }
-# What tilecut loads when it needs it (CLateLibrary), which dpkg-shlibdeps cannot see.
+# What tilecut loads when it needs it (CLazyLibrary), which dpkg-shlibdeps cannot see.
 for library in libproj.so.25 libgeotiff.so.5 libcurl-gnutls.so.4; do
   package=$(dpkg -S "*/$library" | head -n 1 | cut -d: -f1)
   case ", $depends," in *", $package,"* | *", $package ("*) ;; *) depends="$depends, $package" ;; esac

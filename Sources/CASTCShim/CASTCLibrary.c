@@ -2,7 +2,7 @@
 
 #if __has_include(<astcenc.h>)
 
-#include "CLateLibrary.h"
+#include "CLazyLibrary.h"
 
 // Every function of libastcenc that the shim calls.
 #define FUNCTIONS(F)                                                                                          \
@@ -10,9 +10,9 @@
   F(astcenc_compress_reset) F(astcenc_decompress_image) F(astcenc_decompress_reset) F(astcenc_get_error_string)
 
 // Debian's name; the configuration's layout belongs to this version.
-CLATE_LIBRARY(astcenc, FUNCTIONS, "libastcenc.so.3d")
+CLAZY_LIBRARY(astcenc, FUNCTIONS, "libastcenc.so.3d")
 
-const char *castc_load(void) { return clate_load(&astcenc); }
+const char *castc_load(void) { return clazy_load(&astcenc); }
 
 #else
 

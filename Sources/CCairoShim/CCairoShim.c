@@ -5,7 +5,7 @@
 #include <stddef.h>
 #include <stdio.h>
 
-#include "CLateLibrary.h"
+#include "CLazyLibrary.h"
 
 // Every function of cairo that Swift calls: the linker refuses one that is not here.
 #define CAIRO_FUNCTIONS(F)                                                                                            \
@@ -20,9 +20,9 @@
   F(cairo_surface_destroy) F(cairo_surface_flush) F(cairo_surface_mark_dirty) F(cairo_translate)                      \
   F(cairo_version_string)
 
-CLATE_LIBRARY(cairo, CAIRO_FUNCTIONS, "libcairo.so.2")
+CLAZY_LIBRARY(cairo, CAIRO_FUNCTIONS, "libcairo.so.2")
 
-const char *ccairo_load(void) { return clate_load(&cairo); }
+const char *ccairo_load(void) { return clazy_load(&cairo); }
 
 // libpangocairo brings libpango, HarfBuzz and GLib's objects, in which their functions are found.
 #define PANGO_FUNCTIONS(F)                                                                                            \
@@ -38,11 +38,11 @@ const char *ccairo_load(void) { return clate_load(&cairo); }
   F(pango_layout_new) F(pango_layout_set_font_description) F(pango_layout_set_text) F(pango_layout_set_width)          \
   F(pango_version_string)
 
-CLATE_LIBRARY(pango, PANGO_FUNCTIONS, "libpangocairo-1.0.so.0")
+CLAZY_LIBRARY(pango, PANGO_FUNCTIONS, "libpangocairo-1.0.so.0")
 
 const char *cpango_load(void) {
-  const char *words = clate_load(&cairo);
-  return words ? words : clate_load(&pango);
+  const char *words = clazy_load(&cairo);
+  return words ? words : clazy_load(&pango);
 }
 
 // librsvg draws on cairo, sets texts with Pango, and is released as a GLib object.
@@ -50,11 +50,11 @@ const char *cpango_load(void) {
   F(g_error_free) F(rsvg_handle_get_intrinsic_dimensions) F(rsvg_handle_get_intrinsic_size_in_pixels)                 \
   F(rsvg_handle_new_from_data) F(rsvg_handle_render_document)
 
-CLATE_LIBRARY(rsvg, RSVG_FUNCTIONS, "librsvg-2.so.2")
+CLAZY_LIBRARY(rsvg, RSVG_FUNCTIONS, "librsvg-2.so.2")
 
 const char *crsvg_load(void) {
   const char *words = cpango_load();
-  return words ? words : clate_load(&rsvg);
+  return words ? words : clazy_load(&rsvg);
 }
 
 const char *crsvg_version(void) {
@@ -64,7 +64,7 @@ const char *crsvg_version(void) {
   // The library's own numbers are variables, which are found where its functions are.
   static char text[48];
   Dl_info place;
-  if (crsvg_load() || !dladdr(clate_slot_rsvg_handle_new_from_data, &place)) return NULL;
+  if (crsvg_load() || !dladdr(clazy_slot_rsvg_handle_new_from_data, &place)) return NULL;
   void *library = dlopen(place.dli_fname, RTLD_LAZY | RTLD_NOLOAD);
   if (!library) return NULL;
   const unsigned *major = dlsym(library, "rsvg_major_version");

@@ -9,7 +9,7 @@
 #include <string.h>
 #include <strings.h>
 
-#include "CLateLibrary.h"
+#include "CLazyLibrary.h"
 
 struct ccurl {
   CURL *curl;
@@ -34,9 +34,9 @@ typedef struct {
 // The macros of these names would be taken for the functions.
 #undef curl_easy_setopt
 #undef curl_easy_getinfo
-CLATE_LIBRARY(library, FUNCTIONS, "libcurl-gnutls.so.4", "libcurl.so.4")
+CLAZY_LIBRARY(library, FUNCTIONS, "libcurl-gnutls.so.4", "libcurl.so.4")
 
-const char *ccurl_load(void) { return clate_load(&library); }
+const char *ccurl_load(void) { return clazy_load(&library); }
 
 const char *ccurl_version(void) { return curl_version(); }
 

@@ -1,6 +1,6 @@
 #include "CPROJShim.h"
 
-#include "CLateLibrary.h"
+#include "CLazyLibrary.h"
 
 // Every function of PROJ that Swift calls: the linker refuses one that is not here.
 #define FUNCTIONS(F)                                                                                                  \
@@ -21,6 +21,6 @@
   F(proj_operation_factory_context_set_grid_availability_use)                                                         \
   F(proj_operation_factory_context_set_spatial_criterion) F(proj_trans) F(proj_trans_bounds) F(proj_trans_generic)
 
-CLATE_LIBRARY(proj, FUNCTIONS, "libproj.so.25", "libproj.so")
+CLAZY_LIBRARY(proj, FUNCTIONS, "libproj.so.25", "libproj.so")
 
-const char *cproj_load(void) { return clate_load(&proj); }
+const char *cproj_load(void) { return clazy_load(&proj); }

@@ -6,7 +6,7 @@
 #include <geotiff/geotiffio.h>
 #include <geotiff/xtiffio.h>
 
-#include "CLateLibrary.h"
+#include "CLazyLibrary.h"
 #include "CTIFFShimInternal.h"
 
 #define FUNCTIONS(F)                                                                                \
@@ -14,9 +14,9 @@
   F(GTIFFreeMemory) F(GTIFGetDefn) F(GTIFGetProj4Defn) F(GTIFKeyGetASCII) F(GTIFKeyGetDOUBLE)       \
   F(GTIFKeyGetSHORT) F(GTIFKeyInfo) F(GTIFNewEx) F(XTIFFInitialize)
 
-CLATE_LIBRARY(geotiff, FUNCTIONS, "libgeotiff.so.5", "libgeotiff.so")
+CLAZY_LIBRARY(geotiff, FUNCTIONS, "libgeotiff.so.5", "libgeotiff.so")
 
-const char *ctiff_geo_load(void) { return clate_load(&geotiff); }
+const char *ctiff_geo_load(void) { return clazy_load(&geotiff); }
 
 void ctiff_geo_initialize(void) {
   if (!ctiff_geo_load()) XTIFFInitialize();

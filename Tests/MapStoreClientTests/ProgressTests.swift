@@ -113,7 +113,7 @@ import Testing
     try await manager.uninstall("alps")
     await wait("removed") { $0.regions.first?.status == .ownedNotInstalled }
     // Readers that have left are forgotten.
-    #expect(manager.board.signal.listenerCount == 0)
+    #expect(manager.hub.signal.listenerCount == 0)
   }
 
   #if canImport(Observation)

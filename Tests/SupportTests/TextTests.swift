@@ -53,6 +53,11 @@ import Testing
         == "&lt;a href=&quot;x&quot;&gt;&#39;&amp;&#39;&lt;/a&gt;&#13;\u{fffd}")
   }
 
+  @Test func wordsAreQuotedForShells() {
+    #expect("a map.tif".shellQuoted == "'a map.tif'" && "".shellQuoted == "''")
+    #expect("Hawai'i".shellQuoted == #"'Hawai'\''i'"#)
+  }
+
   @Test func controlCharactersAreEscapedForTerminals() {
     #expect("a\u{1b}[2J\nb\u{202e}c\u{200f}".escapedForTerminal() == #"a\u001b[2J\nb\u202ec\u200f"#)
     #expect("a\nb".escapedForTerminal(keepingLines: true) == "a\nb")

@@ -214,11 +214,11 @@ struct RasterPlacementTests {
     #expect(affine == Affine(a: 2, b: 0.2, c: 100.5 - 1.1, d: 0.1, e: -3, f: 200.5 + 1.45))
   }
 
-  @Test("A world file needs a CRS from a .prj file or --crs; the remedy suggests EPSG:4326 for degrees")
+  @Test("A world file needs a CRS from a .prj file or --crs; EPSG:4326 is suggested for degrees")
   func worldFileWithoutCRS() throws {
     try folder.write("map.tfw", "0.1\n0\n0\n-0.1\n10\n50\n")
     let error = #expect(throws: CutError.self) { try open([:]) }
-    #expect(error?.code == .noGeoreference && error?.remedy?.contains("--crs EPSG:4326") == true)
+    #expect(error?.code == .noGeoreference && error?.repair == .nameCRS(likely: "EPSG:4326"))
     try folder.write(
       "map.prj",
       #"""

@@ -1,4 +1,4 @@
-// libcairo, and Pango and librsvg on it, which are loaded when they are first needed (CLateLibrary.h).
+// libcairo, and Pango and librsvg on it, which are loaded when they are first needed (CLazyLibrary.h).
 #pragma once
 
 #include <stddef.h>

@@ -139,7 +139,7 @@ package func listing(around path: String) -> String? {
   while folder != ".", folder != "/", !exists(folder) {
     folder = FileSystem.split(folder).folder
   }
-  return "ls '\(folder)'"
+  return "ls \(folder.shellQuoted)"
 }
 
 /// What asks for silence in other tools. Errors are printed in any case.

@@ -27,13 +27,12 @@ struct MapStoreCommand: AsyncParsableCommand {
     CommandProcess(Self.self, status: status, next: next, outputFailed: .internalError).runAsRoot()
   }
 
-  /// The subcommand that the remedy of an error of the client's library asks for.
+  /// The subcommand that does what the remedy of an error of the client's library says.
   private static func next(after error: any Error) -> String? {
     if error is FakeStoreFileError { return "mapstore client store-key NEW-FILE" }
-    guard let error = error as? MapStoreError, error.remedy?.contains("mapstore") != true else { return nil }
-    return switch error.code {
-    case .signedOut: "mapstore client login LOGIN"
-    case .unknown, .notOwned: "mapstore client library"
+    return switch (error as? MapStoreError)?.repair {
+    case .signIn?: "mapstore client login LOGIN"
+    case .listLibrary?: "mapstore client library"
     default: nil
     }
   }
@@ -51,4 +50,25 @@ struct MapStoreCommand: AsyncParsableCommand {
     default: nil
     }
   }
+}
+
+/// `mapstore client`: a device on the command line, for people and tests.
+struct ClientCommand: ParsableCommand {
+  static let configuration = CommandConfiguration(
+    commandName: "client",
+    abstract: "Acts as a device of a map store: signs in, buys, installs and updates regions.",
+    discussion: """
+      The folder (--folder) contains the installed bundles, REGION.mbtiles. Sign in once with --server, which is \
+      stored in the folder. Interrupted downloads continue from the bytes on the disk: one with get, all with sync.
+
+      Exit codes: 0 done; 1 not everything was done, as the output says; 2 --server is missing; 64 wrong usage; 65 the \
+      server's data is damaged; 66 no such region or file; 69 the server cannot be reached; 70 internal error; 73 no \
+      space on the disk or within --quota; 74 the folder cannot be written; 75 another process uses the folder; 76 the \
+      server refused; 77 not signed in, or not owned; 129, 130 or 143 interrupted, what was downloaded is kept.
+      """,
+    subcommands: [
+      RegisterCommand.self, LoginCommand.self, LogoutCommand.self, LibraryCommand.self, ListCommand.self,
+      BuyCommand.self, GetCommand.self, AroundCommand.self, PauseCommand.self, RemoveCommand.self, SyncCommand.self,
+      CheckCommand.self, StoreKeyCommand.self, RefundCommand.self,
+    ])
 }

@@ -30,9 +30,9 @@ struct PurchaseLedgerCommand: AsyncParsableCommand {
       """,
     version: "0.1.0",
     subcommands: [
-      InspectCommand.self, InitCommand.self, AccountCommand.self, ImportCommand.self, PullCommand.self,
-      ReconcileCommand.self, DismissCommand.self, EntitlementsCommand.self, HistoryCommand.self, VerifyCommand.self,
-      ExportCommand.self, BackupCommand.self, RebuildCommand.self, DemoCommand.self,
+      InspectEvidenceCommand.self, InitCommand.self, AccountCommand.self, ImportCommand.self, PullCommand.self,
+      ReconcileCommand.self, DismissCommand.self, EntitlementsCommand.self, HistoryCommand.self,
+      VerifyLedgerCommand.self, ExportCommand.self, BackupCommand.self, RebuildCommand.self, DemoCommand.self,
     ])
 
   static func main() {

@@ -1,5 +1,4 @@
 import ArgumentParser
-import CommandSupport
 import TileIndex
 
 /// `tilecut convert`
@@ -18,30 +17,22 @@ struct ConvertCommand: ParsableCommand {
   var second: String?
   @Option(name: [.short, .long], help: "The bundle to write, as in the other commands.")
   var output: String?
-  @Option(help: "How rows count in a folder: xyz from the north, tms from the south. (default: xyz)")
-  var scheme: TileScheme?
-  @Flag(help: "Replace the output if it exists.")
-  var force = false
-  @Flag(help: "Print JSON.")
-  var json = false
-  @OptionGroup var progress: ProgressOption
+  @OptionGroup var options: BundleOutputOptions
 
   func validate() throws {
     guard (second == nil) != (output == nil) else {
       throw ValidationError("name one bundle to write: tilecut convert BUNDLE OUTPUT")
     }
-    try requireFolder(second ?? output ?? "", for: scheme)
+    try options.validate(second ?? output ?? "")
   }
 
   func run() throws {
     let output = second ?? self.output ?? ""
-    try OutputFile.protect([bundle], from: output)
-    try BundleFile.check(output: output, replacing: force)
+    try options.check(output, inputs: [bundle])
     let reader = try BundleFile.open(bundle)
-    let convert = BundleConvert(scheme: scheme ?? .xyz)
-    let summary = try progress.showing(of: reader.knownTileCount) { shown in
-      try stoppable { try convert.write(reader, to: output, replacing: force, progress: shown) }
+    let convert = BundleConvert(scheme: options.rows)
+    try options.write(output, of: reader.knownTileCount) {
+      try convert.write(reader, to: output, replacing: options.file.force, progress: $0)
     }
-    try WrittenBundle(summary, output).show(json: json)
   }
 }

@@ -1,5 +1,4 @@
 import ArgumentParser
-import CommandSupport
 import TileCut
 import TileIndex
 
@@ -25,33 +24,25 @@ struct ExtractCommand: ParsableCommand {
   var polygon: String?
   @Option(help: ArgumentHelp("Zoom levels, one or several.", valueName: "N|MIN-MAX"))
   var zoom: ZoomArgument?
-  @Option(help: "How rows count in a folder: xyz from the north, tms from the south. (default: xyz)")
-  var scheme: TileScheme?
-  @Flag(help: "Replace the output if it exists.")
-  var force = false
-  @Flag(help: "Print JSON.")
-  var json = false
-  @OptionGroup var progress: ProgressOption
+  @OptionGroup var options: BundleOutputOptions
 
   func validate() throws {
-    try requireFolder(output, for: scheme)
+    try options.validate(output)
     if let bounds, !bounds.isArea {
       throw ValidationError("--bounds must be west,south,east,north in degrees, with south below north")
     }
   }
 
   func run() throws {
-    try OutputFile.protect([bundle, polygon].compactMap { $0 }, from: output)
-    try BundleFile.check(output: output, replacing: force)
+    try options.check(output, inputs: [bundle, polygon].compactMap { $0 })
     let area =
       try polygon.map { try TileArea(bounds: bounds?.box, polygonFile: $0) } ?? bounds.map { TileArea(bounds: $0.box) }
       ?? .everywhere
     var extract = BundleExtract(area: area, zooms: zoom?.range)
-    extract.scheme = scheme ?? .xyz
+    extract.scheme = options.rows
     let reader = try BundleFile.open(bundle)
-    let summary = try progress.showing(of: try? extract.tilesToRead(of: reader)) { [extract] shown in
-      try stoppable { try extract.write(reader, to: output, replacing: force, progress: shown) }
+    try options.write(output, of: try? extract.tilesToRead(of: reader)) { [extract] in
+      try extract.write(reader, to: output, replacing: options.file.force, progress: $0)
     }
-    try WrittenBundle(summary, output).show(json: json)
   }
 }

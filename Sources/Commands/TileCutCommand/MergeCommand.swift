@@ -36,13 +36,7 @@ struct MergeCommand: ParsableCommand {
       is served. Other outputs copy the shards, and always compare.
       """)
   var verify = false
-  @Option(help: "How rows count in a folder: xyz from the north, tms from the south. (default: xyz)")
-  var scheme: TileScheme?
-  @Flag(help: "Replace the output if it exists.")
-  var force = false
-  @Flag(help: "Print JSON.")
-  var json = false
-  @OptionGroup var progress: ProgressOption
+  @OptionGroup var options: BundleOutputOptions
 
   func validate() throws {
     if bundles.isEmpty == (plan == nil) { throw ValidationError("name bundles, or a --plan") }
@@ -52,7 +46,7 @@ struct MergeCommand: ParsableCommand {
     if plan != nil, onConflict != nil {
       throw ValidationError("shards of a plan have no tile in common: leave --on-conflict out")
     }
-    try requireFolder(target, for: scheme)
+    try options.validate(target)
     if name?.isEmpty == true { throw ValidationError("--name is empty") }
   }
 
@@ -62,20 +56,18 @@ struct MergeCommand: ParsableCommand {
     let output = target
     if let plan {
       let merge = PlanMerge(
-        plan: plan, output: output, replacing: force, scheme: scheme ?? .xyz, verifying: verify,
-        progress: progress.style, json: json, cutter: CutCommand.cutter)
+        plan: plan, output: output, replacing: options.file.force, scheme: options.rows, verifying: verify,
+        progress: options.file.progress.style, json: options.file.json, cutter: CutCommand.cutter)
       return try merge.run()
     }
-    try OutputFile.protect(bundles, from: output)
-    try BundleFile.check(output: output, replacing: force)
+    try options.check(output, inputs: bundles)
     var merge = BundleMerge(conflict: (onConflict ?? .error).rule, name: name)
-    merge.scheme = scheme ?? .xyz
+    merge.scheme = options.rows
     do {
       let readers = try bundles.map { try BundleFile.open($0) }
-      let summary = try progress.showing(of: Self.tileCount(of: readers)) { shown in
-        try stoppable { try merge.write(readers, to: output, replacing: force, progress: shown) }
+      try options.write(output, of: Self.tileCount(of: readers)) {
+        try merge.write(readers, to: output, replacing: options.file.force, progress: $0)
       }
-      try WrittenBundle(summary, output).show(json: json)
     } catch let error as BundleError where error.code == .conflict {
       throw BundleError(error.code, path: error.path, error.message, remedy: "say which to take with --on-conflict")
     }

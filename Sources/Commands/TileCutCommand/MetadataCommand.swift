@@ -1,5 +1,6 @@
 import ArgumentParser
 import CommandSupport
+import Support
 import TileIndex
 
 /// `tilecut metadata`
@@ -26,7 +27,7 @@ struct MetadataCommand: ParsableCommand {
       guard name == nil || !entries.isEmpty else {
         throw BundleError(
           .notFound, path: bundle, "has no metadata row \"\(name ?? "")\"",
-          remedy: "list them with: tilecut metadata get '\(bundle)'")
+          remedy: "list them with: tilecut metadata get \(bundle.shellQuoted)")
       }
       if json { return printText(try prettyJSON(entries)) }
       for entry in entries { printLine(name == nil ? "\(entry.name): \(entry.value)" : entry.value) }

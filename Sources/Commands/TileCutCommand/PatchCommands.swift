@@ -19,17 +19,13 @@ struct DiffCommand: ParsableCommand {
   var new: String
   @Option(name: [.short, .long], help: "The patch to write.")
   var output: String
-  @Flag(help: "Replace the output if it exists.")
-  var force = false
-  @Flag(help: "Print JSON.")
-  var json = false
-  @OptionGroup var progress: ProgressOption
+  @OptionGroup var options: OutputOptions
 
   func run() throws {
-    let summary = try progress.showing(of: tilesToRead) { shown in
-      try stoppable { try BundlePatch.diff(old: old, new: new, output: output, replacing: force, progress: shown) }
+    let summary = try options.writing(of: tilesToRead) {
+      try BundlePatch.diff(old: old, new: new, output: output, replacing: options.force, progress: $0)
     }
-    print(json ? try prettyJSON(summary) : Self.line(summary, output: output, new: new))
+    print(options.json ? try prettyJSON(summary) : Self.line(summary, output: output, new: new))
   }
 
   /// Nil unless it is known beforehand.
@@ -64,18 +60,14 @@ struct ApplyCommand: ParsableCommand {
   var old: String
   @Option(name: [.short, .long], help: "The bundle to write, MBTiles.")
   var output: String
-  @Flag(help: "Replace the output if it exists.")
-  var force = false
-  @Flag(help: "Print JSON.")
-  var json = false
-  @OptionGroup var progress: ProgressOption
+  @OptionGroup var options: OutputOptions
 
   func run() throws {
     // Few editions have many more tiles than the last.
-    let summary = try progress.showing(of: try? BundleFile.open(old).knownTileCount) { shown in
-      try stoppable { try BundlePatch.apply(patch, to: old, output: output, replacing: force, progress: shown) }
+    let summary = try options.writing(of: try? BundleFile.open(old).knownTileCount) {
+      try BundlePatch.apply(patch, to: old, output: output, replacing: options.force, progress: $0)
     }
-    guard !json else { return print(try prettyJSON(summary)) }
+    guard !options.json else { return print(try prettyJSON(summary)) }
     let file = summary.resultSHA256.map { "the new edition's file, SHA-256 \($0)" } ?? "the new edition, tile for tile"
     print(
       "\(output): \(counted(summary.changedTiles, "new or changed tile")), \(summary.removedTiles) removed; \(file)")

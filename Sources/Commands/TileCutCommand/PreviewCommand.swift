@@ -31,11 +31,7 @@ struct PreviewCommand: ParsableCommand {
   var size: SizeArgument?
   @Flag(help: "A panel for each zoom, with all of its tiles.")
   var contactSheet = false
-  @Flag(help: "Replace the output if it exists.")
-  var force = false
-  @Flag(help: "Print JSON.")
-  var json = false
-  @OptionGroup var progress: ProgressOption
+  @OptionGroup var options: OutputOptions
 
   func validate() throws {
     if contactSheet, bounds != nil || zoom != nil || size != nil {
@@ -48,14 +44,14 @@ struct PreviewCommand: ParsableCommand {
     if let ending = output.split(separator: ".").last?.lowercased(), Self.otherEndings.contains(ending) {
       throw BundleError(.invalidName, path: output, "a preview is a PNG", remedy: "name it .png")
     }
-    try OutputFile.check(output, replacing: force)
+    try OutputFile.check(output, replacing: options.force)
     let reader = try BundleFile.open(bundle)
     let png =
       contactSheet
-      ? try progress.showing(of: reader.knownTileCount) { try ContactSheet().png(of: reader, progress: $0) }
+      ? try options.progress.showing(of: reader.knownTileCount) { try ContactSheet().png(of: reader, progress: $0) }
       : try BundlePreview(bounds: bounds?.box, zoom: zoom, size: size?.size).png(of: reader)
-    try OutputFile.write(png, to: output, replacing: force)
-    if json {
+    try OutputFile.write(png, to: output, replacing: options.force)
+    if options.json {
       let members: [JSONValue.Member] = [.init("path", .string(output)), .init("bytes", .number(png.count))]
       return printText(JSONValue.object(members).indentedText)
     }

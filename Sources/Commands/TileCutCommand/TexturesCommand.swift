@@ -32,11 +32,7 @@ struct TexturesCommand: ParsableCommand {
   var effort: TextureEffort?
   @Option(help: ArgumentHelp("Worker threads; one a core unless given.", valueName: "n"))
   var threads: Int?
-  @Flag(help: "Replace the output if it exists.")
-  var force = false
-  @Flag(help: "Print JSON.")
-  var json = false
-  @OptionGroup var progress: ProgressOption
+  @OptionGroup var options: OutputOptions
 
   func validate() throws {
     if let threads, !(1...1024).contains(threads) { throw ValidationError("--threads goes from 1 to 1024") }
@@ -44,15 +40,15 @@ struct TexturesCommand: ParsableCommand {
 
   func run() throws {
     try OutputFile.protect([bundle], from: output)
-    try TextureExport.check(output: output, replacing: force)
+    try TextureExport.check(output: output, replacing: options.force)
     var export = TextureExport()
     export.block = block ?? .six
     export.effort = effort ?? .medium
     export.threads = threads
-    let summary = try progress.showing("textures", of: try? BundleFile.open(bundle).knownTileCount) { shown in
-      try stoppable { try export.write(bundle, to: output, replacing: force, progress: shown) }
+    let summary = try options.writing("textures", of: try? BundleFile.open(bundle).knownTileCount) {
+      try export.write(bundle, to: output, replacing: options.force, progress: $0)
     }
-    if json {
+    if options.json {
       let members: [JSONValue.Member] = [
         .init("path", .string(output)), .init("textures", .number(summary.tiles)),
         .init("bytes", .number(summary.bytes)),

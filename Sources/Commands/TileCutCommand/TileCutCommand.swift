@@ -34,10 +34,9 @@ struct TileCutCommand: ParsableCommand {
       var command = try parseAsRoot()
       do {
         try command.run()
-      } catch let error as BundleError where error.code == .exists && error.remedy?.contains("--") != true {
-        // Libraries know no options.
+      } catch let error as BundleError where error.repair == .replace {
         throw BundleError(
-          .exists, path: error.path, error.message, remedy: "choose another name, or replace it with --force")
+          error.code, path: error.path, error.message, remedy: "choose another name, or replace it with --force")
       }
     }
   }

@@ -71,7 +71,8 @@ struct InstallJob: Sendable {
   private func rounds() async throws -> InstalledFile {
     guard part.isSafe else {
       throw MapStoreError(
-        .unknown, part.description, "no region or pack has this name", remedy: "check it against the catalogue")
+        .unknown, part.description, "no region or pack has this name", remedy: "check it against the catalogue",
+        repair: .listLibrary)
     }
     var allowsPatch = part.pack == nil
     for _ in 0..<Self.roundsMax {
@@ -80,7 +81,7 @@ struct InstallJob: Sendable {
       guard let whole = part.pack.map({ InstallPlan.pack(region, file: $0) }) ?? InstallPlan.whole(region) else {
         throw MapStoreError(
           .unknown, part.description, "the server has no such pack in its edition \(region.edition)",
-          remedy: "look up the packs again")
+          remedy: "look up the packs again", repair: .listLibrary)
       }
       try checkPlace()
       try state.note(product: region.productId, of: part.region)

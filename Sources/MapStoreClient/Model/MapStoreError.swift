@@ -44,6 +44,15 @@ public struct MapStoreError: Error, Sendable, CustomStringConvertible {
     public static let paused = Code("paused")
   }
 
+  /// The operation that the remedy speaks of, for programs that can offer it; new ones may be added.
+  public struct Repair: Hashable, Sendable {
+    private let name: String
+    /// The user signs in.
+    public static let signIn = Repair(name: "sign in")
+    /// The user looks at the regions that there are, and at those that the account owns.
+    public static let listLibrary = Repair(name: "list library")
+  }
+
   /// The kind of failure.
   public let code: Code
   /// The region, file or address.
@@ -52,13 +61,17 @@ public struct MapStoreError: Error, Sendable, CustomStringConvertible {
   public let message: String
   /// What to do about it.
   public let remedy: String?
+  /// The operation that the remedy names; nil for other remedies.
+  public let repair: Repair?
   /// For `.noSpace` and `.overQuota`: the regions to remove, least recently used first. Empty if removing all of them
   /// would not be enough.
   public var suggestions: [RemovalSuggestion] = []
 
-  package init(_ code: Code, _ subject: String, _ message: String, remedy: String? = nil) {
+  package init(
+    _ code: Code, _ subject: String, _ message: String, remedy: String? = nil, repair: Repair? = nil
+  ) {
     (self.code, self.subject, self.message) = (code, Self.line(subject), Self.line(message))
-    self.remedy = remedy
+    (self.remedy, self.repair) = (remedy, repair)
   }
 
   /// Text that may quote a server, as one line of limited length.

@@ -10,9 +10,9 @@ extension OfflineRegionManager {
   /// for await state in manager.states() { show(state.regions, state.installs) }
   /// ```
   public nonisolated func states() -> some AsyncSequence<OfflineRegionsState, Never> & Sendable {
-    let changes = board.signal.changes()
-    board.signal.send()
-    return changes.map { [self] _ in board.snapshot { try regions() } }
+    let changes = hub.signal.changes()
+    hub.signal.send()
+    return changes.map { [self] _ in hub.snapshot { try regions() } }
   }
 
   /// Installs a region or updates it, and tells its progress until it is installed. Leaving the loop, or cancelling its

@@ -20,7 +20,7 @@ public actor OfflineRegionManager {
   nonisolated let files: OfflineRegionFiles
   nonisolated let options: OfflineRegionOptions
   nonisolated let grants: OfflineGrants
-  nonisolated let board: InstallBoard
+  nonisolated let hub: InstallProgressHub
   nonisolated let budget: TransferBudget
   private let lock: FolderLock
   private let slots: TransferSlots
@@ -44,9 +44,9 @@ public actor OfflineRegionManager {
           .busy, folder, "another process uses this folder", remedy: "wait until it is done, or end it")
       }
       self.lock = lock
-      let board = InstallBoard()
-      self.board = board
-      state = try RegionDatabase(path: files.state) { board.regionsChanged() }
+      let hub = InstallProgressHub()
+      self.hub = hub
+      state = try RegionDatabase(path: files.state) { hub.regionsChanged() }
       try InstallRecovery(state: state, files: files, now: options.clock.now()).run()
     } catch let error as FileSystem.SystemError {
       throw InstallJob.failure(error, folder)
@@ -97,7 +97,7 @@ public actor OfflineRegionManager {
     }
     let work = running[part] ?? begin(part, from: client)
     do {
-      let file = try await board.following(part, onProgress) { try await work.value() }
+      let file = try await hub.following(part, onProgress) { try await work.value() }
       if running[part] === work { running[part] = nil }
       return file
     } catch {
@@ -110,12 +110,12 @@ public actor OfflineRegionManager {
   }
 
   private func begin(_ part: RegionPart, from client: StoreClient) -> SharedTask<InstalledFile> {
-    let (slots, board) = (slots, board)
+    let (slots, hub) = (slots, hub)
     let job = InstallJob(
       part: part, client: client, state: state, files: files, options: options, budget: budget,
-      onProgress: { board.report($0) })
+      onProgress: { hub.report($0) })
     let work = SharedTask {
-      defer { board.end(part) }
+      defer { hub.end(part) }
       return try await slots.run { try await job.run() }
     }
     running[part] = work

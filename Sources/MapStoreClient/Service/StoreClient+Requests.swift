@@ -157,16 +157,20 @@ extension StoreClient {
   }
 
   static func signedOut(_ address: String) -> MapStoreError {
-    MapStoreError(.signedOut, address, "there is no session, or it has expired", remedy: "sign in again")
+    MapStoreError(
+      .signedOut, address, "there is no session, or it has expired", remedy: "sign in again", repair: .signIn)
   }
 
   private static func failure(_ status: Int, _ problem: Problem?, _ place: String) -> MapStoreError {
     let text = problem?.description ?? "the server answered \(status)"
     return switch (status, problem?.type) {
-    case (_, .wrongCredentials?): MapStoreError(.signedOut, place, text, remedy: "check login and password")
-    case (_, .notOwned?): MapStoreError(.notOwned, place, text, remedy: "buy it, or restore purchases")
+    case (_, .wrongCredentials?):
+      MapStoreError(.signedOut, place, text, remedy: "check login and password", repair: .signIn)
+    case (_, .notOwned?):
+      MapStoreError(.notOwned, place, text, remedy: "buy it, or restore purchases", repair: .listLibrary)
     case (_, .editionGone?): MapStoreError(.editionGone, place, text, remedy: "look up the current edition")
-    case (404, _): MapStoreError(.unknown, place, text, remedy: "check the name against the catalogue")
+    case (404, _):
+      MapStoreError(.unknown, place, text, remedy: "check the name against the catalogue", repair: .listLibrary)
     default: MapStoreError(.refused, place, text)
     }
   }

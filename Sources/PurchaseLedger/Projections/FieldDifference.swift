@@ -58,8 +58,8 @@ extension TransactionRow {
 
   private func difference(_ field: DescribedField, from theirs: TransactionRow) -> FieldDifference {
     FieldDifference(
-      field: field.name, theirs: theirs.text(field), ours: text(field), theirDate: theirs.stamp(field).date,
-      ourDate: stamp(field).date)
+      field: field.name, theirs: theirs.text(field), ours: text(field), theirDate: theirs.version(field).date,
+      ourDate: version(field).date)
   }
 
   /// Whether the store's row contradicts this row in any descriptive field.
@@ -111,7 +111,7 @@ extension TransactionRow {
   /// A source without the field does not contradict it, nor does a source with a less exact value.
   private func contradicts(_ theirs: TransactionRow, _ field: DescribedField) -> Bool {
     guard theirs.states(field) else { return false }
-    guard states(field), theirs.stamp(field).isWeak, !stamp(field).isWeak else { return !isEqual(theirs, field) }
+    guard states(field), theirs.version(field).isWeak, !version(field).isWeak else { return !isEqual(theirs, field) }
     switch field {
     case .purchaseDate: return !theirs.productID.isEmpty && theirs.purchaseDate / 1000 != purchaseDate / 1000
     case .expiresDate: return (theirs.expiresDate ?? 0) / 1000 != (expiresDate ?? 0) / 1000
@@ -134,7 +134,7 @@ extension TransactionRow {
     }
   }
 
-  /// The decision that makes a fact's values win, for the fields in which stamps alone do not decide.
+  /// The decision that makes a fact's values win, for the fields in which versions alone do not decide.
   ///
   /// - Parameters:
   ///   - fact: The fact that is to win.
@@ -143,10 +143,10 @@ extension TransactionRow {
   /// - Returns: Nil if no field has another value with the same date and trust.
   func revision(toFollow fact: TransactionRow, in goal: TransactionRow, _ fields: [DescribedField]) -> Revision? {
     let open = fields.filter { field in
-      let (own, other) = (stamp(field), fact.stamp(field))
+      let (own, other) = (version(field), fact.version(field))
       return fact.states(field) && states(field) && !isEqual(fact, field) && fact.isEqual(goal, field)
         && own.isWeak == other.isWeak && own.date == other.date && own.trust == other.trust
     }
-    return open.map { stamp($0).revision + 1 }.max().map { Revision($0, of: Set(open)) }
+    return open.map { version($0).revision + 1 }.max().map { Revision($0, of: Set(open)) }
   }
 }

@@ -9,7 +9,7 @@ extension TransactionRow {
   ///
   /// - Precondition: Both rows are of the same transaction.
   mutating func join(_ other: TransactionRow) {
-    let before = stateStamp
+    let before = stateVersion
     if precedes(other) {
       signedDate = other.signedDate
       statement = other.statement
@@ -89,10 +89,10 @@ extension Revocation {
 // MARK: - Descriptive fields
 
 extension TransactionRow {
-  /// The stamp of fields without a stamp of their own.
-  var stateStamp: FieldStamp { FieldStamp(date: signedDate, trust: trust) }
+  /// The version of fields without a version of their own.
+  var stateVersion: FieldVersion { FieldVersion(date: signedDate, trust: trust) }
 
-  func stamp(_ field: DescribedField) -> FieldStamp { stamps[field] ?? stateStamp }
+  func version(_ field: DescribedField) -> FieldVersion { versions[field] ?? stateVersion }
 
   /// Whether the row has a value for a field.
   func states(_ field: DescribedField) -> Bool {
@@ -109,42 +109,42 @@ extension TransactionRow {
     }
   }
 
-  /// The stamps of a single fact's row.
+  /// The versions of a single fact's row.
   ///
   /// A fact without a product (an entry of a voided list) states no quantity, and an inexact purchase date. Receipts,
   /// which name no product type, have dates in whole seconds, which are inexact too.
-  static func stamps(of row: TransactionRow, revision: Revision?) -> FieldStamps {
-    var stamps = FieldStamps()
+  static func versions(of row: TransactionRow, revision: Revision?) -> FieldVersions {
+    var versions = FieldVersions()
     func isRounded(_ date: Int64?) -> Bool {
       row.key.store == Store.apple.code && row.productType == .unknown && (date ?? 1) % 1000 == 0
     }
     let isBare = row.productID.isEmpty
     let weakDate = isBare || isRounded(row.purchaseDate)
     let weakEnd = isRounded(row.expiresDate)
-    guard revision != nil || isBare || weakDate || weakEnd else { return stamps }
+    guard revision != nil || isBare || weakDate || weakEnd else { return versions }
     for field in DescribedField.allCases where row.states(field) {
-      var stamp = row.stateStamp
-      if let revision, revision.fields.contains(field) { stamp.revision = revision.number }
-      stamp.isWeak =
+      var version = row.stateVersion
+      if let revision, revision.fields.contains(field) { version.revision = revision.number }
+      version.isWeak =
         switch field {
         case .purchaseDate: weakDate
         case .expiresDate: weakEnd
         case .quantity: isBare
         default: false
         }
-      if stamp != row.stateStamp { stamps.append(field, stamp) }
+      if version != row.stateVersion { versions.append(field, version) }
     }
-    return stamps
+    return versions
   }
 
-  /// Takes the value with the greater stamp for each field, and the greater value if the stamps are equal, so that the
-  /// order of facts does not matter.
+  /// Takes the value with the greater version for each field, and the greater value if the versions are equal, so that
+  /// the order of facts does not matter.
   ///
-  /// - Parameter before: The stamp of this row's state before the states were joined.
-  mutating func joinDescription(_ other: TransactionRow, before: FieldStamp) {
+  /// - Parameter before: The version of this row's state before the states were joined.
+  mutating func joinDescription(_ other: TransactionRow, before: FieldVersion) {
     var join = StampJoin(
-      own: stamps, ownState: before, other: other.stamps, otherState: other.stateStamp, joined: stateStamp)
-    // Of original ids with equal stamps the smallest wins.
+      own: versions, ownState: before, other: other.versions, otherState: other.stateVersion, joined: stateVersion)
+    // Of original ids with equal versions the smallest wins.
     if join.takes(
       .originalID, states(.originalID), other.states(.originalID),
       {
@@ -203,20 +203,22 @@ extension TransactionRow {
     {
       purchaseToken = other.purchaseToken
     }
-    stamps = join.stamps
+    versions = join.versions
   }
 }
 
-/// Decides field by field, in the order of their numbers, and collects the stamps of the winning values.
+/// Decides field by field, in the order of their numbers, and collects the versions of the winning values.
 private struct StampJoin {
-  let own: FieldStamps
-  let ownState: FieldStamp
-  let other: FieldStamps
-  let otherState: FieldStamp
-  let joined: FieldStamp
-  private(set) var stamps = FieldStamps()
+  let own: FieldVersions
+  let ownState: FieldVersion
+  let other: FieldVersions
+  let otherState: FieldVersion
+  let joined: FieldVersion
+  private(set) var versions = FieldVersions()
 
-  init(own: FieldStamps, ownState: FieldStamp, other: FieldStamps, otherState: FieldStamp, joined: FieldStamp) {
+  init(
+    own: FieldVersions, ownState: FieldVersion, other: FieldVersions, otherState: FieldVersion, joined: FieldVersion
+  ) {
     self.own = own
     self.ownState = ownState
     self.other = other
@@ -226,7 +228,7 @@ private struct StampJoin {
 
   /// Whether the other row's value wins.
   ///
-  /// - Parameter isSmaller: Whether the own value loses if the stamps are equal.
+  /// - Parameter isSmaller: Whether the own value loses if the versions are equal.
   mutating func takes(
     _ field: DescribedField, _ isOwn: Bool, _ isOther: Bool, _ isSmaller: () -> Bool
   ) -> Bool {
@@ -241,7 +243,7 @@ private struct StampJoin {
     return mine == theirs ? isSmaller() : mine < theirs
   }
 
-  private mutating func note(_ field: DescribedField, _ stamp: FieldStamp?) {
-    if let stamp, stamp != joined { stamps.append(field, stamp) }
+  private mutating func note(_ field: DescribedField, _ version: FieldVersion?) {
+    if let version, version != joined { versions.append(field, version) }
   }
 }

@@ -32,8 +32,8 @@ struct TransactionRow: Sendable, Equatable {
   var token: UUID?
   var tokenDate: Int64?
   var isAcknowledged: Bool
-  /// The stamps of fields whose value comes from another fact than the state.
-  var stamps: FieldStamps
+  /// The versions of fields whose value comes from another fact than the state.
+  var versions: FieldVersions
 
   /// The row of a single fact.
   ///
@@ -60,15 +60,15 @@ struct TransactionRow: Sendable, Equatable {
     token = fact.appAccountToken?.uuid
     tokenDate = fact.appAccountToken == nil ? nil : fact.signedDate
     isAcknowledged = fact.isAcknowledged
-    stamps = FieldStamps()
-    stamps = Self.stamps(of: self, revision: revision)
+    versions = FieldVersions()
+    versions = Self.versions(of: self, revision: revision)
   }
 
   init(
     key: RowKey, originalID: String, productID: String, productType: ProductType, purchaseDate: Int64,
     expiresDate: Int64?, quantity: Int64, ownership: String, price: Money?, reason: String, purchaseToken: String?,
     signedDate: Int64, statement: Statement, trust: Trust, revocation: Revocation?, voided: PartialRefunds,
-    token: UUID?, tokenDate: Int64?, isAcknowledged: Bool, stamps: FieldStamps
+    token: UUID?, tokenDate: Int64?, isAcknowledged: Bool, versions: FieldVersions
   ) {
     self.key = key
     self.originalID = originalID
@@ -89,7 +89,7 @@ struct TransactionRow: Sendable, Equatable {
     self.token = token
     self.tokenDate = tokenDate
     self.isAcknowledged = isAcknowledged
-    self.stamps = stamps
+    self.versions = versions
   }
 
   var isOriginal: Bool { key.id == originalID }
@@ -172,7 +172,7 @@ extension TransactionRow {
     statement.bind(25, revocation?.quantity)
     statement.bind(26, voided.isEmpty ? nil : voided.bytes)
     statement.bind(27, isAcknowledged)
-    statement.bind(28, stamps.isEmpty ? nil : stamps.bytes)
+    statement.bind(28, versions.isEmpty ? nil : versions.bytes)
   }
 
   /// Reads a row selected as `columns`.
@@ -194,7 +194,7 @@ extension TransactionRow {
       trust: Trust(rawValue: UInt8(truncatingIfNeeded: row.int64(19))) ?? .unsigned, revocation: revocation,
       voided: row.isNull(25) ? PartialRefunds() : PartialRefunds(row.blob(25)), token: row.uuid(4),
       tokenDate: row.optionalInt64(5), isAcknowledged: row.int64(26) != 0,
-      stamps: row.isNull(27) ? FieldStamps() : FieldStamps(row.blob(27)))
+      versions: row.isNull(27) ? FieldVersions() : FieldVersions(row.blob(27)))
   }
 }
 

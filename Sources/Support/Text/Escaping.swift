@@ -82,6 +82,14 @@ package enum Markup {
   }
 }
 
+extension String {
+  /// The text as one word of a shell: in single quotes, with its own ones as `'\''` (POSIX, Shell Command Language,
+  /// section 2.2.2).
+  package var shellQuoted: String {
+    "'" + split(separator: "'", omittingEmptySubsequences: false).joined(separator: #"'\''"#) + "'"
+  }
+}
+
 extension Unicode.Scalar {
   /// True for control characters of terminals: C0, DEL and C1; U+061C, U+200E, U+200F, U+202A to U+202E, U+2066 to
   /// U+2069, which change the order in which text is read; line and paragraph separators.

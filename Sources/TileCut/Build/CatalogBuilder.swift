@@ -159,7 +159,7 @@ public struct CatalogBuilder: Sendable {
     guard missing.isEmpty else {
       throw CutError(
         .badSource, path: path, "has shards whose region is not made: \(ShardFolder.text(missing))",
-        remedy: "make them: tilecut build --plan '\(path)' --shard N")
+        remedy: "make them", repair: .buildShards(plan: path))
     }
     if let other = selected.first(where: { region in !plan.shards.contains { $0.region == region.id } }) {
       throw PlanFile.unfit(path, "the plan does not fit any more: the manifest has a region \"\(other.id)\"")

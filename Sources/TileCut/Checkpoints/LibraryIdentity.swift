@@ -25,7 +25,7 @@ struct LibraryIdentity: Hashable, Sendable {
     if options.encoding.usesQuantizer, let version = TileEncoding.quantizerVersion {
       all.append(LibraryIdentity(name: "libimagequant", version: version))
     }
-    if LateLibrary.proj.problem == nil {
+    if LazyLibrary.proj.problem == nil {
       all.append(LibraryIdentity(name: "PROJ", version: String(cString: proj_info().version)))
     }
     guard !options.drawing.isEmpty else { return all }

@@ -23,6 +23,21 @@ public struct CutError: Error, CustomStringConvertible, Sendable {
     public static let cancelled = Code("cancelled")
   }
 
+  /// The operation that the remedy speaks of, for programs that can offer it. Cases may be added, so a switch needs a
+  /// default.
+  public enum Repair: Hashable, Sendable {
+    /// The source is cut with a coordinate reference system: the likely one, or nil where its user has to know it.
+    case nameCRS(likely: String?)
+    /// A raster is sent to standard input.
+    case sendRaster
+    /// A plan is made.
+    case makePlan
+    /// A shard of a plan is cut; nil for all that are missing.
+    case cutShard(Int?, plan: String)
+    /// The regions of a plan that are missing are made.
+    case buildShards(plan: String)
+  }
+
   public let code: Code
   /// The file concerned, as the caller named it.
   public let path: String?
@@ -30,12 +45,17 @@ public struct CutError: Error, CustomStringConvertible, Sendable {
   public let message: String
   /// What the user can do about it.
   public let remedy: String?
+  /// The operation of this library that the remedy names; nil for other remedies.
+  public let repair: Repair?
 
-  public init(_ code: Code, path: String? = nil, _ message: String, remedy: String? = nil) {
+  public init(
+    _ code: Code, path: String? = nil, _ message: String, remedy: String? = nil, repair: Repair? = nil
+  ) {
     self.code = code
     self.path = path
     self.message = message
     self.remedy = remedy
+    self.repair = repair
   }
 
   /// `path: message; remedy`

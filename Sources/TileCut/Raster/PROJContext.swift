@@ -24,7 +24,7 @@ final class PROJContext {
 
   /// - Throws: ``CutError`` if PROJ is missing.
   init() throws {
-    try LateLibrary.proj.require()
+    try LazyLibrary.proj.require()
     pointer = proj_context_create()
     complaint = Complaint()
     // With grids from the network, the same cut would differ between machines.

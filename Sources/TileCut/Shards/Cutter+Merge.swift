@@ -114,8 +114,7 @@ extension Cutter {
     let numbers = Dictionary(uniqueKeysWithValues: shards.shards.enumerated().map { ($1.root, $0) })
     func shard(of subtree: TileID) throws -> Int {
       if let number = numbers[plan.matrixSet.ancestor(of: subtree, zoom: shards.shardZoom)] { return number }
-      throw CutError(
-        .badSource, path: finished.path, "has no shard for tile \(subtree)", remedy: "make a new plan: tilecut plan")
+      throw PlanFile.unfit(finished.path, "has no shard for tile \(subtree)")
     }
     var subtreesLeft = [Int](repeating: 0, count: shards.shards.count)
     for subtree in subtrees { subtreesLeft[try shard(of: subtree)] += 1 }
@@ -182,7 +181,7 @@ private final class FinishedShards {
     guard missing.isEmpty else {
       throw CutError(
         .badSource, path: path, "has shards that are not done: \(ShardFolder.text(missing))",
-        remedy: "cut them: tilecut cut --plan '\(path)' --shard N")
+        remedy: "cut them", repair: .cutShard(nil, plan: path))
     }
     self.folder = folder
     receipts = found.compactMap(\.self)
@@ -252,7 +251,7 @@ private final class FinishedShards {
   private func damaged(_ file: String, _ shard: Int) -> CutError {
     CutError(
       .badSource, path: file, "is damaged",
-      remedy: "remove it, and cut it again: tilecut cut --plan '\(path)' --shard \(shard)")
+      remedy: "remove it, and cut it again", repair: .cutShard(shard, plan: path))
   }
 }
 

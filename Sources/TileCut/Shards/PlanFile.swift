@@ -21,12 +21,13 @@ enum PlanFile {
     do {
       json = try JSONFile.read(path)
     } catch let error as JSONFile.Unreadable {
-      throw CutError(.unreadableSource, path: path, "cannot be read: \(error)", remedy: "make it with: tilecut plan")
+      throw CutError(
+        .unreadableSource, path: path, "cannot be read: \(error)", remedy: "make a new plan", repair: .makePlan)
     } catch {
-      throw CutError(.badSource, path: path, "is no plan: \(error)", remedy: "make it with: tilecut plan")
+      throw unfit(path, "is no plan: \(error)")
     }
     guard let kind = json["format"]?.string.flatMap(PlanKind.init(rawValue:)) else {
-      throw CutError(.badSource, path: path, "is no plan", remedy: "make it with: tilecut plan")
+      throw unfit(path, "is no plan")
     }
     return (kind, json)
   }
@@ -46,7 +47,7 @@ enum PlanFile {
 
   /// An error of a plan that does not fit, and cannot fit at the next attempt.
   static func unfit(_ path: String, _ what: String) -> CutError {
-    CutError(.badSource, path: path, what, remedy: "make a new plan: tilecut plan")
+    CutError(.badSource, path: path, what, remedy: "make a new plan", repair: .makePlan)
   }
 
   static func changed(_ path: String) -> CutError { unfit(path, "was changed after it was made") }

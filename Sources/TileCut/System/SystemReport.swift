@@ -75,13 +75,13 @@ public struct SystemReport: Encodable, Sendable {
   /// Loads every library, and asks the system.
   public init() {
     var problems: [Problem] = []
-    for library in LateLibrary.allCases {
+    for library in LazyLibrary.allCases {
       if let words = library.problem {
         problems.append(Problem(message: words, remedy: "apt-get install \(library.package)"))
       }
     }
     libraries = Self.versions
-    proj = LateLibrary.proj.problem == nil ? PROJData() : nil
+    proj = LazyLibrary.proj.problem == nil ? PROJData() : nil
     if let proj, proj.database == nil {
       problems.append(
         Problem(
@@ -130,9 +130,9 @@ public struct SystemReport: Encodable, Sendable {
       Library(
         name: "cairo", version: DrawingLibrary.cairo,
         use: .init(option: "a layer of type vector", package: "libcairo2")),
-      Library(name: "curl", version: LateLibrary.curl.problem == nil ? word(ccurl_version()) : nil),
+      Library(name: "curl", version: LazyLibrary.curl.problem == nil ? word(ccurl_version()) : nil),
       Library(name: "expat", version: XMLReader.libraryVersion),
-      Library(name: "geotiff", version: LateLibrary.geotiff.problem == nil ? dotted(geotiff, 1000, 100, 10) : nil),
+      Library(name: "geotiff", version: LazyLibrary.geotiff.problem == nil ? dotted(geotiff, 1000, 100, 10) : nil),
       Library(
         name: "imagequant", version: TileEncoding.quantizerVersion,
         use: .init(option: "--colors", package: "libimagequant0")),
@@ -147,7 +147,7 @@ public struct SystemReport: Encodable, Sendable {
         name: "pango", version: DrawingLibrary.pango,
         use: .init(option: "a style layer of type symbol", package: "libpangocairo-1.0-0")),
       Library(name: "png", version: String(cString: png_get_libpng_ver(nil))),
-      Library(name: "proj", version: LateLibrary.proj.problem == nil ? String(cString: proj_info().version) : nil),
+      Library(name: "proj", version: LazyLibrary.proj.problem == nil ? String(cString: proj_info().version) : nil),
       Library(name: "sqlite", version: String(cString: sqlite3_libversion())),
       Library(name: "tiff", version: word(TIFFGetVersion(), after: "Version ")),
       Library(name: "webp", version: "\(webp >> 16).\(webp >> 8 & 255).\(webp & 255)"),

@@ -86,7 +86,7 @@ public struct TextureExport: Sendable {
     guard !isFileName else {
       throw BundleError(
         .invalidName, path: output, "textures are files in a folder, and this is the name of a bundle",
-        remedy: "name a folder: '\(FileSystem.stem(output))/'")
+        remedy: "name a folder: \((FileSystem.stem(output) + "/").shellQuoted)")
     }
     try OutputFolder.check(output, replacing: replacing)
   }

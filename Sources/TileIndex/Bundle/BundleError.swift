@@ -38,6 +38,8 @@ public struct BundleError: Error, CustomStringConvertible, Sendable {
     private let name: String
     /// ``BundleVerifier`` finds all faults of its kind.
     public static let verify = Repair(name: "verify")
+    /// The output is written over what is there.
+    public static let replace = Repair(name: "replace")
     /// The shards of a plan are merged into the file.
     public static let mergeShards = Repair(name: "merge shards")
   }

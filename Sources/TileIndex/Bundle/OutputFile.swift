@@ -94,7 +94,8 @@ package struct OutputFile: Sendable {
       throw BundleError(.writeFailed, path: target, "the folder \(folder) cannot be read: \(error)")
     default:
       throw BundleError(
-        .writeFailed, path: target, "there is no folder \(folder)", remedy: "create it first: mkdir -p '\(folder)'")
+        .writeFailed, path: target, "there is no folder \(folder)",
+        remedy: "create it first: mkdir -p \(folder.shellQuoted)")
     }
   }
 
@@ -138,6 +139,8 @@ package struct OutputFile: Sendable {
   }
 
   static func existing(_ target: String) -> BundleError {
-    BundleError(.exists, path: target, "already exists", remedy: "choose another name, or allow it to be replaced")
+    BundleError(
+      .exists, path: target, "already exists", remedy: "choose another name, or allow it to be replaced",
+      repair: .replace)
   }
 }

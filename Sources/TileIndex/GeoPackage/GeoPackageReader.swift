@@ -19,7 +19,7 @@ public final class GeoPackageReader: DatabaseReader {
   let contents: GeoPackageContents
   /// For SQL.
   let quotedTable: String
-  private let lookup: SQLiteStatement
+  package let lookup: SQLiteStatement
   private let residentFile: ResidentFileSystem.File?
 
   /// - Parameters:
@@ -63,14 +63,14 @@ public final class GeoPackageReader: DatabaseReader {
       throw BundleError(
         .malformed, path: path,
         "its tiles lie in \(organization):\(code), and of other makers only EPSG:3857 and EPSG:4326 are read",
-        remedy: "warp it first: gdalwarp -t_srs EPSG:3857 '\(path)' map.tif, then cut map.tif")
+        remedy: "warp it first: gdalwarp -t_srs EPSG:3857 \(path.shellQuoted) map.tif, then cut map.tif")
     }
     do {
       return try contents.grid.matrixSet(projection, name: contents.table)
     } catch let error as GridError {
       throw BundleError(
         .malformed, path: path, "has a grid that cannot be read: \(error.message)",
-        remedy: "warp it first: gdalwarp -t_srs EPSG:3857 '\(path)' map.tif, then cut map.tif")
+        remedy: "warp it first: gdalwarp -t_srs EPSG:3857 \(path.shellQuoted) map.tif, then cut map.tif")
     }
   }
 
@@ -107,15 +107,7 @@ public final class GeoPackageReader: DatabaseReader {
     try reading { try withStoredTile(tile, body) }
   }
 
-  private func withStoredTile<Result>(
-    _ tile: TileID, _ body: (UnsafeRawBufferPointer) throws -> Result
-  ) throws -> Result? {
-    guard matrixSet.contains(tile) else { return nil }
-    lookup.bind(1, tile.zoom)
-    lookup.bind(2, tile.column)
-    lookup.bind(3, tile.row)
-    return try withBlob(of: lookup, body)
-  }
+  package func storedRow(of tile: TileID) -> Int { tile.row }
 
   public func withResidentTile(
     _ tile: TileID, _ body: (UnsafeRawBufferPointer) throws -> Void

@@ -3,6 +3,10 @@ package import Support
 /// A bundle in an SQLite database that is open for reading.
 package protocol DatabaseReader: BundleReader {
   var connection: SQLiteConnection { get }
+  /// Selects the bytes of a tile by its zoom, column and stored row.
+  var lookup: SQLiteStatement { get }
+  /// The row as the tables have it.
+  func storedRow(of tile: TileID) -> Int
 }
 
 extension DatabaseReader {
@@ -22,6 +26,22 @@ extension DatabaseReader {
   func count(_ sql: String) throws -> Int {
     let statement = try connection.prepare(sql)
     return try statement.step() ? statement.int(0) : 0
+  }
+
+  /// Binds zoom, column and stored row to the first three parameters.
+  func bind(_ tile: TileID, to statement: SQLiteStatement) {
+    statement.bind(1, tile.zoom)
+    statement.bind(2, tile.column)
+    statement.bind(3, storedRow(of: tile))
+  }
+
+  /// Passes the bytes of a tile to a closure without copying them; nil when the bundle has no such tile.
+  func withStoredTile<Result>(
+    _ tile: TileID, _ body: (UnsafeRawBufferPointer) throws -> Result
+  ) throws -> Result? {
+    guard matrixSet.contains(tile) else { return nil }
+    bind(tile, to: lookup)
+    return try withBlob(of: lookup, body)
   }
 
   /// Passes the first column of a query's first row to a closure without copying it, and resets the query. NULL and

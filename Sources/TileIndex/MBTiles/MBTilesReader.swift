@@ -18,7 +18,7 @@ public final class MBTilesReader: DatabaseReader {
 
   package let connection: SQLiteConnection
   let schema: BundleSchema
-  private let lookup: SQLiteStatement
+  package let lookup: SQLiteStatement
   /// Makes non-blocking reads possible; nil where they are not.
   let residentFile: ResidentFileSystem.File?
   package var attachment: AnyObject?
@@ -66,19 +66,8 @@ public final class MBTilesReader: DatabaseReader {
     try reading { try withStoredTile(tile, body) }
   }
 
-  private func withStoredTile<Result>(
-    _ tile: TileID, _ body: (UnsafeRawBufferPointer) throws -> Result
-  ) throws -> Result? {
-    guard matrixSet.contains(tile) else { return nil }
-    bind(tile, to: lookup)
-    return try withBlob(of: lookup, body)
-  }
-
-  /// Binds zoom, column and stored row to the first three parameters.
-  func bind(_ tile: TileID, to statement: SQLiteStatement) {
-    statement.bind(1, tile.zoom)
-    statement.bind(2, tile.column)
-    statement.bind(3, MBTilesRow.flipped(tile.row, matrixHeight: matrixSet[tile.zoom].matrixHeight))
+  package func storedRow(of tile: TileID) -> Int {
+    MBTilesRow.flipped(tile.row, matrixHeight: matrixSet[tile.zoom].matrixHeight)
   }
 
   public func withResidentTile(

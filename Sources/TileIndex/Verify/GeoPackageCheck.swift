@@ -5,25 +5,25 @@ struct GeoPackageCheck: ContainerCheck {
   let reader: GeoPackageReader
   let bundle: VerifiedBundle
 
-  static var rules: [VerificationRule] {
+  static var list: [ContainerRule<Self>] {
     [
-      DatabaseRule.rule, GeoPackageTablesRule.rule, TileMatrixRule.rule, GeoPackageTileRule.rule, ExtensionRule.rule,
-      BlobFormatRule.rule, DecodeRule.rule, ZoomRule.rule, BoundsRule.rule, DescriptiveMetadataRule.rule,
-      SideFileRule.rule,
+      .init { DatabaseRule($0.reader) },
+      .init { GeoPackageTablesRule(reader: $0.reader) },
+      .init { TileMatrixRule(reader: $0.reader) },
+      .init { GeoPackageTileRule(reader: $0.reader) },
+      .init { ExtensionRule(reader: $0.reader) },
+      .init { BlobFormatRule($0.bundle) },
+      .init { DecodeRule($0.bundle) },
+      .init { ZoomRule($0.bundle) },
+      .init { BoundsRule($0.bundle) },
+      .init { DescriptiveMetadataRule($0.bundle) },
+      .init { SideFileRule($0.reader) },
     ]
   }
 
   init(_ reader: GeoPackageReader, decode: @escaping TileDecodeCheck) {
     self.reader = reader
     bundle = VerifiedBundle(reader, .geopackage, decode: decode)
-  }
-
-  func makeRules() -> [any BundleRule] {
-    [
-      DatabaseRule(reader), GeoPackageTablesRule(reader: reader), TileMatrixRule(reader: reader),
-      GeoPackageTileRule(reader: reader), ExtensionRule(reader: reader), BlobFormatRule(bundle), DecodeRule(bundle),
-      ZoomRule(bundle), BoundsRule(bundle), DescriptiveMetadataRule(bundle), SideFileRule(reader),
-    ]
   }
 }
 

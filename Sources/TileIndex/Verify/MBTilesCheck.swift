@@ -3,17 +3,31 @@ import Support
 /// An opened bundle of one container: its rules, and how its tiles are walked.
 protocol ContainerCheck {
   associatedtype Reader: BundleReader
-  /// The first one reports what is damaged.
-  static var rules: [VerificationRule] { get }
+  /// In the order of the report; the first one reports what is damaged.
+  static var list: [ContainerRule<Self>] { get }
   var reader: Reader { get }
   var bundle: VerifiedBundle { get }
-  /// The rules, in the order of ``rules``.
-  func makeRules() -> [any BundleRule]
   /// Passes every tile to the closure, with the number of tiles that have these bytes at consecutive places.
   func forEachTile(_ coverage: inout TileCoverage, _ body: (VisitedTile, Int) throws -> Void) throws
 }
 
+/// A rule, and how it is made for a bundle.
+struct ContainerRule<Check> {
+  let rule: VerificationRule
+  let make: (Check) -> any BundleRule
+
+  init<Rule: BundleRule>(_ make: @escaping (Check) -> Rule) {
+    rule = Rule.rule
+    self.make = make
+  }
+}
+
 extension ContainerCheck {
+  static var rules: [VerificationRule] { list.map(\.rule) }
+
+  /// In the order of ``rules``.
+  func makeRules() -> [any BundleRule] { Self.list.map { $0.make(self) } }
+
   var matrixSet: TileMatrixSet { reader.matrixSet }
 
   /// One by one, through the reader.
@@ -33,27 +47,31 @@ struct MBTilesCheck: ContainerCheck {
   let reader: MBTilesReader
   let bundle: VerifiedBundle
 
-  static var rules: [VerificationRule] {
+  static var list: [ContainerRule<Self>] {
     [
-      DatabaseRule.rule, MetadataTableRule.rule, RequiredMetadataRule.rule, TilesTableRule.rule, TileRangeRule.rule,
-      UniqueTileRule.rule, OrphanRule.rule, BlobFormatRule.rule, DecodeRule.rule, ZoomRule.rule, BoundsRule.rule,
-      CenterRule.rule, DescriptiveMetadataRule.rule, GridMarkRule.rule, ApplicationIDRule.rule, PlacesRule.rule,
-      SideFileRule.rule,
+      .init { DatabaseRule($0.reader) },
+      .init { MetadataTableRule($0.reader) },
+      .init { RequiredMetadataRule($0.bundle) },
+      .init { TilesTableRule($0.reader) },
+      .init { TileRangeRule($0.reader) },
+      .init { UniqueTileRule($0.reader) },
+      .init { OrphanRule($0.reader) },
+      .init { BlobFormatRule($0.bundle) },
+      .init { DecodeRule($0.bundle) },
+      .init { ZoomRule($0.bundle) },
+      .init { BoundsRule($0.bundle) },
+      .init { CenterRule($0.bundle) },
+      .init { DescriptiveMetadataRule($0.bundle) },
+      .init { GridMarkRule($0.reader) },
+      .init { ApplicationIDRule($0.reader) },
+      .init { PlacesRule($0.reader) },
+      .init { SideFileRule($0.reader) },
     ]
   }
 
   init(_ reader: MBTilesReader, decode: @escaping TileDecodeCheck) {
     self.reader = reader
     bundle = VerifiedBundle(reader, .mbtiles, decode: decode)
-  }
-
-  func makeRules() -> [any BundleRule] {
-    [
-      DatabaseRule(reader), MetadataTableRule(reader), RequiredMetadataRule(bundle), TilesTableRule(reader),
-      TileRangeRule(reader), UniqueTileRule(reader), OrphanRule(reader), BlobFormatRule(bundle), DecodeRule(bundle),
-      ZoomRule(bundle), BoundsRule(bundle), CenterRule(bundle), DescriptiveMetadataRule(bundle), GridMarkRule(reader),
-      ApplicationIDRule(reader), PlacesRule(reader), SideFileRule(reader),
-    ]
   }
 
   func forEachTile(_ coverage: inout TileCoverage, _ body: (VisitedTile, Int) throws -> Void) throws {

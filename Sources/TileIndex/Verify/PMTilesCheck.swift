@@ -5,11 +5,21 @@ struct PMTilesCheck: ContainerCheck {
   let reader: PMTilesReader
   let bundle: VerifiedBundle
   private let survey: PMTilesSurvey
+  private var header: PMTilesHeader { reader.archive.header }
 
-  static var rules: [VerificationRule] {
+  static var list: [ContainerRule<Self>] {
     [
-      ArchiveRule.rule, DirectoryRule.rule, ClusterRule.rule, CountRule.rule, PositionRule.rule, LayerRule.rule,
-      BlobFormatRule.rule, DecodeRule.rule, ZoomRule.rule, BoundsRule.rule, DescriptiveMetadataRule.rule,
+      .init { ArchiveRule(header: $0.header, fileBytes: FileSystem.size($0.reader.path)) },
+      .init { DirectoryRule(survey: $0.survey) },
+      .init { ClusterRule(header: $0.header, survey: $0.survey) },
+      .init { CountRule(header: $0.header, survey: $0.survey) },
+      .init { PositionRule(header: $0.header) },
+      .init { LayerRule(header: $0.header, metadata: $0.reader.metadata) },
+      .init { BlobFormatRule($0.bundle) },
+      .init { DecodeRule($0.bundle) },
+      .init { ZoomRule($0.bundle) },
+      .init { BoundsRule($0.bundle) },
+      .init { DescriptiveMetadataRule($0.bundle) },
     ]
   }
 
@@ -18,16 +28,6 @@ struct PMTilesCheck: ContainerCheck {
     self.reader = reader
     bundle = VerifiedBundle(reader, .pmtiles, decode: decode)
     survey = try PMTilesSurvey(reader)
-  }
-
-  func makeRules() -> [any BundleRule] {
-    let header = reader.archive.header
-    return [
-      ArchiveRule(header: header, fileBytes: FileSystem.size(reader.path)), DirectoryRule(survey: survey),
-      ClusterRule(header: header, survey: survey), CountRule(header: header, survey: survey),
-      PositionRule(header: header), LayerRule(header: header, metadata: reader.metadata), BlobFormatRule(bundle),
-      DecodeRule(bundle), ZoomRule(bundle), BoundsRule(bundle), DescriptiveMetadataRule(bundle),
-    ]
   }
 
   /// Every content is read once, in the order of the file.

@@ -5,22 +5,19 @@ struct ShardedCheck: ContainerCheck {
   let reader: ShardedReader
   let bundle: VerifiedBundle
 
-  static var rules: [VerificationRule] {
+  static var list: [ContainerRule<Self>] {
     [
-      BlobFormatRule.rule, DecodeRule.rule, ZoomRule.rule, BoundsRule.rule, CenterRule.rule,
-      DescriptiveMetadataRule.rule,
+      .init { BlobFormatRule($0.bundle) },
+      .init { DecodeRule($0.bundle) },
+      .init { ZoomRule($0.bundle) },
+      .init { BoundsRule($0.bundle) },
+      .init { CenterRule($0.bundle) },
+      .init { DescriptiveMetadataRule($0.bundle) },
     ]
   }
 
   init(_ reader: ShardedReader, decode: @escaping TileDecodeCheck) {
     self.reader = reader
     bundle = VerifiedBundle(reader, .tileset, decode: decode)
-  }
-
-  func makeRules() -> [any BundleRule] {
-    [
-      BlobFormatRule(bundle), DecodeRule(bundle), ZoomRule(bundle), BoundsRule(bundle), CenterRule(bundle),
-      DescriptiveMetadataRule(bundle),
-    ]
   }
 }

@@ -5,23 +5,22 @@ struct TileFolderCheck: ContainerCheck {
   let reader: TileFolderReader
   let bundle: VerifiedBundle
 
-  static var rules: [VerificationRule] {
+  static var list: [ContainerRule<Self>] {
     [
-      FolderFilesRule.rule, FolderMetadataRule.rule, BlobFormatRule.rule, DecodeRule.rule, ZoomRule.rule,
-      BoundsRule.rule, CenterRule.rule, DescriptiveMetadataRule.rule,
+      .init { FolderFilesRule(reader: $0.reader) },
+      .init { FolderMetadataRule(reader: $0.reader) },
+      .init { BlobFormatRule($0.bundle) },
+      .init { DecodeRule($0.bundle) },
+      .init { ZoomRule($0.bundle) },
+      .init { BoundsRule($0.bundle) },
+      .init { CenterRule($0.bundle) },
+      .init { DescriptiveMetadataRule($0.bundle) },
     ]
   }
 
   init(_ reader: TileFolderReader, decode: @escaping TileDecodeCheck) {
     self.reader = reader
     bundle = VerifiedBundle(reader, .folder, decode: decode)
-  }
-
-  func makeRules() -> [any BundleRule] {
-    [
-      FolderFilesRule(reader: reader), FolderMetadataRule(reader: reader), BlobFormatRule(bundle), DecodeRule(bundle),
-      ZoomRule(bundle), BoundsRule(bundle), CenterRule(bundle), DescriptiveMetadataRule(bundle),
-    ]
   }
 }
 

@@ -12,7 +12,7 @@ struct CacheState<Key: TileCacheKey, Value: Sendable> {
   var absent: AbsentTiles<Key>
 
   /// All kept tiles, unordered. Each knows its index.
-  private(set) var tiles: [KeptEntry] = []
+  private(set) var tiles: [CachedEntry] = []
   private(set) var keptBytes = 0
   private(set) var pinnedBytes = 0
   private(set) var unusedBytes = 0
@@ -72,7 +72,7 @@ extension CacheState {
   mutating func keep(
     _ key: Key, _ value: Value, byteCount: Int, isUnused: Bool, tick: UInt64, in table: borrowing Table
   ) {
-    let tile = KeptTile(key: key, value: value, byteCount: byteCount, now: tick, isUnused: isUnused)
+    let tile = CachedTile(key: key, value: value, byteCount: byteCount, now: tick, isUnused: isUnused)
     tile.place = tiles.count
     tile.pinCount = pins[key] ?? 0
     tiles.append(tile)
@@ -86,7 +86,7 @@ extension CacheState {
     table.publish(tile)
   }
 
-  mutating func drop(_ tile: KeptEntry, in table: borrowing Table) {
+  mutating func drop(_ tile: CachedEntry, in table: borrowing Table) {
     guard tile.place >= 0 else { return }
     table.withdraw(tile)
     keptBytes -= tile.byteCount
@@ -101,19 +101,19 @@ extension CacheState {
   }
 
   /// Removes a tile to make room for others.
-  private mutating func evict(_ tile: KeptEntry, in table: borrowing Table) {
+  private mutating func evict(_ tile: CachedEntry, in table: borrowing Table) {
     drop(tile, in: table)
     statistics.evictions += 1
   }
 
   /// Removes a tile to give memory back.
-  mutating func trim(_ tile: KeptEntry, in table: borrowing Table) {
+  mutating func trim(_ tile: CachedEntry, in table: borrowing Table) {
     guard tile.place >= 0 else { return }
     drop(tile, in: table)
     statistics.trims += 1
   }
 
-  mutating func markUsed(_ tile: KeptEntry) {
+  mutating func markUsed(_ tile: CachedEntry) {
     guard tile.takeFirstUse() else { return }
     statistics.prefetchesUsed += 1
     if tile.place >= 0 { unusedBytes -= tile.byteCount }
@@ -147,19 +147,19 @@ extension CacheState {
 
   private mutating func nextVictim(
     onlyUnused: Bool = false, above rank: Double = -.infinity
-  ) -> KeptEntry? {
+  ) -> CachedEntry? {
     victims.next(
       of: tiles, eviction: eviction, focuses: Array(focuses.values), onlyUnused: onlyUnused, above: rank)
   }
 
   /// The tiles on no screen, those to evict first at the front.
-  func ranked() -> [KeptEntry] {
+  func ranked() -> [CachedEntry] {
     VictimQueue.rank(tiles.filter { $0.pinCount == 0 }, eviction, Array(focuses.values)).map(\.tile)
   }
 
   /// Removes tiles until the budget holds: the `late` ones after the others, pinned ones last. Then takes reservations
   /// back.
-  mutating func fit(_ late: KeptEntries, in table: borrowing Table) {
+  mutating func fit(_ late: CachedEntries, in table: borrowing Table) {
     if keptBytes + reservedBytes > byteCountMax {
       let ranked = ranked()
       let order = ranked.filter { !late.has($0) } + ranked.filter(late.has) + tiles.filter { $0.pinCount > 0 }

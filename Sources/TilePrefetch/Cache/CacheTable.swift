@@ -18,7 +18,7 @@ public import Synchronization
 /// expensive part. A tile is removed here, under the locks, before its owner releases it.
 @usableFromInline
 struct CacheTable<Key: TileCacheKey, Value: Sendable>: ~Copyable, @unchecked Sendable {
-  @usableFromInline typealias Tile = KeptTile<Key, Value>
+  @usableFromInline typealias Tile = CachedTile<Key, Value>
 
   @usableFromInline
   struct Hit {
@@ -95,7 +95,7 @@ struct CacheTable<Key: TileCacheKey, Value: Sendable>: ~Copyable, @unchecked Sen
   /// Removes a tile, and lets go of its value. The entry must be one of this cache's tiles.
   ///
   /// - Complexity: as for ``publish(_:)``.
-  func withdraw(_ entry: KeptEntry) {
+  func withdraw(_ entry: CachedEntry) {
     let tile = unsafeDowncast(entry, to: Tile.self)
     var value: Value?
     withAllLocks(from: 0) {
@@ -105,7 +105,7 @@ struct CacheTable<Key: TileCacheKey, Value: Sendable>: ~Copyable, @unchecked Sen
     // The value is released here, when readers can go on.
   }
 
-  func key(of entry: KeptEntry) -> Key { unsafeDowncast(entry, to: Tile.self).key }
+  func key(of entry: CachedEntry) -> Key { unsafeDowncast(entry, to: Tile.self).key }
 
   private func withAllLocks(from number: Int, _ change: () -> Void) {
     guard number < Self.laneCount else { return change() }

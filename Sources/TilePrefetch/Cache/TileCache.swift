@@ -80,7 +80,7 @@ public final class TileCache<Key: TileCacheKey, Value: Sendable>: Sendable {
     return state.withLock { $0.absent.end(of: key, at: time) }
   }
 
-  func peek(_ key: Key) -> KeptTile<Key, Value>? { table.peek(key) }
+  func peek(_ key: Key) -> CachedTile<Key, Value>? { table.peek(key) }
 
   @usableFromInline
   func markUsed(_ key: Key) {
@@ -181,8 +181,8 @@ extension TileCache {
 
   /// The kept tiles for which a condition holds. The condition is called without the lock, so tiles that arrive
   /// meanwhile are missing.
-  private func entries(_ isOne: (Key) -> Bool) -> KeptEntries {
-    KeptEntries(state.withLock { $0.tiles }.filter { isOne(table.key(of: $0)) })
+  private func entries(_ isOne: (Key) -> Bool) -> CachedEntries {
+    CachedEntries(state.withLock { $0.tiles }.filter { isOne(table.key(of: $0)) })
   }
 
   /// Evicts tiles in the policy's order until at most `byteCount` bytes are kept. The budget does not change, tiles on

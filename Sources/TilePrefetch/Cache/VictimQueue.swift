@@ -7,7 +7,7 @@
 /// clock.
 struct VictimQueue {
   struct Candidate {
-    let tile: KeptEntry
+    let tile: CachedEntry
     let rank: Double
     let stamp: UInt64
   }
@@ -38,8 +38,8 @@ struct VictimQueue {
 
     /// - Parameter candidates: the tiles to rank when no candidate is left.
     mutating func next(
-      above bound: Double, mayGo: (KeptEntry) -> Bool, _ candidates: () -> [Candidate]
-    ) -> KeptEntry? {
+      above bound: Double, mayGo: (CachedEntry) -> Bool, _ candidates: () -> [Candidate]
+    ) -> CachedEntry? {
       var hasRanked = false
       while true {
         while let candidate = queue.last {
@@ -72,30 +72,30 @@ struct VictimQueue {
   }
 
   /// Adds a prefetched tile, which may be the next of its kind to evict.
-  mutating func keptAhead(_ tile: KeptEntry, eviction: any EvictionPolicy, focuses: [MapFocus]) {
+  mutating func keptAhead(_ tile: CachedEntry, eviction: any EvictionPolicy, focuses: [MapFocus]) {
     let rank = eviction.rank(of: tile.tile, age: 0, focuses: focuses)
     unused.insert(Candidate(tile: tile, rank: rank, stamp: tile.stamp))
   }
 
   /// The next tile to evict: on no screen and not used since it was ranked. Nil when none ranks above the bound.
   mutating func next(
-    of tiles: [KeptEntry], eviction: any EvictionPolicy, focuses: [MapFocus], onlyUnused: Bool, above bound: Double
-  ) -> KeptEntry? {
+    of tiles: [CachedEntry], eviction: any EvictionPolicy, focuses: [MapFocus], onlyUnused: Bool, above bound: Double
+  ) -> CachedEntry? {
     if onlyUnused {
-      func mayGo(_ tile: KeptEntry) -> Bool { tile.pinCount == 0 && tile.isUnused }
+      func mayGo(_ tile: CachedEntry) -> Bool { tile.pinCount == 0 && tile.isUnused }
       return unused.next(above: bound, mayGo: mayGo) { Self.rank(tiles.filter(mayGo), eviction, focuses) }
     }
     if eviction.isExact { return Self.first(of: tiles, eviction, focuses, above: bound) }
-    func mayGo(_ tile: KeptEntry) -> Bool { tile.pinCount == 0 }
+    func mayGo(_ tile: CachedEntry) -> Bool { tile.pinCount == 0 }
     return all.next(above: bound, mayGo: mayGo) { Self.rank(tiles.filter(mayGo), eviction, focuses) }
   }
 
   /// The tile with the highest rank, without ages. O(n).
   private static func first(
-    of tiles: [KeptEntry], _ eviction: any EvictionPolicy, _ focuses: [MapFocus], above bound: Double
-  ) -> KeptEntry? {
+    of tiles: [CachedEntry], _ eviction: any EvictionPolicy, _ focuses: [MapFocus], above bound: Double
+  ) -> CachedEntry? {
     var highest = bound
-    var first: KeptEntry?
+    var first: CachedEntry?
     for tile in tiles where tile.pinCount == 0 {
       let rank = eviction.rank(of: tile.tile, age: 0, focuses: focuses)
       if rank > highest { (highest, first) = (rank, tile) }
@@ -104,7 +104,7 @@ struct VictimQueue {
   }
 
   /// The tiles in the order of eviction. O(n log n).
-  static func rank(_ tiles: [KeptEntry], _ eviction: any EvictionPolicy, _ focuses: [MapFocus]) -> [Candidate] {
+  static func rank(_ tiles: [CachedEntry], _ eviction: any EvictionPolicy, _ focuses: [MapFocus]) -> [Candidate] {
     let youngestFirst = tiles.indices.map { (stamp: tiles[$0].stamp, index: $0) }.sorted { $0.stamp > $1.stamp }
     let count = Double(max(youngestFirst.count, 1))
     let ranks = youngestFirst.enumerated().map { age, entry in

@@ -40,7 +40,7 @@ final class Prefetcher: Sendable {
   }
 
   private struct State {
-    var sessions: [PrefetchWish.Map: Session] = [:]
+    var sessions: [PrefetchRequest.Map: Session] = [:]
     var nextScreen = 1
     var isPaused = false
     var statistics = Statistics()
@@ -67,7 +67,7 @@ final class Prefetcher: Sendable {
   private let work: WorkPool
   private let lane: WorkPool.Lane
   private let coreCount: Int
-  private let inbox = Mutex<[PrefetchWish]>([])
+  private let inbox = Mutex<[PrefetchRequest]>([])
   private let state = Mutex(State())
 
   init(_ mode: Mode, _ resolver: TileResolver, _ work: WorkPool, coreCount: Int) {
@@ -87,11 +87,11 @@ final class Prefetcher: Sendable {
   func setPaused(_ isPaused: Bool) { state.withLock { $0.isPaused = isPaused } }
 
   /// Notes a request. Never blocks.
-  func note(_ wish: PrefetchWish) {
+  func note(_ request: PrefetchRequest) {
     guard mode != .off else { return }
     let isFirst = inbox.withLock { inbox in
       guard inbox.count < Self.inboxCountMax else { return false }
-      inbox.append(wish)
+      inbox.append(request)
       return inbox.count == 1
     }
     if isFirst, !work.submit(lane, { self.readInbox() }) { inbox.withLock { $0 = [] } }
@@ -99,26 +99,26 @@ final class Prefetcher: Sendable {
 
   /// Updates the maps of the noted requests, and plans for each.
   func readInbox() {
-    let wishes = inbox.withLock { inbox in
+    let requests = inbox.withLock { inbox in
       defer { inbox = [] }
       return inbox
     }
     let now = MonotonicClock.seconds
     forgetQuiet(at: now)
-    var last: [PrefetchWish.Map: PrefetchWish] = [:]
-    for wish in wishes {
-      let map = wish.map
-      last[map] = wish
-      follow(wish, map, at: now)
+    var last: [PrefetchRequest.Map: PrefetchRequest] = [:]
+    for request in requests {
+      let map = request.map
+      last[map] = request
+      follow(request, map, at: now)
     }
-    for (map, wish) in last { plan(wish, map, at: now) }
+    for (map, request) in last { plan(request, map, at: now) }
   }
 
-  private func follow(_ wish: PrefetchWish, _ map: PrefetchWish.Map, at now: Double) {
+  private func follow(_ request: PrefetchRequest, _ map: PrefetchRequest.Map, at now: Double) {
     let gone = state.withLock { state -> [Int] in
       if state.sessions[map] != nil {
-        state.sessions[map]!.view.note(wish.tile, at: now)
-        if state.sessions[map]!.ahead.remove(wish.tile) != nil { state.statistics.used += 1 }
+        state.sessions[map]!.view.note(request.tile, at: now)
+        if state.sessions[map]!.ahead.remove(request.tile) != nil { state.statistics.used += 1 }
         return []
       }
       var screens: [Int] = []
@@ -128,7 +128,7 @@ final class Prefetcher: Sendable {
         state.sessions[quietest.key] = nil
         screens = [quietest.value.screen]
       }
-      state.sessions[map] = Session(view: ClientView(wish.tile, at: now), screen: state.nextScreen)
+      state.sessions[map] = Session(view: ClientView(request.tile, at: now), screen: state.nextScreen)
       state.nextScreen += 1
       return screens
     }
@@ -147,17 +147,17 @@ final class Prefetcher: Sendable {
     for screen in screens { resolver.cache.hide(screen: screen) }
   }
 
-  private func plan(_ wish: PrefetchWish, _ map: PrefetchWish.Map, at now: Double) {
-    guard let info = wish.layers[0].knownInfo, let (view, screen) = view(of: map) else { return }
+  private func plan(_ request: PrefetchRequest, _ map: PrefetchRequest.Map, at now: Double) {
+    guard let info = request.layers[0].knownInfo, let (view, screen) = view(of: map) else { return }
     // Beyond the deepest zoom tiles are enlarged; a further zoom is not predicted.
     let deepest = max(info.zooms.upperBound, view.visible.zoom)
     let tiles = ClientPlan.tiles(
       view, at: now, countMax: Self.planCountMax, grid: info.matrixSet,
       zooms: min(info.zooms.lowerBound, deepest)...deepest
     ).filter { info.matrixSet.geographicBounds(of: $0).intersection(info.bounds) != nil }
-    let revisions = wish.layers.map(\.revision)
+    let revisions = request.layers.map(\.revision)
     resolver.cache.show(
-      view.visible.map { resolver.key(wish.query($0), revisions) },
+      view.visible.map { resolver.key(request.query($0), revisions) },
       focus: MapFocus(
         around: view.visible, wanted: Dictionary(uniqueKeysWithValues: tiles.enumerated().map { ($1, $0) })),
       in: screen)
@@ -165,22 +165,22 @@ final class Prefetcher: Sendable {
       guard state.sessions[map] != nil, !state.isPaused else { return [] }
       state.sessions[map]!.wanted = Set(tiles)
       let new = tiles.filter { tile in
-        (mode == .on || wish.takesTime(tile, info)) && state.sessions[map]!.queued.insert(tile).inserted
+        (mode == .on || request.takesTime(tile, info)) && state.sessions[map]!.queued.insert(tile).inserted
       }
       return new
     }
     for tile in new {
-      let lane = wish.layers.first(where: \.isRemote)?.lane ?? wish.layers[0].lane
-      let accepted = work.submit(lane, urgency: .later) { self.fetch(tile, wish, map, info) }
+      let lane = request.layers.first(where: \.isRemote)?.lane ?? request.layers[0].lane
+      let accepted = work.submit(lane, urgency: .later) { self.fetch(tile, request, map, info) }
       if !accepted { drop(tile, map) }
     }
   }
 
-  private func view(of map: PrefetchWish.Map) -> (ClientView, Int)? {
+  private func view(of map: PrefetchRequest.Map) -> (ClientView, Int)? {
     state.withLock { state in state.sessions[map].map { ($0.view, $0.screen) } }
   }
 
-  private func drop(_ tile: TileID, _ map: PrefetchWish.Map) {
+  private func drop(_ tile: TileID, _ map: PrefetchRequest.Map) {
     state.withLock { state in
       state.statistics.dropped += 1
       state.sessions[map]?.queued.remove(tile)
@@ -188,19 +188,19 @@ final class Prefetcher: Sendable {
   }
 
   /// Fetches or renders one planned tile, on a thread of its tileset's lane.
-  private func fetch(_ tile: TileID, _ wish: PrefetchWish, _ map: PrefetchWish.Map, _ info: TilesetInfo) {
+  private func fetch(_ tile: TileID, _ request: PrefetchRequest, _ map: PrefetchRequest.Map, _ info: TilesetInfo) {
     let isWanted = state.withLock { state in
       !state.isPaused && state.sessions[map]?.wanted.contains(tile) == true
     }
     // Rendering takes a core; requests take priority over prefetching.
-    let isRemote = wish.layers.contains(where: \.isRemote)
+    let isRemote = request.layers.contains(where: \.isRemote)
     guard isWanted, isRemote || work.urgentCount < coreCount else { return drop(tile, map) }
     var bytes = 0
     let isDone: Bool
-    if isRemote, !wish.needsDrawing(tile, info) {
-      isDone = fetch(wish.layers.map { ($0, tile) }, &bytes)
+    if isRemote, !request.needsDrawing(tile, info) {
+      isDone = fetch(request.layers.map { ($0, tile) }, &bytes)
     } else {
-      isDone = draw(tile, wish, &bytes)
+      isDone = draw(tile, request, &bytes)
     }
     if !isDone { drop(tile, map) }
     state.withLock { state in
@@ -219,10 +219,10 @@ final class Prefetcher: Sendable {
   ///
   /// - Parameter bytes: grows by what was fetched and rendered.
   /// - Returns: false if that fails or is not allowed. A later request reports the error.
-  private func draw(_ tile: TileID, _ wish: PrefetchWish, _ bytes: inout Int) -> Bool {
+  private func draw(_ tile: TileID, _ request: PrefetchRequest, _ bytes: inout Int) -> Bool {
     for _ in 0..<Self.roundsMax {
-      let sources = wish.layers.map(KnownTiles.init)
-      let drawn = Result { try resolver.prefetch(wish.query(tile, from: sources)) }
+      let sources = request.layers.map(KnownTiles.init)
+      let drawn = Result { try resolver.prefetch(request.query(tile, from: sources)) }
       let lacking = sources.flatMap { source in source.lacking.map { (source.tileset, $0) } }
       guard lacking.isEmpty else {
         guard fetch(lacking, &bytes) else { return false }

@@ -39,7 +39,7 @@ final class RemoteArchive: Sendable {
 
   /// The archive's answer for a tile.
   func news(
-    _ tile: TileID, _ known: GrowingBundle.Found?, _ settings: UpstreamSettings, _ adopt: Adoption
+    _ tile: TileID, _ known: UpstreamTileStore.Found?, _ settings: UpstreamSettings, _ adopt: Adoption
   ) throws -> UpstreamNews {
     if known != nil { try lookAgain(settings, adopt) }
     return try reading(adopt) { reader, file in
@@ -51,7 +51,7 @@ final class RemoteArchive: Sendable {
       let bytes = try reader.tile(tile)
       if bytes == nil { client.counts.add(.missing) }
       let seconds = bytes == nil ? settings.missingSeconds : settings.freshSeconds
-      let state = GrowingBundle.State(fetched: now, expires: now + seconds, entityTag: file.entityTag)
+      let state = UpstreamTileStore.State(fetched: now, expires: now + seconds, entityTag: file.entityTag)
       return .tile(bytes, state, archive: file.identity)
     }
   }

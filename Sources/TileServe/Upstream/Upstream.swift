@@ -3,7 +3,7 @@ import Support
 import Synchronization
 import TileIndex
 
-/// A tileset of another server (an upstream), cached in a growing bundle: a fetched tile is served from there, also
+/// A tileset of another server (an upstream), cached in a bundle: a fetched tile is served from there, also
 /// without a network.
 ///
 /// 1. Outside the zooms and bounds of its description no tile exists.
@@ -12,7 +12,7 @@ import TileIndex
 /// 4. Other tiles are fetched, stored and served; concurrent requests for one tile share one fetch.
 final class Upstream: Sendable {
   let settings: UpstreamSettings
-  let bundle: GrowingBundle
+  let bundle: UpstreamTileStore
   let client: UpstreamClient
   let archive: RemoteArchive?
   /// With the number of changes: facts that were read before a change are not stored after it.
@@ -39,7 +39,7 @@ final class Upstream: Sendable {
     self.later = later
     client = UpstreamClient(settings)
     if case .archive(let address) = settings.address { archive = RemoteArchive(client, address) } else { archive = nil }
-    bundle = try GrowingBundle(
+    bundle = try UpstreamTileStore(
       path: settings.file, metadata: Self.metadata(settings), byteCountMax: settings.fileBytesMax,
       whenFull: settings.whenFull)
   }
@@ -169,7 +169,7 @@ final class Upstream: Sendable {
         case .tile(let bytes, let state, let identity):
           do {
             if try !bundle.store(tile, bytes, state, of: identity) { client.counts.couldNotKeep() }
-          } catch is GrowingBundle.ArchiveReplaced {
+          } catch is UpstreamTileStore.ArchiveReplaced {
             if let identity { archive?.forget(archive: identity) }
             continue
           } catch {

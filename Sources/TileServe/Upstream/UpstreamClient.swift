@@ -150,7 +150,7 @@ extension UpstreamClient {
   /// Requests a tile by its URL.
   ///
   /// - Parameter known: the cached tile, for a conditional request.
-  func news(_ tile: TileID, _ known: GrowingBundle.Found?) throws -> UpstreamNews {
+  func news(_ tile: TileID, _ known: UpstreamTileStore.Found?) throws -> UpstreamNews {
     guard case .template(let template) = settings.address else {
       preconditionFailure("an archive has no URLs of tiles")
     }
@@ -209,7 +209,7 @@ enum UpstreamNews {
   /// The cached tile is still valid, and fresh until then.
   case unchanged(expires: Int)
   /// Nil bytes: there is no such tile. With the identity of the archive, if it is one.
-  case tile([UInt8]?, GrowingBundle.State, archive: String?)
+  case tile([UInt8]?, UpstreamTileStore.State, archive: String?)
 }
 
 /// The freshness lifetime of a response (RFC 9111, section 4.2).

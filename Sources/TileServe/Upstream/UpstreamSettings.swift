@@ -21,10 +21,10 @@ struct UpstreamSettings: Hashable, Sendable {
   var name: String?
   var attribution: String?
   var tilePixels = 256
-  /// The growing bundle.
+  /// The bundle with its tiles.
   var file: String
   var fileBytesMax = 1_000_000_000
-  var whenFull = GrowingBundle.WhenFull.evict
+  var whenFull = UpstreamTileStore.WhenFull.evict
   /// True if tiles may be prefetched. Off unless the description allows it, because public servers forbid it.
   var fetchesAhead = false
   /// True for a metered upstream, which limits prefetching.
@@ -101,7 +101,7 @@ struct UpstreamSettings: Hashable, Sendable {
     file = Self.place(try reader.text("file"), besides: path)
     fileBytesMax = try reader.bytes("fileSize", 1_000_000) ?? fileBytesMax
     if let word = try reader.text("whenFull") {
-      guard let known = GrowingBundle.WhenFull(rawValue: word) else {
+      guard let known = UpstreamTileStore.WhenFull(rawValue: word) else {
         throw reader.wrong("whenFull", "is neither evict nor stop")
       }
       whenFull = known

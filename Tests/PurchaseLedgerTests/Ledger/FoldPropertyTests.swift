@@ -64,7 +64,8 @@ extension Revision {
           -> Value?
         {
           group.filter { $0.states(field) }.max {
-            $0.stamp(field) == $1.stamp(field) ? precedes(value($0), value($1)) : $0.stamp(field) < $1.stamp(field)
+            let (a, b) = ($0.version(field), $1.version(field))
+            return a == b ? precedes(value($0), value($1)) : a < b
           }.map(value)
         }
         func bytes(_ a: String, _ b: String) -> Bool { a.utf8.lexicographicallyPrecedes(b.utf8) }
@@ -78,7 +79,7 @@ extension Revision {
         #expect(row.ownership == latest(.ownership, \.ownership, bytes))
         #expect(row.originalID == latest(.originalID, \.originalID) { bytes($1, $0) } ?? row.key.id)
         #expect(row.purchaseToken == latest(.purchaseToken, { $0.purchaseToken! }, bytes))
-        #expect(FieldStamps(row.stamps.bytes) == row.stamps)
+        #expect(FieldVersions(row.versions.bytes) == row.versions)
       }
     }
   }

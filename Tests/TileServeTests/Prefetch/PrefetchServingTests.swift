@@ -123,9 +123,9 @@ import TilePrefetch
     let prefetcher = Prefetcher(.on, TileResolver(cache: cache), work, coreCount: 1)
     let tileset = try #require(try TilesetRegistry([SampleTilesets.path]).tilesets.first)
     _ = try tileset.info()
-    let wish = PrefetchWish(
+    let request = PrefetchRequest(
       client: 1, layers: [tileset], policies: [.overzoom], tile: TileID(unchecked: 2, 1, 1), scale: 1, format: nil)
-    prefetcher.note(wish)
+    prefetcher.note(request)
     #expect(eventually { prefetcher.statistics.maps == 1 })
     let now = MonotonicClock.seconds
     prefetcher.forgetQuiet(at: now + Prefetcher.mapSeconds / 2)

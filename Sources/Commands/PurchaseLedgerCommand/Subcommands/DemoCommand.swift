@@ -117,10 +117,10 @@ struct DemoCommand: AsyncParsableCommand {
           ("imported", .object(imported.sorted { $0.name < $1.name })),
           ("notBooked", .object(refused.sorted { $0.name < $1.name })), ("reconcile", Self.json(before)),
           ("applied", .init(applied.applied)), ("reconcileAfter", Self.json(after)),
-          ("verify", VerifyCommand.json(report)),
+          ("verify", VerifyLedgerCommand.json(report)),
         ]).text)
     } else {
-      printText(VerifyCommand.text(report))
+      printText(VerifyLedgerCommand.text(report))
       folder.sayWhatNext()
     }
     if !report.isClean { throw ExitCode(.found) }

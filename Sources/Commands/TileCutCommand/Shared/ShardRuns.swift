@@ -87,7 +87,7 @@ func attempt(_ body: (CutCancellation) throws -> Void) throws {
     switch exitStatus(of: error) {
     // Files that cannot be read or written, and memory, may be there at the next attempt, or on another machine.
     case .unreadableInput, .outputFailed, .cannotCreate, .systemError:
-      printError("tilecut: \(error)")
+      printError("tilecut: \(error)" + (nextCommand(after: error).map { ": \($0)" } ?? ""))
       throw ExitCode(.busy)
     default: throw error
     }

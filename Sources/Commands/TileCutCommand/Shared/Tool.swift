@@ -24,14 +24,29 @@ enum ToolVersion {
   }
 }
 
-/// The command that does what the remedy of an error says; libraries know none.
+/// The command that does what the remedy of an error says. Libraries know operations and files; of `tilecut` they name
+/// options such as `--crs`, and a command only within a sentence on other ways, which nothing can follow.
 func nextCommand(after error: any Error) -> String? {
   switch error {
-  case let error as BundleError where error.repair == .verify: "tilecut verify '\(error.path)'"
-  case let error as BundleError where error.repair == .mergeShards: "tilecut merge --plan PLAN -o '\(error.path)'"
+  case let error as BundleError where error.repair == .verify: "tilecut verify \(error.path.shellQuoted)"
+  case let error as BundleError where error.repair == .mergeShards:
+    "tilecut merge --plan PLAN -o \(error.path.shellQuoted)"
   case let error as BundleError where error.code == .notFound: listing(around: error.path)
-  case let error as CutError where error.code == .unreadableSource: error.path.flatMap(listing)
+  case let error as CutError:
+    error.repair.map { command(for: $0, path: error.path ?? "-") }
+      ?? (error.code == .unreadableSource ? error.path.flatMap(listing) : nil)
   default: nil
+  }
+}
+
+private func command(for repair: CutError.Repair, path: String) -> String {
+  switch repair {
+  case .nameCRS(let likely): "tilecut cut \(path.shellQuoted) -o OUT.mbtiles --crs \(likely ?? "EPSG:NUMBER")"
+  case .sendRaster: "tilecut cut - ... < map.tif"
+  case .makePlan: "tilecut plan"
+  case .cutShard(let shard, let plan):
+    "tilecut cut --plan \(plan.shellQuoted) --shard \(shard.map(String.init) ?? "N")"
+  case .buildShards(let plan): "tilecut build --plan \(plan.shellQuoted) --shard N"
   }
 }
 

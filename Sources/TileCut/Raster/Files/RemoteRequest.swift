@@ -9,7 +9,7 @@ final class RemoteConnection: @unchecked Sendable {
 
   /// - Throws: ``CutError`` if libcurl is missing or memory is short.
   init() throws {
-    try LateLibrary.curl.require()
+    try LazyLibrary.curl.require()
     guard let handle = ccurl_new() else { throw CutError(.unreadableSource, "there is no memory for a connection") }
     self.handle = handle
   }

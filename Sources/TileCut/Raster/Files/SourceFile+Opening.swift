@@ -62,7 +62,7 @@ extension SourceFile {
   ) throws -> SourceFile {
     guard isatty(descriptor) == 0 else {
       throw CutError(
-        .unreadableSource, path: path, "is a terminal", remedy: "send a raster into it: tilecut cut - ... < map.tif")
+        .unreadableSource, path: path, "is a terminal", remedy: "send a raster into it", repair: .sendRaster)
     }
     let scratch = try ScratchFile(directory: directory)
     let chunk = UnsafeMutableRawPointer.allocate(byteCount: 1 << 20, alignment: 16)

@@ -37,11 +37,11 @@ struct Placement {
         remedy: "repair it, for instance with gdal_edit.py -a_ullr")
     }
     guard let crs = try knownCRS(options, sideFiles: sideFiles) else {
+      let mayBeDegrees = lookLikeDegrees(georeference)
       throw CutError(
         .noGeoreference, path: path, "has coordinates but does not say in which coordinate reference system",
-        remedy: lookLikeDegrees(georeference)
-          ? "they may be degrees: tilecut cut '\(path)' -o OUT.mbtiles --crs EPSG:4326"
-          : "give it, or a .prj file beside it: tilecut cut '\(path)' -o OUT.mbtiles --crs EPSG:NUMBER")
+        remedy: mayBeDegrees ? "they may be degrees" : "give it, or a .prj file beside it",
+        repair: .nameCRS(likely: mayBeDegrees ? "EPSG:4326" : nil))
     }
     georeference.crs = crs
     try requirePlausible(georeference)
@@ -140,7 +140,7 @@ struct Placement {
         .noGeoreference, path: path,
         "its coordinates (\(box.west), \(box.south) to \(box.east), \(box.north)) are not"
           + " \(georeference.crs.unit)s of '\(georeference.crs.name)'",
-        remedy: "give the one that they are in: tilecut cut '\(path)' -o OUT.mbtiles --crs EPSG:NUMBER")
+        remedy: "give the one that they are in", repair: .nameCRS(likely: nil))
     }
     try requireSize(box, georeference.crs)
   }

@@ -52,6 +52,18 @@ package struct RasterOpenOptions: Sendable {
 }
 
 extension RasterOpenOptions {
+  /// Opens an elevation model: the first band's values as ``HeightCode``, whatever is said of the bands of pictures.
+  var forHeights: RasterOpenOptions {
+    var options = self
+    options.readsHeights = true
+    options.bands = [1]
+    options.alpha = nil
+    // Any scale says that the samples need not be 8-bit.
+    options.scale = SampleScale(unchecked: 0, 1)
+    options.keeps8Bit = false
+    return options
+  }
+
   /// The nodata value of the file beside the raster counts unless one is given.
   var withAuxiliaryNodata: RasterOpenOptions {
     var options = self

@@ -140,3 +140,13 @@ private enum HalfFloat {
     }
   }
 }
+
+extension BandRow {
+  /// Converts samples to words of ``HeightCode``; nodata and NaN are transparent.
+  func heights(count: Int, layout: TIFFLayout, nodata: NodataValue?, into words: UnsafeMutablePointer<UInt32>) {
+    for i in 0..<count {
+      let value = value(i, layout: layout)
+      words[i] = value.isNaN || nodata?.matches(value) == true ? 0 : HeightCode.word(value)
+    }
+  }
+}

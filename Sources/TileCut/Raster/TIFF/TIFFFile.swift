@@ -72,7 +72,7 @@ final class TIFFHandle: @unchecked Sendable {
 
   /// - Parameter part: the bytes of the file that are the TIFF; nil means all.
   init(_ file: SourceFile, part: Range<Int>? = nil) throws {
-    try LateLibrary.geotiff.require()
+    try LazyLibrary.geotiff.require()
     let part = part ?? 0..<file.size
     self.file = file
     var message = [CChar](repeating: 0, count: 512)

@@ -1,4 +1,4 @@
-/// A rule being checked on one bundle. Each rule has its own file; very small ones share it with a related rule.
+/// A rule being checked on one bundle. Related rules share a file.
 ///
 /// ``begin(_:)`` checks the file, the tables and the metadata, ``visit(_:_:)`` every tile in the order of its
 /// container, ``end(_:_:)`` the totals.

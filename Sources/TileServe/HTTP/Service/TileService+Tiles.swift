@@ -158,15 +158,15 @@ extension TileService {
   /// Tells the prefetcher which tile a client requests, if its tiles take time.
   private func follow(_ query: TileQuery, _ layers: [Tileset], _ context: RequestContext) {
     guard prefetcher.mode != .off, let info = layers[0].knownInfo else { return }
-    var wish = PrefetchWish(
+    var request = PrefetchRequest(
       client: context.connection.client, layers: layers, policies: query.policies, tile: query.tile,
       scale: query.scale, format: query.format)
-    guard prefetcher.mode == .on || wish.takesTime(query.tile, info) else { return }
+    guard prefetcher.mode == .on || request.takesTime(query.tile, info) else { return }
     // Behind a trusted proxy the client is the address that the proxy reports.
     if let address = addresses.client(context.facts, isTrusted: context.connection.isTrusted) {
-      wish.client = address.hashValue
+      request.client = address.hashValue
     }
-    prefetcher.note(wish)
+    prefetcher.note(request)
   }
 
   /// The response with a tile.

@@ -2,7 +2,7 @@ import Synchronization
 import TileIndex
 
 /// A request as the prefetcher sees it: the client, the layers and the tile.
-struct PrefetchWish: Sendable {
+struct PrefetchRequest: Sendable {
   /// A number for the client's address.
   var client: Int
   var layers: [Tileset]

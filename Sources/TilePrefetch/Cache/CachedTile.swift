@@ -17,7 +17,7 @@ extension TileID: TileCacheKey {
 /// What a hit touches is constant or atomic. The rest is guarded by the cache's lock. This makes the unchecked
 /// `Sendable` valid.
 @usableFromInline
-class KeptEntry: @unchecked Sendable {
+class CachedEntry: @unchecked Sendable {
   final let tile: TileID
   final let byteCount: Int
   /// The cache's clock at the last use.
@@ -52,21 +52,21 @@ class KeptEntry: @unchecked Sendable {
 }
 
 /// A set of kept tiles, which stay alive with it.
-struct KeptEntries: Sendable {
-  private let entries: [KeptEntry]
+struct CachedEntries: Sendable {
+  private let entries: [CachedEntry]
   private let known: Set<ObjectIdentifier>
 
-  init(_ entries: [KeptEntry]) {
+  init(_ entries: [CachedEntry]) {
     self.entries = entries
     known = Set(entries.map(ObjectIdentifier.init))
   }
 
-  func has(_ entry: KeptEntry) -> Bool { known.contains(ObjectIdentifier(entry)) }
+  func has(_ entry: CachedEntry) -> Bool { known.contains(ObjectIdentifier(entry)) }
 }
 
 /// A tile in a cache. It outlives its stay there, as a candidate for eviction; its value does not.
 @usableFromInline
-final class KeptTile<Key: TileCacheKey, Value: Sendable>: KeptEntry, @unchecked Sendable {
+final class CachedTile<Key: TileCacheKey, Value: Sendable>: CachedEntry, @unchecked Sendable {
   @usableFromInline let key: Key
   /// Nil when the tile is no longer kept. Changed under the cache's lock and all locks of the table.
   @usableFromInline var value: Value?

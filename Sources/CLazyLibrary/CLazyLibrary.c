@@ -1,4 +1,4 @@
-#include "CLateLibrary.h"
+#include "CLazyLibrary.h"
 
 #include <dlfcn.h>
 #include <pthread.h>
@@ -6,7 +6,7 @@
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 
-static const char *load(clate_library *library) {
+static const char *load(clazy_library *library) {
   void *handle = NULL;
   for (int i = 0; !handle && library->files[i]; i++) {
     handle = dlopen(library->files[i], RTLD_LAZY | RTLD_LOCAL);
@@ -16,7 +16,7 @@ static const char *load(clate_library *library) {
   }
   if (!handle) return library->reason;
   for (int i = 0; i < library->function_count; i++) {
-    const clate_function *function = &library->functions[i];
+    const clazy_function *function = &library->functions[i];
     if (!(*function->slot = dlsym(handle, function->name))) {
       snprintf(library->reason, sizeof library->reason, "%s: it has no function %s", library->files[0], function->name);
       return library->reason;
@@ -26,7 +26,7 @@ static const char *load(clate_library *library) {
   return NULL;
 }
 
-const char *clate_load(clate_library *library) {
+const char *clazy_load(clazy_library *library) {
   if (__atomic_load_n(&library->is_loaded, __ATOMIC_ACQUIRE)) return NULL;
   pthread_mutex_lock(&lock);
   const char *reason = library->is_loaded ? NULL : load(library);

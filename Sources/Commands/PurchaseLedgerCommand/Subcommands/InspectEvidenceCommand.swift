@@ -4,7 +4,7 @@ import PurchaseLedger
 import Support
 
 /// `purchase-ledger inspect`
-struct InspectCommand: AsyncParsableCommand {
+struct InspectEvidenceCommand: AsyncParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "inspect",
     abstract: "Verifies and decodes evidence without recording it.",

@@ -1,5 +1,5 @@
-/// When and how reliably a field's value was stated: of two values the one with the greater stamp wins.
-struct FieldStamp: Sendable, Equatable, Comparable {
+/// When and how reliably a field's value was stated: of two values the one with the greater version wins.
+struct FieldVersion: Sendable, Equatable, Comparable {
   /// An inexact value. Every exact one wins over it, whatever its date.
   var isWeak = false
   var date: Int64
@@ -14,37 +14,38 @@ struct FieldStamp: Sendable, Equatable, Comparable {
   }
 }
 
-/// The stamps of fields whose date or trust differs from that of the row's state; usually none, which needs no storage.
-struct FieldStamps: Sendable, Equatable {
+/// The versions of fields whose date or trust differs from that of the row's state; usually none, which needs no
+/// storage.
+struct FieldVersions: Sendable, Equatable {
   private var entries: [Entry] = []
 
   private struct Entry: Sendable, Equatable {
     var field: DescribedField
-    var stamp: FieldStamp
+    var version: FieldVersion
   }
 
   init() {}
 
   var isEmpty: Bool { entries.isEmpty }
 
-  subscript(field: DescribedField) -> FieldStamp? { entries.first { $0.field == field }?.stamp }
+  subscript(field: DescribedField) -> FieldVersion? { entries.first { $0.field == field }?.version }
 
-  /// - Precondition: Fields are appended in the order of their numbers, so that equal stamps have equal bytes.
-  mutating func append(_ field: DescribedField, _ stamp: FieldStamp) {
-    entries.append(Entry(field: field, stamp: stamp))
+  /// - Precondition: Fields are appended in the order of their numbers, so that equal versions have equal bytes.
+  mutating func append(_ field: DescribedField, _ version: FieldVersion) {
+    entries.append(Entry(field: field, version: version))
   }
 
   // MARK: Storage
 
-  /// For each stamp: field, whether it is weak, date, trust, revision.
+  /// For each version: field, whether it is weak, date, trust, revision.
   var bytes: [UInt8] {
     var encoder = CanonicalEncoder(reserving: entries.count * 19)
     for entry in entries {
       encoder.u8(entry.field.rawValue)
-      encoder.bool(entry.stamp.isWeak)
-      encoder.i64(entry.stamp.date)
-      encoder.u8(entry.stamp.trust.rawValue)
-      encoder.i64(entry.stamp.revision)
+      encoder.bool(entry.version.isWeak)
+      encoder.i64(entry.version.date)
+      encoder.u8(entry.version.trust.rawValue)
+      encoder.i64(entry.version.revision)
     }
     return encoder.bytes
   }
@@ -55,7 +56,7 @@ struct FieldStamps: Sendable, Equatable {
       let date = try? decoder.i64(), let trust = (try? decoder.u8()).flatMap(Trust.init),
       let revision = try? decoder.i64()
     {
-      append(field, FieldStamp(isWeak: isWeak, date: date, trust: trust, revision: revision))
+      append(field, FieldVersion(isWeak: isWeak, date: date, trust: trust, revision: revision))
     }
   }
 }

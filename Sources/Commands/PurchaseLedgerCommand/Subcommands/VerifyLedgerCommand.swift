@@ -4,7 +4,7 @@ import PurchaseLedger
 import Support
 
 /// `purchase-ledger verify`
-struct VerifyCommand: AsyncParsableCommand {
+struct VerifyLedgerCommand: AsyncParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "verify",
     abstract:

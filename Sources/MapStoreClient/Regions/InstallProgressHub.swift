@@ -2,7 +2,7 @@ import Synchronization
 import TileIndex
 
 /// What is being installed, and who wants to know: all that wait for an install see its progress, whoever began it.
-final class InstallBoard: Sendable {
+final class InstallProgressHub: Sendable {
   private struct State {
     var running: [RegionPart: InstallProgress] = [:]
     var handlers: [RegionPart: [Int: ProgressHandler]] = [:]

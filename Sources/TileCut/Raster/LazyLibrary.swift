@@ -3,7 +3,7 @@ import CPROJShim
 import CTIFFShim
 
 /// A system library that is loaded when it is first needed, so that commands which do without it start sooner.
-enum LateLibrary: String, CaseIterable {
+enum LazyLibrary: String, CaseIterable {
   case proj
   case geotiff
   case curl

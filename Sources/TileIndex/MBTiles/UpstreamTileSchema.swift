@@ -1,8 +1,8 @@
 import CSQLite
 import Support
 
-/// The tables of a ``GrowingBundle``, and the eviction of tiles from them.
-enum GrowingSchema {
+/// The tables of a ``UpstreamTileStore``, and the eviction of tiles from them.
+enum UpstreamTileSchema {
   /// `used` is accurate to the day. Rows without a tile are tiles that do not exist.
   private static let statements = [
     "PRAGMA application_id = \(MBTilesSchema.applicationID)",
@@ -42,7 +42,7 @@ enum GrowingSchema {
     }
   }
 
-  /// The names of the file's tables and indexes: none, or those of a growing bundle.
+  /// The names of the file's tables and indexes: none, or those of a store of tiles.
   @discardableResult
   private static func check(_ connection: SQLiteConnection, path: String) throws -> Set<String> {
     var names: Set<String> = []
@@ -67,7 +67,7 @@ enum GrowingSchema {
 }
 
 // MARK: - Size and eviction
-extension GrowingSchema {
+extension UpstreamTileSchema {
   /// Bytes of all pages in use.
   static func byteCount(_ connection: SQLiteConnection) throws -> Int {
     func number(_ name: String) throws -> Int {

@@ -10,7 +10,7 @@ import Synchronization
 /// or absent if the process is killed; after a power failure the last tiles may be missing.
 ///
 /// For any number of threads, and several processes at a time.
-package final class GrowingBundle: @unchecked Sendable {
+package final class UpstreamTileStore: @unchecked Sendable {
   /// A tile's state besides its bytes. Times are seconds since 1970.
   package struct State: Hashable, Sendable {
     package var fetched: Int
@@ -80,7 +80,7 @@ package final class GrowingBundle: @unchecked Sendable {
         uri: SQLiteConnection.uri(path: path, parameters: []), flags: SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE)
       connection.setBusyTimeout(milliseconds: 5000)
       try connection.execute("PRAGMA trusted_schema = OFF")
-      try GrowingSchema.prepare(connection, metadata, path: path)
+      try UpstreamTileSchema.prepare(connection, metadata, path: path)
       let place = "zoom_level = ?1 AND tile_column = ?2 AND tile_row = ?3"
       statements = Statements(
         find: try connection.prepare(
@@ -94,7 +94,7 @@ package final class GrowingBundle: @unchecked Sendable {
         refresh: try connection.prepare("UPDATE upstream SET fetched = ?4, expires = ?5, used = ?4 WHERE \(place)"),
         deleteTile: try connection.prepare("DELETE FROM tiles WHERE \(place)"),
         archive: try connection.prepare("SELECT identity FROM upstream_archive"))
-      byteCountSeen.store(try GrowingSchema.byteCount(connection), ordering: .relaxed)
+      byteCountSeen.store(try UpstreamTileSchema.byteCount(connection), ordering: .relaxed)
     } catch let error as SQLiteError {
       throw Self.failure(error, path)
     }
@@ -198,7 +198,7 @@ package final class GrowingBundle: @unchecked Sendable {
     try writing {
       try transaction {
         try connection.execute("DELETE FROM metadata")
-        try GrowingSchema.write(entries, connection)
+        try UpstreamTileSchema.write(entries, connection)
       }
     }
   }
@@ -227,7 +227,7 @@ package final class GrowingBundle: @unchecked Sendable {
         try insert.run()
         return isOther
       }
-      byteCountSeen.store(try GrowingSchema.byteCount(connection), ordering: .relaxed)
+      byteCountSeen.store(try UpstreamTileSchema.byteCount(connection), ordering: .relaxed)
       return isOther
     }
   }
@@ -273,7 +273,7 @@ package final class GrowingBundle: @unchecked Sendable {
   }
 
   private func makeRoom(_ size: Int) throws -> Bool {
-    func look() throws { byteCountSeen.store(try GrowingSchema.byteCount(connection), ordering: .relaxed) }
+    func look() throws { byteCountSeen.store(try UpstreamTileSchema.byteCount(connection), ordering: .relaxed) }
     storesSinceLook += 1
     // Between two counts, adding up the stored bytes is accurate enough.
     if storesSinceLook >= 64 || byteCount + size > byteCountMax {
@@ -282,7 +282,8 @@ package final class GrowingBundle: @unchecked Sendable {
     }
     guard byteCount + size > byteCountMax else { return true }
     guard whenFull == .evict, size <= byteCountMax / 4 else { return false }
-    let count = try GrowingSchema.evict(connection, downTo: max(byteCountMax - max(byteCountMax / 16, 4 * size), 0))
+    let target = max(byteCountMax - max(byteCountMax / 16, 4 * size), 0)
+    let count = try UpstreamTileSchema.evict(connection, downTo: target)
     evictedCount.add(count, ordering: .relaxed)
     try look()
     return byteCount + size <= byteCountMax

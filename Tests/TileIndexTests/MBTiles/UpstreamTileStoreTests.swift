@@ -5,9 +5,9 @@ import Testing
 
 @testable import TileIndex
 
-@Suite(.ownThread) struct GrowingBundleTests {
-  private func state(_ fetched: Int, fresh: Int = 100, tag: String = "") -> GrowingBundle.State {
-    GrowingBundle.State(fetched: fetched, expires: fetched + fresh, entityTag: tag)
+@Suite(.ownThread) struct UpstreamTileStoreTests {
+  private func state(_ fetched: Int, fresh: Int = 100, tag: String = "") -> UpstreamTileStore.State {
+    UpstreamTileStore.State(fetched: fetched, expires: fetched + fresh, entityTag: tag)
   }
 
   private func blob(_ seed: Int, _ count: Int) -> [UInt8] {
@@ -22,7 +22,7 @@ import Testing
     let (one, none) = (TileID(unchecked: 3, 5, 2), TileID(unchecked: 3, 5, 3))
     let bytes = blob(1, 500)
     do {
-      let bundle = try GrowingBundle(
+      let bundle = try UpstreamTileStore(
         path: path, metadata: [.init(name: "name", value: "Kept"), .init(name: "format", value: "png")],
         byteCountMax: 10 << 20)
       #expect(try bundle.find(one, now: 0) == nil)
@@ -38,7 +38,7 @@ import Testing
       #expect(try bundle.store(none, bytes, state(3000)))
     }
     // Reopened, and opened as an ordinary bundle.
-    let again = try GrowingBundle(path: path, metadata: [], byteCountMax: 10 << 20)
+    let again = try UpstreamTileStore(path: path, metadata: [], byteCountMax: 10 << 20)
     #expect(try again.find(none, now: 0)?.bytes == bytes)
     #expect(try again.metadata("name") == "Kept")
     let reader = try BundleFile.open(path)
@@ -53,15 +53,15 @@ import Testing
     let folder = try TemporaryFolder()
     let path = folder.file("kept.mbtiles")
     let (first, second) = (TileID(unchecked: 3, 5, 2), TileID(unchecked: 3, 5, 3))
-    let bundle = try GrowingBundle(path: path, metadata: [], byteCountMax: 10 << 20)
-    let other = try GrowingBundle(path: path, metadata: [], byteCountMax: 10 << 20)
+    let bundle = try UpstreamTileStore(path: path, metadata: [], byteCountMax: 10 << 20)
+    let other = try UpstreamTileStore(path: path, metadata: [], byteCountMax: 10 << 20)
     #expect(try !bundle.adopt(archive: "one", entityTag: "one"))
     #expect(try bundle.store(first, blob(1, 500), state(1000, tag: "one"), of: "one"))
     #expect(try !other.adopt(archive: "one", entityTag: "one"))
     #expect(try other.find(first, now: 1000) != nil)
     #expect(try other.adopt(archive: "two", entityTag: "two"))
     #expect(try bundle.find(first, now: 1000) == nil && BundleFile.open(path).tile(first) == nil)
-    #expect(throws: GrowingBundle.ArchiveReplaced.self) {
+    #expect(throws: UpstreamTileStore.ArchiveReplaced.self) {
       try bundle.store(second, blob(2, 500), state(1000, tag: "one"), of: "one")
     }
     #expect(try other.store(second, blob(3, 500), state(1000, tag: "two"), of: "two"))
@@ -71,7 +71,7 @@ import Testing
   /// Other connections see each tile as soon as it is stored.
   @Test func tilesAreReadableOnceStored() throws {
     let folder = try TemporaryFolder()
-    let bundle = try GrowingBundle(path: folder.file("a.mbtiles"), metadata: [], byteCountMax: 10 << 20)
+    let bundle = try UpstreamTileStore(path: folder.file("a.mbtiles"), metadata: [], byteCountMax: 10 << 20)
     for column in 0..<8 {
       let tile = TileID(unchecked: 3, column, 1)
       #expect(try bundle.store(tile, blob(column, 300), state(1)))
@@ -84,7 +84,7 @@ import Testing
     try folder.writeBundle("own.mbtiles", zooms: 0...1, seed: 1)
     let before = try Data(contentsOf: URL(fileURLWithPath: folder.file("own.mbtiles")))
     let error = #expect(throws: BundleError.self) {
-      try GrowingBundle(path: folder.file("own.mbtiles"), metadata: [], byteCountMax: 1 << 20)
+      try UpstreamTileStore(path: folder.file("own.mbtiles"), metadata: [], byteCountMax: 1 << 20)
     }
     #expect(error?.code == .exists)
     // The bundle is unchanged.
@@ -94,10 +94,10 @@ import Testing
     try Data("no database at all, but long enough to be looked at".utf8).write(
       to: URL(fileURLWithPath: folder.file("text.mbtiles")))
     #expect(throws: BundleError.self) {
-      try GrowingBundle(path: folder.file("text.mbtiles"), metadata: [], byteCountMax: 1 << 20)
+      try UpstreamTileStore(path: folder.file("text.mbtiles"), metadata: [], byteCountMax: 1 << 20)
     }
     #expect(throws: BundleError.self) {
-      try GrowingBundle(path: folder.file("no/such/folder.mbtiles"), metadata: [], byteCountMax: 1 << 20)
+      try UpstreamTileStore(path: folder.file("no/such/folder.mbtiles"), metadata: [], byteCountMax: 1 << 20)
     }
   }
 
@@ -105,7 +105,7 @@ import Testing
   @Test func leastRecentlyUsedTilesAreEvicted() throws {
     let folder = try TemporaryFolder()
     let path = folder.file("small.mbtiles")
-    let bundle = try GrowingBundle(path: path, metadata: [], byteCountMax: 1 << 20)
+    let bundle = try UpstreamTileStore(path: path, metadata: [], byteCountMax: 1 << 20)
     let day = 86_400
     let favourite = TileID(unchecked: 9, 0, 0)
     #expect(try bundle.store(favourite, blob(0, 5000), state(0)))
@@ -124,7 +124,7 @@ import Testing
 
   @Test func storesNothingWhenFullAndStopping() throws {
     let folder = try TemporaryFolder()
-    let bundle = try GrowingBundle(
+    let bundle = try UpstreamTileStore(
       path: folder.file("small.mbtiles"), metadata: [], byteCountMax: 1 << 20, whenFull: .stop)
     var kept = 0
     for index in 0..<300 where try bundle.store(TileID(unchecked: 9, index, 0), blob(index, 5000), state(1)) {
@@ -136,7 +136,7 @@ import Testing
 
   @Test func concurrentAccessIsSafe() async throws {
     let folder = try TemporaryFolder()
-    let bundle = try GrowingBundle(path: folder.file("a.mbtiles"), metadata: [], byteCountMax: 10 << 20)
+    let bundle = try UpstreamTileStore(path: folder.file("a.mbtiles"), metadata: [], byteCountMax: 10 << 20)
     try await withThrowingTaskGroup(of: Void.self) { group in
       for part in 0..<4 {
         group.addTask {

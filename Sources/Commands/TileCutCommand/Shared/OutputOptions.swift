@@ -1,0 +1,84 @@
+import ArgumentParser
+import CommandSupport
+import TileCut
+import TileIndex
+
+/// The options of commands that write a file, and how they write it.
+struct OutputOptions: ParsableArguments {
+  @Flag(help: "Replace the output if it exists.")
+  var force = false
+  @Flag(help: "Print JSON.")
+  var json = false
+  @OptionGroup var progress: ProgressOption
+
+  /// Shows the count that `body` reports while it writes. A signal stops it and removes the unfinished file.
+  ///
+  /// - Parameter total: counted only if it is shown; nil when it is not known.
+  func writing<Summary>(
+    _ unit: String = "tiles", of total: @autoclosure () -> Int?,
+    _ body: (_ progress: @escaping @Sendable (Int) -> Void) throws -> Summary
+  ) throws -> Summary {
+    try progress.showing(unit, of: total()) { shown in try stoppable { try body(shown) } }
+  }
+}
+
+/// The options of commands that write a bundle, and how they write it: ``validate(_:)``, ``check(_:inputs:)``,
+/// ``write(_:of:_:)``.
+struct BundleOutputOptions: ParsableArguments {
+  @Option(help: "How rows count in a folder: xyz from the north, tms from the south. (default: xyz)")
+  private var scheme: TileScheme?
+  @OptionGroup var file: OutputOptions
+
+  /// How rows count in a folder.
+  var rows: TileScheme { scheme ?? .xyz }
+
+  /// - Throws: `ValidationError` for a scheme of something else than a folder.
+  func validate(_ output: String) throws { try requireFolder(output, for: scheme) }
+
+  /// Refuses an output that is one of the inputs, or that exists and may not be replaced.
+  func check(_ output: String, inputs: [String]) throws {
+    try OutputFile.protect(inputs, from: output)
+    try BundleFile.check(output: output, replacing: file.force)
+  }
+
+  /// Writes the bundle and prints what it has.
+  ///
+  /// - Parameter total: of the tiles that `body` counts; nil when it is not known.
+  func write(
+    _ output: String, of total: @autoclosure () -> Int?,
+    _ body: (_ progress: @escaping @Sendable (Int) -> Void) throws -> BundleSummary
+  ) throws {
+    try WrittenBundle(try file.writing(of: total(), body), output).show(json: file.json)
+  }
+}
+
+/// What a command prints of the bundle that it wrote.
+struct WrittenBundle: Encodable {
+  /// As the user named it.
+  let path: String
+  let tiles: Int
+  let distinctTiles: Int
+  let minzoom: Int
+  let maxzoom: Int
+  let bytes: Int
+  /// Of cuts alone.
+  private(set) var seconds: Double?
+
+  init(_ summary: BundleSummary, _ path: String) {
+    (self.path, tiles, distinctTiles) = (path, summary.tiles, summary.distinctTiles)
+    (minzoom, maxzoom, bytes) = (summary.minZoom, summary.maxZoom, summary.bytes)
+  }
+
+  init(_ summary: CutSummary, _ path: String) {
+    (self.path, tiles, distinctTiles) = (path, summary.tileCount, summary.distinctTileCount)
+    (minzoom, maxzoom, bytes, seconds) = (summary.zoomMin, summary.zoomMax, summary.fileBytes, summary.seconds)
+  }
+
+  func show(json: Bool) throws {
+    if json { return printText(try prettyJSON(self)) }
+    let distinct = distinctTiles == tiles || seconds == nil ? "" : " (\(distinctTiles) distinct)"
+    let zooms = minzoom == maxzoom ? "zoom \(minzoom)" : "zoom \(minzoom)-\(maxzoom)"
+    let parts = ["\(counted(tiles, "tile"))\(distinct)", zooms, formatted(bytes: bytes)]
+    printLine("\(path): \((parts + (seconds.map { [formatted(seconds: $0)] } ?? [])).joined(separator: ", "))")
+  }
+}
