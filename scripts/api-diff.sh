@@ -3,8 +3,9 @@
 # Without REF the last tag counts. Breaking changes that CHANGELOG.md does not name under Unreleased are an error.
 set -eu
 cd "$(dirname "$0")/.."
-libraries="TileIndex RegionCatalog Gazetteer TilePrefetch MemoryPressure OfflineMap MapStoreClient
-PurchaseVerification TileServe"
+# As in docs.sh.
+libraries="TileIndex RegionCatalog Gazetteer TileImage TilePrefetch MemoryPressure OfflineMap MapStoreWire
+MapStoreClient PurchaseVerification PurchaseLedger TileServe"
 ref=${1:-$(git describe --tags --abbrev=0 2>/dev/null || true)}
 if [ -z "$ref" ]; then
   echo "there is no release yet: no tag to compare with. api-diff.sh REF compares with a commit"

@@ -3,18 +3,17 @@
 # symbol without a comment are errors. docs.sh --check only counts the comments.
 set -eu
 cd "$(dirname "$0")/.."
-archives="TileIndex RegionCatalog Gazetteer OfflineMap TilePrefetch MapStoreClient PurchaseVerification
-PurchaseLedger TileServe"
-documented="TileIndex RegionCatalog Gazetteer TileImage TilePrefetch MemoryPressure OfflineMap MapStoreWire
+# As in .spi.yml and api-diff.sh.
+libraries="TileIndex RegionCatalog Gazetteer TileImage TilePrefetch MemoryPressure OfflineMap MapStoreWire
 MapStoreClient PurchaseVerification PurchaseLedger TileServe"
 mkdir -p .build/docs
 rm -rf .build/docs/graphs
 echo "comments of public symbols"
-scripts/symbol-graphs.sh .build/docs/graphs $documented
-scripts/docs-coverage.py .build/docs/graphs $documented ||
+scripts/symbol-graphs.sh .build/docs/graphs $libraries
+scripts/docs-coverage.py .build/docs/graphs $libraries ||
   { echo "public symbols have no comment; write one for each" >&2; exit 1; }
 [ "${1:-}" != --check ] || exit 0
-for library in $archives; do
+for library in $libraries; do
   echo "documentation of $library"
   log=.build/docs/$library.log
   swift package --allow-writing-to-directory .build/docs generate-documentation --target "$library" \

@@ -1,7 +1,7 @@
 #if canImport(Darwin)
   public import Foundation
 
-  // On Linux this module has no Foundation: its errors have their sentences there without the conformance.
+  // On Linux this module has no Foundation: TileServe has the conformance there.
 
   extension ImageError: LocalizedError {}
 #endif

@@ -25,6 +25,7 @@ import Testing
     Document(path: "docs/tutorials/sell-your-first-map.md"),
     Document(path: "docs/tutorials/field-laptop.md"),
     Document(path: "docs/how-to/clients.md"),
+    Document(path: "docs/how-to/nginx.md"),
     Document(path: "docs/how-to/patches.md"),
     Document(path: "docs/how-to/backup.md"),
     Document(path: "docs/how-to/reconcile.md"),

@@ -79,6 +79,21 @@ import Testing
     #expect(server.wait(timeout: 60).ending == .status(0), "\(server.stderr)")
   }
 
+  /// What went wrong is a line, not a trap.
+  @Test(arguments: [
+    ("TerminalViewer", ["/none.mbtiles", "8", "47"], "/none.mbtiles"),
+    ("SessionViewer", ["/none.mbtiles"], "none.mbtiles"),
+    ("ShopClient", ["http://127.0.0.1:1", "maps", "/none", "alps"], "127.0.0.1:1"),
+    ("OneProcess", ["/none", "ledger.sqlite"], "/none"),
+  ])
+  func exampleSaysWhatIsWrong(_ name: String, _ arguments: [String], _ named: String) throws {
+    let folder = try TemporaryFolder()
+    let run = try Command(built: name).run(arguments, in: folder.path)
+    #expect(run.status == 1 && run.stdout.isEmpty && run.stderrLines.count == 1, "\(run)")
+    #expect(run.stderr.contains(named) && !run.stderr.contains("Error("), "\(run)")
+    #expect(!folder.names.contains("ledger.sqlite"), "nothing is made for a catalogue that is not there")
+  }
+
   /// So much is enough for a viewer, a shop and a server.
   @Test(arguments: [
     "terminal-viewer/Sources", "map-session/Sources", "shop-client/Sources", "one-process/Sources", "apple",

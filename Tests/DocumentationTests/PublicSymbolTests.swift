@@ -10,6 +10,18 @@ import Testing
     #expect(result.status == 0, "\(result.output)")
   }
 
+  /// What is documented, what is compared with the last release, and what the package index shows.
+  @Test func theListsOfLibrariesAgree() throws {
+    func names(in path: String, _ list: Regex<(Substring, Substring)>) throws -> [String] {
+      let text = try String(contentsOfFile: ProjectFiles.path(path), encoding: .utf8)
+      return try #require(text.firstMatch(of: list), "\(path)").1.matches(of: /\w+/).map { String($0.0) }.sorted()
+    }
+    let documented = try names(in: "scripts/docs.sh", /(?m)^libraries="([^"]+)"/)
+    #expect(documented.count >= 12 && Set(documented).count == documented.count)
+    #expect(try names(in: "scripts/api-diff.sh", /(?m)^libraries="([^"]+)"/) == documented)
+    #expect(try names(in: ".spi.yml", /documentation_targets: \[([^\]]+)\]/) == documented)
+  }
+
   /// A function that is gone has to be named in the changelog, with its parameters or without.
   @Test func aBreakingChangeMustBeNamed() throws {
     let folder = try TemporaryFolder()

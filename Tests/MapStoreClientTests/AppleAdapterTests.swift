@@ -98,13 +98,7 @@ import Testing
     @Test func theFilesForApplesFrameworksAreTypeCorrect() throws {
       let folder = try TemporaryFolder()
       let build = URL(fileURLWithPath: CommandLine.arguments[0]).deletingLastPathComponent().path
-      var flags = ["-swift-version", "6", "-parse-as-library", "-I", folder.path]
-      for module in ["StoreKit", "Network"] {
-        let standIn = ProjectFiles.path("Tests/StandIns/\(module).swift")
-        try expectSuccess(
-          flags + ["-emit-module", "-module-name", module, standIn, "-o", folder.file("\(module).swiftmodule")])
-      }
-      flags += ["-I", "\(build)/Modules"]
+      var flags = ["-swift-version", "6", "-parse-as-library", "-I", folder.path, "-I", "\(build)/Modules"]
       let manager = FileManager.default
       func below(_ folder: String) throws -> [String] { try manager.contentsOfDirectory(atPath: folder).sorted() }
       var maps = try below(build).map { "\(build)/\($0)/module.modulemap" }
@@ -119,14 +113,26 @@ import Testing
         maps += ["\(place)/module.modulemap", "\(place)/include/module.modulemap"]
       }
       for map in maps where manager.fileExists(atPath: map) { flags += ["-Xcc", "-fmodule-map-file=\(map)"] }
+      for module in ["StoreKit", "Network", "CryptoKit"] {
+        let standIn = ProjectFiles.path("Tests/StandIns/\(module).swift")
+        try expectSuccess(
+          flags + ["-emit-module", "-module-name", module, standIn, "-o", folder.file("\(module).swiftmodule")])
+      }
       // They are sources of the module, which is imported here.
-      let names = ["AppStoreQueue", "NetworkPath+System"]
+      let names = ["Apple/AppStoreQueue", "Apple/NetworkPath+System", "State/GrantVerifier"]
       let copies = try names.map { name in
         let text = try String(
-          contentsOfFile: ProjectFiles.path("Sources/MapStoreClient/Apple/\(name).swift"), encoding: .utf8)
-        return try folder.write("\(name).swift", "public import MapStoreClient\n" + text)
+          contentsOfFile: ProjectFiles.path("Sources/MapStoreClient/\(name).swift"), encoding: .utf8)
+        let level = name.hasPrefix("Apple/") ? "public" : "@testable"
+        return try folder.write("\(name.split(separator: "/")[1]).swift", "\(level) import MapStoreClient\n" + text)
       }
-      try expectSuccess(flags + ["-typecheck", "-module-name", "Adapters"] + copies)
+      // They use what only this package may, which SwiftPM calls by its folder.
+      let package = ProjectFiles.root.split(separator: "/").last?.lowercased() ?? ""
+      let identity = String(package.map { $0.isLetter || $0.isNumber ? $0 : "_" })
+      flags += ["-package-name", identity, "-enable-upcoming-feature", "InternalImportsByDefault"]
+      try expectSuccess(
+        flags + ["-typecheck", "-module-name", "Adapters", ProjectFiles.path("Sources/Support/SHA256Hash.swift")]
+          + copies)
     }
 
     /// The compiler has no complaint, not even a warning.

@@ -30,15 +30,45 @@ import Testing
   #if os(Linux)
     @Test func examplesForApplesFrameworksAreTypeCorrect() throws {
       let folder = try TemporaryFolder()
-      let build = URL(fileURLWithPath: CommandLine.arguments[0]).deletingLastPathComponent().path
-      let sources = ProjectFiles.path("Sources")
-      var flags = ["-swift-version", "6", "-parse-as-library", "-I", folder.path]
+      let flags = Self.flags + ["-I", folder.path]
       for module in ["CoreGraphics", "ImageIO", "MapKit", "SwiftUI"] {
         let standIn = ProjectFiles.path("Tests/StandIns/\(module).swift")
         try expectSuccess(
           flags + ["-emit-module", "-module-name", module, standIn, "-o", folder.file("\(module).swiftmodule")])
       }
-      flags += ["-I", "\(build)/Modules"]
+      let examples = try FileManager.default.contentsOfDirectory(atPath: ProjectFiles.path("examples/apple"))
+        .filter { $0.hasSuffix(".swift") }
+      #expect(examples.count == 4)
+      // A source of the module, whose part for these frameworks is not in the one that is imported here.
+      let decoder = try String(
+        contentsOfFile: ProjectFiles.path("Sources/OfflineMap/Session/SystemImageDecoder.swift"), encoding: .utf8)
+      let part = try #require(decoder.firstRange(of: "#if canImport(ImageIO)"))
+      let copy = try folder.write("Decoder.swift", "public import OfflineMap\n" + decoder[part.lowerBound...])
+      try expectSuccess(
+        flags + ["-typecheck", "-module-name", "Adapters", copy]
+          + examples.map { ProjectFiles.path("examples/apple/\($0)") })
+    }
+
+    /// What the article of TileIndex has an app add that links nothing above it. Only the code of another package may.
+    @Test func anAppMakesErrorsLocalized() throws {
+      let app = """
+        import FoundationEssentials
+        import TileIndex
+
+        extension BundleError: @retroactive LocalizedError {}
+        extension GridError: @retroactive LocalizedError {}
+
+        func lines(for error: any LocalizedError) -> [String?] { [error.errorDescription, error.recoverySuggestion] }
+        """
+      let folder = try TemporaryFolder()
+      try expectSuccess(Self.flags + ["-typecheck", "-module-name", "App", folder.write("App.swift", app)])
+    }
+
+    /// The modules of this build, with the C modules that they were compiled with.
+    private static var flags: [String] {
+      let build = URL(fileURLWithPath: CommandLine.arguments[0]).deletingLastPathComponent().path
+      let sources = ProjectFiles.path("Sources")
+      var flags = ["-swift-version", "6", "-parse-as-library", "-I", "\(build)/Modules"]
       let system = ["CSQLite", "CZlib", "CNettle", "CExpat", "CPNG", "CJPEG", "CWebP", "CDeflate"]
       let shims = ["CSystemShim", "CPNGShim", "CJPEGShim"]
       for shim in shims { flags += ["-Xcc", "-I\(sources)/\(shim)/include"] }
@@ -46,17 +76,7 @@ import Testing
       for map in maps + shims.map({ "\(build)/\($0).build/module.modulemap" }) {
         flags += ["-Xcc", "-fmodule-map-file=\(map)"]
       }
-      let examples = try FileManager.default.contentsOfDirectory(atPath: ProjectFiles.path("examples/apple"))
-        .filter { $0.hasSuffix(".swift") }
-      #expect(examples.count == 4)
-      // A source of the module, whose part for these frameworks is not in the one that is imported here.
-      let decoder = try String(
-        contentsOfFile: ProjectFiles.path("Sources/OfflineMap/Session/TileDecoder.swift"), encoding: .utf8)
-      let part = try #require(decoder.firstRange(of: "#if canImport(ImageIO)"))
-      let copy = try folder.write("Decoder.swift", "public import OfflineMap\n" + decoder[part.lowerBound...])
-      try expectSuccess(
-        flags + ["-typecheck", "-module-name", "Adapters", copy]
-          + examples.map { ProjectFiles.path("examples/apple/\($0)") })
+      return flags
     }
 
     /// The compiler has no complaint, not even a warning.

@@ -45,7 +45,7 @@ struct PurchaseLedgerCommand: AsyncParsableCommand {
         _exit(128 + (signals?.received ?? SIGINT))
       }
     }
-    let process = CommandProcess(Self.self, status: status, outputFailed: .ledger)
+    let process = CommandProcess(Self.self, status: status, next: option, outputFailed: .ledger)
     withExtendedLifetime(signals) { process.runAsRoot() }
   }
 
@@ -58,5 +58,19 @@ struct PurchaseLedgerCommand: AsyncParsableCommand {
     case .store, .notInStore: .appStore
     default: .ledger
     }
+  }
+
+  /// How a missing setting is given; nil for other errors.
+  private static func option(for error: any Error) -> String? {
+    guard let setting = (error as? LedgerError)?.missing else { return nil }
+    let (option, member) =
+      switch setting {
+      case .rootCertificates: ("--root-certificate", "rootCertificates")
+      case .bundleID: ("--bundle-id", "bundleId")
+      case .appAppleID: ("--app-apple-id", "appAppleId")
+      case .googlePublicKey: ("--google-public-key", "googlePublicKey")
+      case .packageName: ("--package-name", "packageName")
+      }
+    return "\(option), or \(member) in the configuration file"
   }
 }

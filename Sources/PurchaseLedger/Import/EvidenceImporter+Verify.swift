@@ -42,7 +42,7 @@ extension EvidenceImporter {
         } else {
           await verify(submission, known?.kind)
         }
-      if refusal == nil { try checkOptions(piece, submission, result) }
+      if refusal == nil { try checkSettings(piece, submission, result) }
       prepared.append(
         PreparedEvidence(submission, result, digest: digests[index], known: known))
     }
@@ -51,10 +51,10 @@ extension EvidenceImporter {
 
   /// The result for recorded evidence whose facts nobody needs; nil for evidence that has to be verified or decoded.
   private func recognised(_ known: KnownEvidence, _ submission: Submission) -> VerifiedEvidence? {
-    // A missing option ends the run for recorded evidence too. A notification's environment is not known here;
+    // A missing setting ends the run for recorded evidence too. A notification's environment is not known here;
     // production has the strictest requirements.
     guard known.isBooked, !defaults.describesBooked, submission.account == nil,
-      missingOption(known.kind, in: .production) == nil
+      missingSetting(known.kind, in: .production) == nil
     else { return nil }
     return VerifiedEvidence(kind: known.kind, store: known.kind.store, environment: nil)
   }
@@ -101,39 +101,39 @@ extension EvidenceImporter {
     return (submission, nil)
   }
 
-  /// Ends the run, instead of refusing evidence, if a missing option makes it unverifiable or would accept it for any
+  /// Ends the run, instead of refusing evidence, if a missing setting makes it unverifiable or would accept it for any
   /// app.
   ///
-  /// - Complexity: O(1); O(bytes) for refused evidence while an option is missing.
-  private func checkOptions(
+  /// - Complexity: O(1); O(bytes) for refused evidence while a setting is missing.
+  private func checkSettings(
     _ piece: EvidenceItem, _ submission: Submission, _ result: Result<VerifiedEvidence, VerificationError>
   ) throws {
     let content = try? result.get()
-    guard content != nil || !hasAllOptions,
+    guard content != nil || !hasAllSettings,
       let kind = content?.kind ?? submission.kind ?? EvidenceVerifier.detect(submission.evidence),
-      let option = missingOption(kind, in: content?.environment)
+      let setting = missingSetting(kind, in: content?.environment)
     else { return }
-    throw LedgerError(
-      .configuration, at: "\(piece.source):\(piece.line)",
-      "is a \(kind.name), which cannot be checked without \(option); give it, or put it into the configuration file")
+    throw LedgerError(missing: setting, at: "\(piece.source):\(piece.line)", "is a \(kind.name)")
   }
 
-  private var hasAllOptions: Bool {
+  private var hasAllSettings: Bool {
     !identity.rootCertificates.isEmpty && identity.bundleID != nil && identity.googlePublicKey != nil
       && identity.packageName != nil
   }
 
   /// - Parameter environment: Nil if the evidence was not decoded.
-  private func missingOption(_ kind: EvidenceKind, in environment: StoreEnvironment?) -> String? {
+  private func missingSetting(
+    _ kind: EvidenceKind, in environment: StoreEnvironment?
+  ) -> LedgerError.MissingSetting? {
     switch kind {
     case .transaction, .notification, .renewal, .receipt:
-      if identity.rootCertificates.isEmpty { return "--root-certificate" }
-      if identity.bundleID == nil { return "--bundle-id" }
-      return kind == .notification && environment == .production && identity.appAppleID == nil ? "--app-apple-id" : nil
-    case .verifyReceipt, .notificationV1: return identity.bundleID == nil ? "--bundle-id" : nil
-    case .googlePurchase where identity.googlePublicKey == nil: return "--google-public-key"
+      if identity.rootCertificates.isEmpty { return .rootCertificates }
+      if identity.bundleID == nil { return .bundleID }
+      return kind == .notification && environment == .production && identity.appAppleID == nil ? .appAppleID : nil
+    case .verifyReceipt, .notificationV1: return identity.bundleID == nil ? .bundleID : nil
+    case .googlePurchase where identity.googlePublicKey == nil: return .googlePublicKey
     case .googlePurchase, .googleProduct, .googleVoided, .googleNotification:
-      return identity.packageName == nil ? "--package-name" : nil
+      return identity.packageName == nil ? .packageName : nil
     }
   }
 }

@@ -52,12 +52,32 @@ public struct LedgerError: Error, Sendable, CustomStringConvertible {
   public var location: String
   /// What happened and what to do, starting in lower case.
   public var message: String
+  /// The setting that is missing, for a command, which knows how it is given.
+  package var missing: MissingSetting?
 
   /// An error at a file, a row or an option; the message begins in lower case.
   public init(_ code: Code, at location: String, _ message: String) {
     self.code = code
     self.location = location
     self.message = message
+  }
+
+  /// A setting of ``StoreIdentity`` without which evidence cannot be checked.
+  package enum MissingSetting: String, Sendable {
+    case rootCertificates = "a root certificate"
+    case bundleID = "the app's bundle id"
+    case appAppleID = "the app's number at Apple"
+    case googlePublicKey = "the app's licensing key from Google"
+    case packageName = "the app's package name"
+  }
+
+  /// Evidence that cannot be checked without a setting.
+  ///
+  /// - Parameter evidence: the beginning of the sentence, such as "is a receipt".
+  package init(missing setting: MissingSetting, at location: String, _ evidence: String) {
+    self.init(
+      .configuration, at: location, "\(evidence), which cannot be checked without \(setting.rawValue); configure it")
+    missing = setting
   }
 
   public var description: String { location.isEmpty ? message : "\(location): \(message)" }

@@ -1,8 +1,20 @@
 import Support
 public import TileIndex
 
-/// Decodes PNG, JPEG and WebP images in memory.
-public enum ImageDecoder {
+/// Decodes PNG, JPEG and WebP images in memory; a value of it decodes the tiles of a map view:
+/// `MapSession(bundle: bundle, budget: 64 << 20, decoder: ImageDecoder())`.
+public struct ImageDecoder: TileDecoder {
+  /// A decoder without settings.
+  public init() {}
+
+  /// The tile as straight RGBA8, at most ``pixelCountMax`` pixels of it.
+  ///
+  /// - Throws: ``ImageError`` as ``decode(_:format:pixelCountMax:)``.
+  public func decode(_ bytes: [UInt8]) throws -> (PixelBuffer, byteCount: Int) {
+    let pixels = try bytes.withUnsafeBytes { try Self.decode($0) }
+    return (pixels, byteCount: pixels.byteCount)
+  }
+
   /// The default limit of ``decode(_:format:pixelCountMax:)``: 4096 x 4096 pixels.
   public static let pixelCountMax = 1 << 24
 

@@ -9,11 +9,12 @@
 /// and FoundationXML into every command.)
 ///
 /// Documents may be hostile. A document that declares an entity is refused, so nothing is ever expanded ("billion
-/// laughs"), and nothing external is loaded.
+/// laughs"), and nothing external is loaded. (In place of Foundation's parser, which does not tell on every platform
+/// that it found a declaration, the bytes are searched for one: it counts in a comment, too.)
 package enum XMLReader {
   /// Names come without their namespace prefix. Prefixes need not be declared.
   package enum Event {
-    /// - line: where the tag begins, from 1.
+    /// - line: where the tag begins, from 1; with Foundation's parser where it ends.
     case start(name: String, attributes: [String: String], line: Int)
     /// Character data, possibly in several pieces; the five predefined entities and character references are replaced.
     case text(String)
@@ -57,16 +58,20 @@ package enum XMLReader {
     private final class Parse: NSObject, XMLParserDelegate {
       private let body: (Event) throws -> Void
       private var failure: (any Error)?
+      /// How many elements have begun, and how many of them have not ended.
+      private var (elements, open) = (0, 0)
 
       init(_ body: @escaping (Event) throws -> Void) { self.body = body }
 
       func run(_ bytes: [UInt8]) throws {
+        if let line = Self.lineOfEntity(in: bytes) { throw SyntaxError(line: line, message: entityMessage) }
         let parser = XMLParser(data: Data(bytes))
         parser.shouldResolveExternalEntities = false
         parser.delegate = self
         let isDone = parser.parse()
         if let failure { throw failure }
-        guard isDone else {
+        // The parser may be content with a part of a document.
+        guard isDone, parser.parserError == nil, elements > 0, open == 0 else {
           throw SyntaxError(
             line: max(parser.lineNumber, 1),
             message: parser.parserError?.localizedDescription ?? "it is not well-formed")
@@ -83,30 +88,34 @@ package enum XMLReader {
         }
       }
 
-      private func refuseEntity(_ parser: XMLParser) {
-        if failure == nil { failure = SyntaxError(line: parser.lineNumber, message: entityMessage) }
-        parser.abortParsing()
+      /// The line, from 1, of the first declaration of an entity, in any encoding in which ASCII is ASCII but for bytes
+      /// of zero, as UTF-8 and UTF-16 are.
+      private static func lineOfEntity(in bytes: [UInt8]) -> Int? {
+        let declaration = Array("<!ENTITY".utf8)
+        var (line, matched) = (1, 0)
+        for byte in bytes where byte != 0 {
+          matched = byte == declaration[matched] ? matched + 1 : byte == declaration[0] ? 1 : 0
+          if matched == declaration.count { return line }
+          if byte == UInt8(ascii: "\n") { line += 1 }
+        }
+        return nil
       }
 
       func parser(
         _ parser: XMLParser, didStartElement name: String, namespaceURI: String?, qualifiedName: String?,
         attributes: [String: String]
       ) {
+        (elements, open) = (elements + 1, open + 1)
         take(.start(name: localName(name), attributes: attributes, line: parser.lineNumber), parser)
       }
       func parser(_ parser: XMLParser, didEndElement name: String, namespaceURI: String?, qualifiedName: String?) {
+        open -= 1
         take(.end(name: localName(name)), parser)
       }
       func parser(_ parser: XMLParser, foundCharacters text: String) { take(.text(text), parser) }
       func parser(_ parser: XMLParser, foundCDATA data: Data) {
         take(.text(String(decoding: data, as: UTF8.self)), parser)
       }
-      func parser(_ parser: XMLParser, foundInternalEntityDeclarationWithName name: String, value: String?) {
-        refuseEntity(parser)
-      }
-      func parser(
-        _ parser: XMLParser, foundExternalEntityDeclarationWithName name: String, publicID: String?, systemID: String?
-      ) { refuseEntity(parser) }
     }
   }
 #else

@@ -179,7 +179,8 @@ import Testing
     let run = try purchaseLedger(
       "import", shop.folder.file("evidence.jsonl"), "--ledger", shop.ledgerPath, "--root-certificate",
       shop.folder.file("root.der"), "--now", "\(ShopGenerator.end)")
-    #expect(run.status == 2 && run.stderr.contains("--bundle-id"), "\(run)")
+    let remedy = "; configure it: --bundle-id, or bundleId in the configuration file\n"
+    #expect(run.status == 2 && run.stderr.hasSuffix(remedy), "\(run)")
     #expect(try shop.run("export").stdoutLines.allSatisfy { !$0.contains("\"type\":\"transaction\"") })
     // Checked before evidence is verified, which would refuse every line.
     let rootless = try purchaseLedger(

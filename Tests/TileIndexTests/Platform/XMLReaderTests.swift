@@ -1,3 +1,4 @@
+import Foundation
 import TestSupport
 import Testing
 import TileIndex
@@ -32,7 +33,7 @@ import TileIndex
     #expect(throws: XMLReader.SyntaxError.self) { try XMLReader.read(Array(text.utf8)) { _ in } }
   }
 
-  @Test(arguments: [
+  private static let wellFormed: [(String, [String])] = [
     ("<a x='1' y = \"2\"/>", ["a x=1 y=2", "/a"]),
     ("<a x='\">'>b</a>", ["a x=\">", "\"b\"", "/a"]),
     ("<a\n\tx=\"1\"\r\n>b</a >", ["a x=1", "\"b\"", "/a"]),
@@ -42,7 +43,9 @@ import TileIndex
     ("<t:a xmlns:t=\"urn:t\" t:x=\"1\" x=\"2\"/>", ["a t:x=1 x=2 xmlns:t=urn:t", "/a"]),
     ("<?xml version='1.0'?><!DOCTYPE a><a>b<c/>d</a>", ["a", "\"b\"", "c", "/c", "\"d\"", "/a"]),
     ("\u{feff}<aa><a/></aa>", ["aa", "a", "/a", "/aa"]),
-  ]) func markupIsParsedByTheRulesOfXML(text: String, expected: [String]) throws {
+  ]
+
+  @Test(arguments: wellFormed) func markupIsParsedByTheRulesOfXML(text: String, expected: [String]) throws {
     #expect(try events(text) == expected)
   }
 
@@ -54,11 +57,17 @@ import TileIndex
     #expect(try events(utf16) == ["a", "\"ü\"", "/a"])
   }
 
-  @Test(arguments: [
+  private static let declarations = [
     "<!ENTITY e 'x'>", "<!ENTITY e SYSTEM 'file:///etc/hostname'>", "<!ENTITY e PUBLIC 'p' 'http://127.0.0.1:1/e'>",
     "<!ENTITY % e 'x'>", "<!ENTITY % e SYSTEM 'file:///etc/hostname'> %e;",
-  ]) func entityDeclarationsAreRefused(declaration: String) {
-    let error = error("<?xml version=\"1.0\"?>\n<!DOCTYPE a [\n\(declaration)\n]>\n<a>&e;</a>")
+  ]
+
+  private static func document(declaring entity: String) -> String {
+    "<?xml version=\"1.0\"?>\n<!DOCTYPE a [\n\(entity)\n]>\n<a>&e;</a>"
+  }
+
+  @Test(arguments: declarations) func entityDeclarationsAreRefused(declaration: String) {
+    let error = error(Self.document(declaring: declaration))
     #expect(error?.message.contains("entity") == true && error?.line == 3, "\(error?.description ?? "")")
   }
 
@@ -79,10 +88,12 @@ import TileIndex
     #expect(try events("<!DOCTYPE a SYSTEM \"\(subset)\"><a/>") == ["a", "/a"])
   }
 
-  @Test(arguments: [
+  private static let malformed = [
     "", " ", "text", "<a>", "<a></b>", "<a/><b/>", "<a x=1/>", "<a x='1' x='2'/>", "<a>&unknown;</a>", "<a>&#0;</a>",
     "<a b='<'/>", "<a>]]></a>", "<a><!-- -- --></a>",
-  ]) func malformedDocumentsAreRefused(text: String) {
+  ]
+
+  @Test(arguments: malformed) func malformedDocumentsAreRefused(text: String) {
     #expect(error(text)?.message.isEmpty == false)
   }
 
@@ -128,4 +139,52 @@ import TileIndex
     let deep = String(repeating: "<a>", count: depth) + String(repeating: "</a>", count: depth)
     #expect(try events(deep).count == 2 * depth)
   }
+
+  #if os(Linux)
+    /// The side of the source for Apple's platforms, in a program of its own with Foundation's parser.
+    @Test func foundationsParserReadsTheSame() throws {
+      let folder = try TemporaryFolder()
+      let source = try String(
+        contentsOfFile: ProjectFiles.path("Sources/TileIndex/Platform/XMLReader.swift"), encoding: .utf8)
+      let chosen = source.replacing("#if canImport(Darwin)", with: "#if canImport(FoundationXML)")
+        .replacing("  import Foundation\n", with: "  import Foundation\n  import FoundationXML\n")
+      let reader = try folder.write("XMLReader.swift", chosen)
+      // A line for each document: its events, or why it is refused.
+      let main = try folder.write(
+        "main.swift",
+        """
+        for document in CommandLine.arguments.dropFirst() {
+          var text = ""
+          do {
+            try XMLReader.read(Array(document.utf8)) { event in
+              switch event {
+              case .start(let name, let attributes, _):
+                text += ([name] + attributes.sorted { $0.key < $1.key }.map { "\\($0)=\\($1)" }).joined(separator: " ") + "|"
+              case .text(let piece): text += piece
+              case .end(let name): text += "/\\(name)|"
+              }
+            }
+          } catch { text = "refused: \\(error)" }
+          print(text)
+        }
+        """)
+      let program = folder.file("reader")
+      let built = try #require(
+        try run("env", ["swiftc", "-swift-version", "6", "-package-name", "reader", reader, main, "-o", program]))
+      #expect(built.status == 0 && !built.output.contains("warning:"), "\(built.output)")
+      let texts = Self.wellFormed.map(\.0) + Self.malformed + Self.declarations.map(Self.document(declaring:))
+      let lines = try #require(try run("env", [program] + texts)).output.split(separator: "\n")
+      try #require(lines.count == texts.count, "\(lines)")
+      for (line, (text, events)) in zip(lines, Self.wellFormed) {
+        let expected = events.map { $0.hasPrefix("\"") ? String($0.dropFirst().dropLast()) : "\($0)|" }.joined()
+        #expect(line == expected, "\(text)")
+      }
+      for (line, text) in zip(lines, texts).dropFirst(Self.wellFormed.count) {
+        #expect(line.hasPrefix("refused: line "), "\(text): \(line)")
+      }
+      for line in lines.suffix(Self.declarations.count) {
+        #expect(line == "refused: line 3: it declares an entity, which is not read here")
+      }
+    }
+  #endif
 }

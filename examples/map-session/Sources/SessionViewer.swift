@@ -1,29 +1,30 @@
+import Foundation
 import OfflineMap
 import TileImage
 
 /// Flies into a bundle in a terminal of 24-bit colours: SessionViewer BUNDLE
 @main struct SessionViewer {
-  static func main() async throws {
-    let bundle = try MapBundle(path: CommandLine.arguments.dropFirst().first ?? "map.mbtiles")
-    let session = try MapSession(bundle: bundle, budget: 32 << 20) { bytes in
-      let pixels = try bytes.withUnsafeBytes { try ImageDecoder.decode($0) }
-      return (pixels, byteCount: pixels.byteCount)
+  static func main() async {
+    do {
+      let bundle = try MapBundle(path: CommandLine.arguments.dropFirst().first ?? "map.mbtiles")
+      let session = try MapSession(bundle: bundle, budget: 32 << 20, decoder: ImageDecoder())
+      async let _: Void = session.run()  // is cancelled at the end of this block
+      let (middle, zooms) = (bundle.metadata.bounds.centre, bundle.metadata.zooms)
+      for zoom in stride(from: Double(zooms.lowerBound), through: Double(zooms.upperBound), by: 0.05) {
+        session.update(Viewport(longitude: middle.x, latitude: middle.y, zoom: zoom, size: (96, 64)))
+        try await Task.sleep(for: .milliseconds(33))
+        print("\u{1b}[H" + drawn(session.visibleTiles) + "\u{1b}[0m\nzoom \(zoom), \(session.byteCount >> 10) KiB")
+      }
+    } catch {
+      FileHandle.standardError.write(Data("\(error.localizedDescription)\n".utf8))
+      exit(1)
     }
-    let loading = Task { await session.run() }
-    let (middle, zooms) = (bundle.metadata.bounds.centre, bundle.metadata.zooms)
-    for zoom in stride(from: Double(zooms.lowerBound), through: Double(zooms.upperBound), by: 0.05) {
-      session.update(Viewport(longitude: middle.x, latitude: middle.y, zoom: zoom, size: (96, 64)))
-      try await Task.sleep(for: .milliseconds(33))
-      print("\u{1b}[H" + drawn(session.visibleTiles) + "\u{1b}[0m\nzoom \(zoom), \(session.byteCount >> 10) KiB")
-    }
-    loading.cancel()
   }
 
   /// 96 x 64 pixels: each character is two of them, one above the other.
   static func drawn(_ tiles: [VisibleTile<PixelBuffer>]) -> String {
     func colour(_ x: Int, _ y: Int) -> String {
-      for tile in tiles.reversed() {
-        let (frame, pixels) = (tile.frame, tile.picture)
+      for (frame, pixels) in tiles.reversed().map({ ($0.frame, $0.picture) }) {
         let column = ((Double(x) - frame.x) / frame.side * Double(pixels.width)).rounded(.down)
         let row = ((Double(y) - frame.y) / frame.side * Double(pixels.height)).rounded(.down)
         guard 0..<Double(pixels.width) ~= column, 0..<Double(pixels.height) ~= row else { continue }

@@ -1,3 +1,4 @@
+import Foundation
 import MapStoreClient
 import PurchaseLedger
 import RegionCatalog
@@ -5,31 +6,31 @@ import TileIndex
 
 /// Buys a region, installs it, looks into it, deletes it and fetches it again: ShopClient SERVER FOLDER KEYS REGION
 @main struct ShopClient {
-  static func main() async throws {
+  static func main() async {
     let words = CommandLine.arguments
-    guard words.count == 5 else { return print("usage: ShopClient SERVER FOLDER FAKE-STORE-KEYS REGION") }
-    let (client, id) = (StoreClient(address: words[1]), words[4])
-    let regions = try OfflineRegionManager(folder: words[2], grants: .init(keysChanged: { _ in }))
-    let anna = Credentials(login: "anna", password: "a long password")
-    let account = try await client.register(anna)
-    try await client.signIn(anna)
-
-    // An app has StoreKit and AppStoreQueue in place of the fake store and its queue.
-    let product = try await client.region(id).region.productId
-    let queue = Queue(try FakeAppStore(keyFile: words[3]).sell(product, to: account.appAccountToken))
-    for purchase in try await regions.sync(with: client, queue: queue).purchases { print(purchase.result.outcome) }
-    for _ in 1...2 {
-      for try await progress in regions.installProgress(of: id, from: client) {
-        print(progress.phase, progress.bytesDone, progress.bytesPerSecond ?? 0, progress.secondsLeft ?? 0)
+    guard words.count == 5, let id = words.last else { return print("usage: ShopClient SERVER FOLDER KEYS REGION") }
+    let (client, anna) = (StoreClient(address: words[1]), Credentials(login: "anna", password: "a long password"))
+    do {
+      let regions = try OfflineRegionManager(folder: words[2], grants: .init(keysChanged: { _ in }))
+      let token = try await client.register(anna).appAccountToken
+      try await client.signIn(anna)
+      let paid = try await FakeAppStore(keyFile: words[3]).sell(client.region(id).region.productId, to: token)
+      for one in try await regions.sync(with: client, queue: Queue(paid)).purchases { print(one.result.outcome) }
+      for _ in 1...2 {
+        for try await progress in regions.installProgress(of: id, from: client) {
+          print(progress.phase, progress.bytesDone, progress.bytesPerSecond ?? 0, progress.secondsLeft ?? 0)
+        }
+        let bundle = try BundleFile.open(regions.path(of: RegionPart(region: id)))
+        print("zooms \(try bundle.zooms()), usable: \(try regions.isUsable(id))")
+        try await regions.uninstall(id)
       }
-      let bundle = try BundleFile.open(regions.path(of: RegionPart(region: id)))
-      print("zooms \(try bundle.zooms()), usable: \(try regions.isUsable(id))")
-      try await regions.uninstall(id)
+    } catch {
+      FileHandle.standardError.write(Data("\(error)\n".utf8))
+      exit(1)
     }
-    await client.shutdown()
   }
 
-  /// What was paid and is not delivered yet.
+  /// What was paid and is not delivered yet. An app has StoreKit and AppStoreQueue in place of it and the fake store.
   actor Queue: StoreQueue {
     private var paid: [OutstandingTransaction]
     init(_ one: FakeAppStore.SignedPurchase) { paid = [OutstandingTransaction(id: one.id, signed: one.signed)] }

@@ -60,19 +60,13 @@ struct VerifyLedgerCommand: AsyncParsableCommand {
   private func verifier(_ settings: LedgerSettings, of ledger: Ledger) throws -> EvidenceVerifier {
     var identity = try settings.identity(for: ledger)
     for kind in try ledger.kindsOfEvidence() where kind.isSigned {
-      let missing =
+      let missing: LedgerError.MissingSetting? =
         switch kind.store {
-        case .apple: identity.rootCertificates.isEmpty ? "--root-certificate" : nil
-        case .google: identity.googlePublicKey == nil ? "--google-public-key" : nil
+        case .apple: identity.rootCertificates.isEmpty ? .rootCertificates : nil
+        case .google: identity.googlePublicKey == nil ? .googlePublicKey : nil
         }
       guard let missing else { continue }
-      throw LedgerError(
-        .configuration, at: "--signatures",
-        """
-        the ledger has a \(kind.name), which cannot be checked without \(missing); give it, or put it into the \
-        configuration file
-        """
-      )
+      throw LedgerError(missing: missing, at: "--signatures", "the ledger has a \(kind.name)")
     }
     // Evidence that was accepted under a higher cap stays valid.
     identity.evidenceBytesMax = .max

@@ -1,16 +1,4 @@
-/// Makes what a map view draws from a tile's bytes.
-///
-/// ``SystemImageDecoder`` decodes with the system where there is ImageIO, so that an app builds no library of codecs.
-/// Elsewhere an app wraps `ImageDecoder` of `TileImage`, or a decoder of its own.
-public protocol TileDecoder<Picture>: Sendable {
-  /// What the view draws.
-  associatedtype Picture: Sendable
-
-  /// Called by several threads at once.
-  ///
-  /// - Returns: the picture, and the bytes that keeping it takes.
-  func decode(_ bytes: [UInt8]) throws -> (Picture, byteCount: Int)
-}
+public import TileIndex
 
 extension MapSession {
   /// A session of what a decoder makes of the tiles.
