@@ -22,6 +22,8 @@ struct ZoomDrawing: Sendable {
   }
 
   let items: [Item]
+  /// The memory that it takes, in bytes.
+  let byteCount: Int
   /// The numbers of the items that come near each block of tiles, ascending.
   private let blocks: [SIMD2<Int>: [Int]]
   /// Those of items that come near very many.
@@ -34,23 +36,46 @@ struct ZoomDrawing: Sendable {
   /// - Parameters:
   ///   - labels: by the rule's number among all rules.
   ///   - density: pixels of a tile for each of the screen, in which styles measure.
-  init(_ layers: [ZoomLayer], labels: [Int: [Label]], matrixSet: TileMatrixSet, zoom: Int, density: Double) {
+  ///   - isShown: whether a tile may show an item.
+  init(
+    _ layers: [ZoomLayer], labels: [Int: [Label]], matrixSet: TileMatrixSet, zoom: Int, density: Double,
+    where isShown: (Item) -> Bool
+  ) {
     var items: [Item] = []
+    Self.forEachItem(layers, labels: labels, zoom: zoom, density: density) { if isShown($0) { items.append($0) } }
+    self.items = items
+    (blocks, wide) = Self.blocks(items, matrixSet, zoom)
+    let itemBytes = items.reduce(0) { $0 + $1.byteCount } + items.capacity * MemoryLayout<Item>.stride
+    byteCount = itemBytes + blocks.values.reduce(blocks.capacity * 48) { $0 + 32 + 8 * $1.capacity }
+  }
+
+  /// The memory that a drawing without labels takes, in bytes. Nothing of it is kept.
+  static func byteCount(
+    _ layers: [ZoomLayer], zoom: Int, density: Double, where isShown: (Item) -> Bool
+  ) -> Int {
+    var count = 0
+    forEachItem(layers, labels: [:], zoom: zoom, density: density) {
+      if isShown($0) { count += $0.byteCount + MemoryLayout<Item>.stride + 16 }
+    }
+    return count
+  }
+
+  private static func forEachItem(
+    _ layers: [ZoomLayer], labels: [Int: [Label]], zoom: Int, density: Double, _ body: (Item) -> Void
+  ) {
     var number = 0
     for layer in layers {
       for rule in layer.rules {
         defer { number += 1 }
-        items += (labels[number] ?? []).compactMap(Item.init)
+        for item in (labels[number] ?? []).lazy.compactMap(Item.init) { body(item) }
         for (index, feature) in layer.features.enumerated() where rule.applies(to: feature, zoom: Double(zoom)) {
           guard rule.draws(feature.kind), let style = Style(rule, feature, zoom: Double(zoom), density: density) else {
             continue
           }
-          items += layer.parts(index).compactMap { Item($0, style) }
+          for item in layer.parts(index).lazy.compactMap({ Item($0, style) }) { body(item) }
         }
       }
     }
-    self.items = items
-    (blocks, wide) = Self.blocks(items, matrixSet, zoom)
   }
 
   private static func blocks(
@@ -107,6 +132,22 @@ extension StyleRule {
 }
 
 extension ZoomDrawing.Item {
+  /// The memory that it refers to, in bytes. Rules that draw the same feature share its points, which count for each.
+  fileprivate var byteCount: Int {
+    // What an array takes beside its elements.
+    let array = 48
+    let points = shapes.reduce(array) {
+      $0 + MemoryLayout<LineShape>.stride + array + 16 * $1.points.count + 8 * $1.lengths.count
+    }
+    switch style {
+    case .label(let label):
+      let glyphs = label.glyphs.reduce(0) { $0 + 80 + array + $1.outlines.count * MemoryLayout<PlacedOutline>.stride }
+      return array + glyphs + 3 * array + label.boxes.count * 32 + label.pictures.count * 64
+    case .line(let pen): return points + (pen.dashes.isEmpty ? 0 : array + 8 * pen.dashes.count)
+    case .area, .circle: return points
+    }
+  }
+
   fileprivate init?(_ label: Label) {
     guard let extent = label.extent else { return nil }
     (shapes, style, low, high, reach) = ([], .label(label), extent.low, extent.high, 0)
