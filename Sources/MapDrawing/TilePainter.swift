@@ -114,7 +114,7 @@ private struct LineBatch {
   private var pointCount = 0
 
   /// Cairo takes about a hundred bytes for each point of a path. No tile that can be read has as many.
-  private static let pointsMax = 1 << 17
+  private static let pointsMax = 1 << 15
 
   init(_ canvas: CairoCanvas) { self.canvas = canvas }
 

@@ -36,7 +36,9 @@ import Testing
     try folder.write(name, text + "]}")
   }
 
-  private func manifest(zoom: ClosedRange<Int>, style: String = lines, _ more: String = "") throws -> String {
+  private func manifest(
+    zoom: ClosedRange<Int>, style: String = LayerMemoryTests.lines, _ more: String = ""
+  ) throws -> String {
     try folder.write(
       "region.json",
       ##"""
