@@ -104,7 +104,8 @@ package final class VectorMap: Sendable {
       let isKnown = state.withLock { $0.drawings[zoom] != nil }
       if !isKnown, byteCount + largest > bytesMax {
         let layers = layers(zoom: zoom, isKeeping: false)
-        let count = ZoomDrawing.byteCount(layers, zoom: zoom, density: density, where: shownItems(zoom: zoom))
+        let count = ZoomDrawing.byteCount(
+          layers, matrixSet: matrixSet, zoom: zoom, density: density, where: shownItems(zoom: zoom))
         guard byteCount + count <= bytesMax else {
           byteCount += count
           continue

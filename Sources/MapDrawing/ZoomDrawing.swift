@@ -43,19 +43,21 @@ struct ZoomDrawing: Sendable {
   ) {
     var items: [Item] = []
     Self.forEachItem(layers, labels: labels, zoom: zoom, density: density) { if isShown($0) { items.append($0) } }
-    self.items = items
-    (blocks, wide) = Self.blocks(items, matrixSet, zoom)
-    let itemBytes = items.reduce(0) { $0 + $1.byteCount } + items.capacity * MemoryLayout<Item>.stride
-    byteCount = itemBytes + blocks.values.reduce(blocks.capacity * 48) { $0 + 32 + 8 * $1.capacity }
+    let grid = BlockGrid(matrixSet, zoom)
+    // A copy that is as large as it needs to be.
+    self.items = items.withUnsafeBufferPointer { Array($0) }
+    (blocks, wide) = Self.blocks(items, grid)
+    byteCount = items.reduce(0) { $0 + $1.byteCount(in: grid) }
   }
 
   /// The memory that a drawing without labels takes, in bytes. Nothing of it is kept.
   static func byteCount(
-    _ layers: [ZoomLayer], zoom: Int, density: Double, where isShown: (Item) -> Bool
+    _ layers: [ZoomLayer], matrixSet: TileMatrixSet, zoom: Int, density: Double, where isShown: (Item) -> Bool
   ) -> Int {
+    let grid = BlockGrid(matrixSet, zoom)
     var count = 0
-    forEachItem(layers, labels: [:], zoom: zoom, density: density) {
-      if isShown($0) { count += $0.byteCount + MemoryLayout<Item>.stride + 16 }
+    forEachItem(layers, labels: [:], zoom: zoom, density: density) { item in
+      if isShown(item) { count += item.byteCount(in: grid) }
     }
     return count
   }
@@ -78,24 +80,37 @@ struct ZoomDrawing: Sendable {
     }
   }
 
-  private static func blocks(
-    _ items: [Item], _ matrixSet: TileMatrixSet, _ zoom: Int
-  ) -> ([SIMD2<Int>: [Int]], wide: [Int]) {
-    let matrix = matrixSet[zoom]
-    let size = SIMD2(Double(matrix.tileWidth), Double(matrix.tileHeight)) * Double(blockEdge)
-    let turn = matrixSet.isGlobal ? Double(matrix.matrixWidth * matrix.tileWidth) : 0
-    var blocks: [SIMD2<Int>: [Int]] = [:]
-    var wide: [Int] = []
-    for (number, item) in items.enumerated() {
+  /// Blocks of tiles.
+  fileprivate struct BlockGrid {
+    private let size: SIMD2<Double>
+    private let turn: Double
+
+    init(_ matrixSet: TileMatrixSet, _ zoom: Int) {
+      let matrix = matrixSet[zoom]
+      size = SIMD2(Double(matrix.tileWidth), Double(matrix.tileHeight)) * Double(blockEdge)
+      turn = matrixSet.isGlobal ? Double(matrix.matrixWidth * matrix.tileWidth) : 0
+    }
+
+    /// The blocks that an item comes near; nil for one that comes near very many.
+    func blocks(near item: Item) -> (columns: ClosedRange<Int>, rows: ClosedRange<Int>)? {
       let (low, high) = ((item.low - item.reach) / size, (item.high + item.reach) / size)
       let (first, last) = (low.rounded(.down), high.rounded(.down))
       let isOver = turn > 0 && (low.x < 0 || high.x * size.x > turn)
-      guard !isOver, (last.x - first.x + 1) * (last.y - first.y + 1) <= Double(blocksMax) else {
+      guard !isOver, (last.x - first.x + 1) * (last.y - first.y + 1) <= Double(blocksMax) else { return nil }
+      return (Int(first.x)...Int(last.x), Int(first.y)...Int(last.y))
+    }
+  }
+
+  private static func blocks(_ items: [Item], _ grid: BlockGrid) -> ([SIMD2<Int>: [Int]], wide: [Int]) {
+    var blocks: [SIMD2<Int>: [Int]] = [:]
+    var wide: [Int] = []
+    for (number, item) in items.enumerated() {
+      guard let (columns, rows) = grid.blocks(near: item) else {
         wide.append(number)
         continue
       }
-      for y in Int(first.y)...Int(last.y) {
-        for x in Int(first.x)...Int(last.x) { blocks[SIMD2(x, y), default: []].append(number) }
+      for y in rows {
+        for x in columns { blocks[SIMD2(x, y), default: []].append(number) }
       }
     }
     return (blocks, wide)
@@ -132,8 +147,14 @@ extension StyleRule {
 }
 
 extension ZoomDrawing.Item {
+  /// Its memory, in bytes, with its numbers in blocks.
+  fileprivate func byteCount(in grid: ZoomDrawing.BlockGrid) -> Int {
+    let blockCount = grid.blocks(near: self).map { $0.columns.count * $0.rows.count } ?? 1
+    return MemoryLayout<Self>.stride + 16 * blockCount + byteCount
+  }
+
   /// The memory that it refers to, in bytes. Rules that draw the same feature share its points, which count for each.
-  fileprivate var byteCount: Int {
+  private var byteCount: Int {
     // What an array takes beside its elements.
     let array = 48
     let points = shapes.reduce(array) {

@@ -102,8 +102,8 @@ extension CutError {
   /// - Parameter path: the file that takes most of it.
   static func layersTooLarge(bytes: Int, path: String?, _ what: String, resources: CutResources) -> CutError {
     func megabytes(_ bytes: Int) -> Int { (bytes + 999_999) / 1_000_000 }
-    // Half of the memory is theirs.
-    let needed = megabytes(2 * bytes)
+    // Half of the memory is theirs. Labels, which are not counted when it is too little, take some percent.
+    let needed = megabytes(2 * bytes + bytes / 5)
     return CutError(
       .invalidOption, path: path,
       "the layers take \(megabytes(bytes)) MB (\(what)), and half of the cut's \(megabytes(resources.memoryBytes)) MB"
