@@ -30,8 +30,13 @@ import TileIndex
   private static let both = text.merging(icon) { $1 }
   /// The texts of neighbours lie far apart, their icons do not.
   private static let apart = both.merging([
-    "icon-size": "3", "text-offset": #"["match", ["get", "rank"], 1, ["literal", [0, -4]], ["literal", [0, 4]]]"#,
+    "icon-size": "2",
+    "text-offset": #"""
+    ["match", ["get", "rank"], 1, ["literal", [0, -2.2]], 2, ["literal", [0, 2.2]], ["literal", [9, 0]]]
+    """#,
   ]) { $1 }
+  /// The icons of neighbours lie apart, their texts do not.
+  private static let raised = both.merging(["text-offset": "[0, -2]"]) { $1 }
 
   static let cases: [Case] = [
     Case(.line, "visibility", #""none""#), Case(.line, "line-cap", #""round""#), Case(.line, "line-join", #""bevel""#),
@@ -55,7 +60,7 @@ import TileIndex
     Case(.symbol, "text-offset", "[1, 1]", text), Case(.symbol, "text-max-angle", "1", along),
     Case(.symbol, "text-rotation-alignment", #""viewport""#, along), Case(.symbol, "text-padding", "90", text),
     Case(.symbol, "text-transform", #""uppercase""#, text), Case(.symbol, "text-allow-overlap", "true", text),
-    Case(.symbol, "text-optional", "true", both), Case(.symbol, "text-color", #""red""#, text),
+    Case(.symbol, "text-optional", "true", raised), Case(.symbol, "text-color", #""red""#, text),
     Case(.symbol, "text-opacity", "0.5", text),
     Case(.symbol, "text-halo-color", #""red""#, text.merging(["text-halo-width": "2"]) { $1 }),
     Case(.symbol, "text-halo-width", "2", text.merging(["text-halo-color": #""red""#]) { $1 }),

@@ -73,19 +73,19 @@ package struct GeoJSONReader {
     return GeoJSONGeometry.Fault(place: place, message: message)
   }
 
-  /// The `type` of the object that begins here, which is read from its start afterwards; nil if it has none.
+  /// The `type` of the object that begins here; nil if it has none, or is none. It is read from its start afterwards.
   private mutating func type() throws -> String? {
-    guard json.kind() == .object else { return nil }
-    let start = json.mark
+    let (kind, start) = (json.kind(), json.mark)
+    defer { json.go(to: start) }
+    guard kind == .object else {
+      // What is no JSON is an error of another kind.
+      try json.skip()
+      return nil
+    }
     var object = try json.beginObject()
     while let name = try json.nextName(of: &object) {
-      guard name == "type" else {
-        try json.skip()
-        continue
-      }
-      let type = json.kind() == .text ? try json.value().string : nil
-      json.go(to: start)
-      return type
+      if name == "type" { return try json.value().string }
+      try json.skip()
     }
     return nil
   }
