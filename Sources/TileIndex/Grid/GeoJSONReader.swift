@@ -134,9 +134,9 @@ package struct GeoJSONReader {
       case "geometry":
         hasGeometry = true
         path.append(.member(name))
-        if json.kind() == .word, try json.value() == .null {
-          found = nil
-        } else {
+        let start = json.mark
+        if json.kind() != .word || (try json.value()) != .null {
+          json.go(to: start)
           found = try geometry()
         }
         path.removeLast()

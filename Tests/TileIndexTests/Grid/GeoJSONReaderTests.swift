@@ -60,6 +60,7 @@ struct GeoJSONReaderTests {
   @Test(arguments: [
     (#"{"type": "Point"}"#, "document.coordinates: is missing"), ("{}", "document.type: is missing"),
     ("7", "document.type: is missing"), (#"{"type": "Feature", "geometry": 7}"#, "geometry.type: is missing"),
+    (#"{"geometry": true, "type": "Feature"}"#, "geometry.type: is missing"),
     (#"{"type": "Circle", "coordinates": [1, 2]}"#, #"document.type: "Circle" is no GeoJSON geometry"#),
     (#"{"type": "Point", "coordinates": [1]}"#, "document.coordinates: is no position"),
     (#"{"type": "Point", "coordinates": ["1", 2]}"#, "document.coordinates: is no position"),
