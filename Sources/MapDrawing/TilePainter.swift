@@ -111,6 +111,10 @@ package final class TilePainter {
 private struct LineBatch {
   let canvas: CairoCanvas
   private var pen: Pen?
+  private var pointCount = 0
+
+  /// Cairo takes about a hundred bytes for each point of a path. No tile that can be read has as many.
+  private static let pointsMax = 1 << 15
 
   init(_ canvas: CairoCanvas) { self.canvas = canvas }
 
@@ -135,16 +139,18 @@ private struct LineBatch {
       if isClosed, run.upperBound == points.count { draw([points[points.count - 2], points[0], points[1]], origin) }
       draw(points[run], origin)
     }
+    if pointCount > Self.pointsMax { flush() }
   }
 
-  private func draw(_ points: ArraySlice<SIMD2<Double>>, _ origin: SIMD2<Double>) {
+  private mutating func draw(_ points: ArraySlice<SIMD2<Double>>, _ origin: SIMD2<Double>) {
     guard let first = points.first else { return }
+    pointCount += points.count
     canvas.move(to: first - origin)
     for point in points.dropFirst() { canvas.line(to: point - origin) }
   }
 
   mutating func flush() {
     if let pen { canvas.stroke(pen) }
-    pen = nil
+    (pen, pointCount) = (nil, 0)
   }
 }

@@ -19,12 +19,23 @@ package final class VectorMap: Sendable {
     let source: Source
     let rules: [StyleRule]
     let icons: IconSet
+    /// What it takes at one zoom at most, without labels.
+    let byteCountMax: Int
 
     /// - Parameter images: icons by the names that the rules use.
     package init(_ source: Source, rules: [StyleRule], images: [String: IconFile] = [:]) {
       (self.source, self.rules) = (source, rules)
       icons = IconSet(images)
+      switch source {
+      case .features(let features):
+        let rulesDrawn = rules.count { $0.kind != .symbol }
+        byteCountMax = features.reduce(0) { $0 + ($1.byteCount + $1.partCount * Self.partBytes) * rulesDrawn }
+      case .graticule: byteCountMax = 0
+      }
     }
+
+    /// What a line, an area or a point takes beside its points in a drawing, about.
+    private static let partBytes = 512
   }
 
   let matrixSet: TileMatrixSet
@@ -79,6 +90,47 @@ package final class VectorMap: Sendable {
     return try result.get()
   }
 
+  /// Makes what is drawn at some zooms, from the coarsest, before the first tile asks for it.
+  ///
+  /// - Parameter bytesMax: what it may take. From the zoom on at which it takes more nothing is kept, and labels are not
+  ///   placed: they take little.
+  /// - Returns: the memory that it takes in bytes, or would take, without labels from that zoom on.
+  /// - Throws: ``DrawingError`` for unknown fonts and icons.
+  package func prepare(_ zooms: ClosedRange<Int>, bytesMax: Int) throws(DrawingError) -> Int {
+    // Of a zoom at which every feature is shown with all of its points.
+    let largest = layers.reduce(0) { $0 + $1.byteCountMax }
+    var byteCount = 0
+    for zoom in zooms {
+      let isKnown = state.withLock { $0.drawings[zoom] != nil }
+      if !isKnown, byteCount + largest > bytesMax {
+        let layers = layers(zoom: zoom, isKeeping: false)
+        let count = ZoomDrawing.byteCount(
+          layers, matrixSet: matrixSet, zoom: zoom, density: density, where: shownItems(zoom: zoom))
+        guard byteCount + count <= bytesMax else {
+          byteCount += count
+          continue
+        }
+      }
+      byteCount += try drawing(zoom: zoom).byteCount
+    }
+    return byteCount
+  }
+
+  /// Whether an item may come near a tile that shows something of the frame.
+  private func shownItems(zoom: Int) -> (ZoomDrawing.Item) -> Bool {
+    let (matrix, box) = (matrixSet[zoom], frame.box(zoom))
+    let size = SIMD2(Double(matrix.tileWidth), Double(matrix.tileHeight))
+    let tiles = PixelBox(
+      low: ((box.low / size).rounded(.down) - 1) * size, high: ((box.high / size).rounded(.up) + 1) * size)
+    // What reaches beyond the antimeridian is seen on the other side, too.
+    let width = matrixSet.isGlobal ? Double(matrix.matrixWidth) * size.x : .infinity
+    let isAround = matrixSet.isGlobal && (tiles.low.x < 0 || tiles.high.x > width)
+    return { item in
+      isAround || item.low.x < item.reach || item.high.x > width - item.reach
+        || tiles.expanded(by: item.reach).meets(item.low, item.high)
+    }
+  }
+
   /// - Throws: ``DrawingError`` for unknown fonts and icons.
   func drawing(zoom: Int) throws(DrawingError) -> ZoomDrawing {
     // A thrown error would lose its type in the closure.
@@ -87,7 +139,8 @@ package final class VectorMap: Sendable {
       let layers = layers(zoom: zoom)
       do throws(DrawingError) {
         let made = ZoomDrawing(
-          layers, labels: try labels(layers, zoom: zoom, &state), matrixSet: matrixSet, zoom: zoom, density: density)
+          layers, labels: try labels(layers, zoom: zoom, &state), matrixSet: matrixSet, zoom: zoom, density: density,
+          where: shownItems(zoom: zoom))
         state.drawings[zoom] = made
         // Its labels are in the drawing now; where they lie is needed for the next zoom.
         let index = zoom - matrixSet.zooms.lowerBound
@@ -116,14 +169,15 @@ package final class VectorMap: Sendable {
     return state.placements[zoom - first].labels
   }
 
-  private func layers(zoom: Int) -> [ZoomLayer] {
+  private func layers(zoom: Int, isKeeping: Bool = true) -> [ZoomLayer] {
     layers.map { layer in
       let features =
         switch layer.source {
         case .features(let features): features
         case .graticule(let graticule): graticule.features(matrixSet, zoom: zoom, density: density, frame)
         }
-      return ZoomLayer(features, rules: layer.rules, icons: layer.icons, matrixSet: matrixSet, zoom: zoom)
+      return ZoomLayer(
+        features, rules: layer.rules, icons: layer.icons, matrixSet: matrixSet, zoom: zoom, isKeeping: isKeeping)
     }
   }
 }

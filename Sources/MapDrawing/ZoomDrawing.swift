@@ -22,6 +22,8 @@ struct ZoomDrawing: Sendable {
   }
 
   let items: [Item]
+  /// The memory that it takes, in bytes.
+  let byteCount: Int
   /// The numbers of the items that come near each block of tiles, ascending.
   private let blocks: [SIMD2<Int>: [Int]]
   /// Those of items that come near very many.
@@ -34,43 +36,81 @@ struct ZoomDrawing: Sendable {
   /// - Parameters:
   ///   - labels: by the rule's number among all rules.
   ///   - density: pixels of a tile for each of the screen, in which styles measure.
-  init(_ layers: [ZoomLayer], labels: [Int: [Label]], matrixSet: TileMatrixSet, zoom: Int, density: Double) {
+  ///   - isShown: whether a tile may show an item.
+  init(
+    _ layers: [ZoomLayer], labels: [Int: [Label]], matrixSet: TileMatrixSet, zoom: Int, density: Double,
+    where isShown: (Item) -> Bool
+  ) {
     var items: [Item] = []
+    Self.forEachItem(layers, labels: labels, zoom: zoom, density: density) { if isShown($0) { items.append($0) } }
+    let grid = BlockGrid(matrixSet, zoom)
+    // A copy that is as large as it needs to be.
+    self.items = items.withUnsafeBufferPointer { Array($0) }
+    (blocks, wide) = Self.blocks(items, grid)
+    byteCount = items.reduce(0) { $0 + $1.byteCount(in: grid) }
+  }
+
+  /// The memory that a drawing without labels takes, in bytes. Nothing of it is kept.
+  static func byteCount(
+    _ layers: [ZoomLayer], matrixSet: TileMatrixSet, zoom: Int, density: Double, where isShown: (Item) -> Bool
+  ) -> Int {
+    let grid = BlockGrid(matrixSet, zoom)
+    var count = 0
+    forEachItem(layers, labels: [:], zoom: zoom, density: density) { item in
+      if isShown(item) { count += item.byteCount(in: grid) }
+    }
+    return count
+  }
+
+  private static func forEachItem(
+    _ layers: [ZoomLayer], labels: [Int: [Label]], zoom: Int, density: Double, _ body: (Item) -> Void
+  ) {
     var number = 0
     for layer in layers {
       for rule in layer.rules {
         defer { number += 1 }
-        items += (labels[number] ?? []).compactMap(Item.init)
+        for item in (labels[number] ?? []).lazy.compactMap(Item.init) { body(item) }
         for (index, feature) in layer.features.enumerated() where rule.applies(to: feature, zoom: Double(zoom)) {
           guard rule.draws(feature.kind), let style = Style(rule, feature, zoom: Double(zoom), density: density) else {
             continue
           }
-          items += layer.parts(index).compactMap { Item($0, style) }
+          for item in layer.parts(index).lazy.compactMap({ Item($0, style) }) { body(item) }
         }
       }
     }
-    self.items = items
-    (blocks, wide) = Self.blocks(items, matrixSet, zoom)
   }
 
-  private static func blocks(
-    _ items: [Item], _ matrixSet: TileMatrixSet, _ zoom: Int
-  ) -> ([SIMD2<Int>: [Int]], wide: [Int]) {
-    let matrix = matrixSet[zoom]
-    let size = SIMD2(Double(matrix.tileWidth), Double(matrix.tileHeight)) * Double(blockEdge)
-    let turn = matrixSet.isGlobal ? Double(matrix.matrixWidth * matrix.tileWidth) : 0
-    var blocks: [SIMD2<Int>: [Int]] = [:]
-    var wide: [Int] = []
-    for (number, item) in items.enumerated() {
+  /// Blocks of tiles.
+  fileprivate struct BlockGrid {
+    private let size: SIMD2<Double>
+    private let turn: Double
+
+    init(_ matrixSet: TileMatrixSet, _ zoom: Int) {
+      let matrix = matrixSet[zoom]
+      size = SIMD2(Double(matrix.tileWidth), Double(matrix.tileHeight)) * Double(blockEdge)
+      turn = matrixSet.isGlobal ? Double(matrix.matrixWidth * matrix.tileWidth) : 0
+    }
+
+    /// The blocks that an item comes near; nil for one that comes near very many.
+    func blocks(near item: Item) -> (columns: ClosedRange<Int>, rows: ClosedRange<Int>)? {
       let (low, high) = ((item.low - item.reach) / size, (item.high + item.reach) / size)
       let (first, last) = (low.rounded(.down), high.rounded(.down))
       let isOver = turn > 0 && (low.x < 0 || high.x * size.x > turn)
-      guard !isOver, (last.x - first.x + 1) * (last.y - first.y + 1) <= Double(blocksMax) else {
+      guard !isOver, (last.x - first.x + 1) * (last.y - first.y + 1) <= Double(blocksMax) else { return nil }
+      return (Int(first.x)...Int(last.x), Int(first.y)...Int(last.y))
+    }
+  }
+
+  private static func blocks(_ items: [Item], _ grid: BlockGrid) -> ([SIMD2<Int>: [Int]], wide: [Int]) {
+    var blocks: [SIMD2<Int>: [Int]] = [:]
+    var wide: [Int] = []
+    for (number, item) in items.enumerated() {
+      guard let (columns, rows) = grid.blocks(near: item) else {
         wide.append(number)
         continue
       }
-      for y in Int(first.y)...Int(last.y) {
-        for x in Int(first.x)...Int(last.x) { blocks[SIMD2(x, y), default: []].append(number) }
+      for y in rows {
+        for x in columns { blocks[SIMD2(x, y), default: []].append(number) }
       }
     }
     return (blocks, wide)
@@ -107,6 +147,28 @@ extension StyleRule {
 }
 
 extension ZoomDrawing.Item {
+  /// Its memory, in bytes, with its numbers in blocks.
+  fileprivate func byteCount(in grid: ZoomDrawing.BlockGrid) -> Int {
+    let blockCount = grid.blocks(near: self).map { $0.columns.count * $0.rows.count } ?? 1
+    return MemoryLayout<Self>.stride + 16 * blockCount + byteCount
+  }
+
+  /// The memory that it refers to, in bytes. Rules that draw the same feature share its points, which count for each.
+  private var byteCount: Int {
+    // What an array takes beside its elements.
+    let array = 48
+    let points = shapes.reduce(array) {
+      $0 + MemoryLayout<LineShape>.stride + array + 16 * $1.points.count + 8 * $1.lengths.count
+    }
+    switch style {
+    case .label(let label):
+      let glyphs = label.glyphs.reduce(0) { $0 + 80 + array + $1.outlines.count * MemoryLayout<PlacedOutline>.stride }
+      return array + glyphs + 3 * array + label.boxes.count * 32 + label.pictures.count * 64
+    case .line(let pen): return points + (pen.dashes.isEmpty ? 0 : array + 8 * pen.dashes.count)
+    case .area, .circle: return points
+    }
+  }
+
   fileprivate init?(_ label: Label) {
     guard let extent = label.extent else { return nil }
     (shapes, style, low, high, reach) = ([], .label(label), extent.low, extent.high, 0)

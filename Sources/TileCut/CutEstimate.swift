@@ -37,7 +37,7 @@ extension Cutter {
     for output: String, cancellation: CutCancellation, visiting visit: @escaping ([EncodedTile]) throws -> Void
   ) throws -> CutEstimate {
     remote?.stop { cancellation.isCancelled }
-    let workers = resources.workers(tilePixels: options.tilePixels)
+    let workers = try prepareWorkers()
     let sample = CutSample(plan, subtrees)
     let cost = SampleCost(isWhole: sample.isWhole)
     var sum = SampleSum()

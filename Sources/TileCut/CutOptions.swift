@@ -194,6 +194,12 @@ public struct CutResources: Hashable, Sendable {
     self.memoryBytes = max(memoryBytes, 32_000_000)
   }
 
+  /// What layers may take: their features, and what is drawn of them at each zoom.
+  var layerBytesMax: Int { memoryBytes / 2 }
+
+  /// What is left beside some bytes.
+  func without(_ bytes: Int) -> CutResources { CutResources(threads: threads, memoryBytes: memoryBytes - bytes) }
+
   /// Memory of one worker: its source window, its tiles and subtrees in progress, and what the libraries allocate.
   ///
   /// - Parameter tilePixels: pixels of a tile.

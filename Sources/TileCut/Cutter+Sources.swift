@@ -9,7 +9,7 @@ extension Cutter {
   /// Opens the sources with what is said of each. Models that follow each other with the same style become one picture.
   static func open(
     _ options: CutOptions, _ resources: CutResources, _ scratchDirectory: String, _ remote: RemoteCache?
-  ) throws -> ([SourceFile], [any RasterSource], SampleScale?) {
+  ) throws -> (files: [SourceFile], sources: [any RasterSource], scale: SampleScale?, cache: BlockCache?) {
     var open = RasterOpenOptions()
     open.crs = try options.crs.map { try CoordinateReferenceSystem(definition: $0) }
     open.bounds = options.bounds
@@ -56,11 +56,11 @@ extension Cutter {
         models = []
       }
     }
-    return (files, sources, automaticScale)
+    return (files, sources, automaticScale, open.cache)
   }
 
   /// Opens a source with what is said of it alone.
-  private static func source(
+  static func source(
     _ file: SourceFile, _ settings: SourceSettings, _ open: RasterOpenOptions, isFlat: Bool = false
   ) throws -> any RasterSource {
     var source = try RasterFile.open(file, options: open.with(settings))
@@ -80,30 +80,15 @@ extension Cutter {
     return try all?.automaticScale(path: sources[0].0.path)
   }
 
-  /// Reads what is drawn over the sources.
-  ///
-  /// - Returns: nil if there is nothing; and a warning for each file without features.
-  static func drawing(_ options: CutOptions, _ plan: CutPlan) throws -> (map: VectorMap?, warnings: [String]) {
-    guard !options.drawing.isEmpty else { return (nil, []) }
-    var warnings: [String] = []
+  /// What is drawn over the sources; nil if that is nothing.
+  static func drawing(_ options: CutOptions, _ data: LayerData, _ plan: CutPlan) throws -> VectorMap? {
+    guard !options.drawing.isEmpty else { return nil }
     do {
-      let layers = try options.drawing.map { layer in
-        let source = try source(layer.data)
-        if case .features(let features) = source, features.isEmpty, let file = layer.files.first {
-          var missing = "features"
-          if case .contours(let contours) = layer.data {
-            missing = "contours: no height is a multiple of \(DecimalText.text(contours.interval))"
-          }
-          warnings.append("\(file): has no \(missing)")
-        }
-        return VectorMap.Layer(source, rules: layer.rules, images: try layer.images.mapValues(icon))
+      let layers = try zip(options.drawing, data.sources).map { layer, source in
+        VectorMap.Layer(source, rules: layer.rules, images: try layer.images.mapValues(icon))
       }
-      let map = try VectorMap(
+      return try VectorMap(
         layers, matrixSet: plan.matrixSet, density: Double(options.scaleFactor), frame: plan.labelFrame)
-      return (map, warnings)
-    } catch let error as TrackError {
-      throw CutError(
-        error.isUnreadable ? .unreadableSource : .badSource, path: error.path, error.message, remedy: error.remedy)
     } catch let error as DrawingError {
       throw CutError(error)
     }
@@ -115,14 +100,6 @@ extension Cutter {
       return try map.fonts(through: zoom)
     } catch {
       throw CutError(error)
-    }
-  }
-
-  private static func source(_ data: VectorLayer.Data) throws -> VectorMap.Layer.Source {
-    switch data {
-    case .file(let file): .features(try FeatureFile.features(path: file))
-    case .contours(let contours): .features(try features(contours))
-    case .graticule(let interval): .graticule(Graticule(interval: interval))
     }
   }
 
@@ -145,16 +122,6 @@ extension Cutter {
       throw CutError(
         .badSource, path: path, "is no icon that can be drawn: \(error)",
         remedy: "save it as SVG, or as PNG of at most 1024 x 1024 pixels")
-    }
-  }
-
-  private static func features(_ contours: VectorLayer.Contours) throws -> [MapFeature] {
-    let open = RasterOpenOptions(cacheBytesMax: 16 << 20, scratchDirectory: FileSystem.temporaryFolder).forHeights
-    let models = try contours.models.enumerated().map { index, path in
-      try Self.source(SourceFile(path: path), contours.settings[index] ?? SourceSettings(), open)
-    }
-    return try JoinedRaster.joining(models).flatMap {
-      try ContourTracer($0).features(interval: contours.interval, indexEvery: contours.indexEvery)
     }
   }
 }
@@ -198,7 +165,7 @@ extension TilePainter {
 }
 
 extension CutError {
-  fileprivate init(_ error: DrawingError) {
+  init(_ error: DrawingError) {
     self.init(error.isOfStyle ? .badSource : .systemError, error.message, remedy: error.remedy)
   }
 }

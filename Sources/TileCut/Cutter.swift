@@ -1,3 +1,4 @@
+import MapDrawing
 import RegionCatalog
 import Support
 import TileImage
@@ -39,6 +40,10 @@ public struct Cutter: Sendable {
   private let files: [SourceFile]
   /// Of layers that draw nothing.
   private let emptyLayers: [String]
+  /// What the features of layers take.
+  private let layerBytes: Int
+  /// Decoded blocks of the sources.
+  private let cache: BlockCache?
 
   /// Steps 1 to 3: opens the sources and plans the cut. Nothing is written yet.
   ///
@@ -54,20 +59,26 @@ public struct Cutter: Sendable {
     try options.check()
     // Checked first, because sources without a georeference are placed by these bounds.
     if let bounds = options.bounds { try CutPlan.requireBox(bounds) }
+    // Before the sources, whose blocks have what memory layers leave.
+    let layers = try LayerData(options, resources)
+    let left = resources.without(layers.byteCount)
     let remote =
       options.sources.contains(where: RemoteSourceFile.isURL)
-      ? RemoteCache(bytesMax: RemoteCache.bytesMax(memory: resources.memoryBytes)) : nil
-    let (files, sources, scale) = try Self.open(
-      options, resources, scratchDirectory ?? FileSystem.temporaryFolder, remote)
-    try self.init(options, resources, sources: sources, files: files, remote: remote, automaticScale: scale)
+      ? RemoteCache(bytesMax: RemoteCache.bytesMax(memory: left.memoryBytes)) : nil
+    let open = try Self.open(options, left, scratchDirectory ?? FileSystem.temporaryFolder, remote)
+    try self.init(
+      options, resources, sources: open.sources, files: open.files, layers: layers, cache: open.cache, remote: remote,
+      automaticScale: open.scale)
   }
 
   /// Plans the cut of sources that are already open.
   init(
     _ options: CutOptions, _ resources: CutResources, sources: [any RasterSource], files: [SourceFile] = [],
-    remote: RemoteCache? = nil, automaticScale: SampleScale? = nil
+    layers: LayerData? = nil, cache: BlockCache? = nil, remote: RemoteCache? = nil, automaticScale: SampleScale? = nil
   ) throws {
-    (self.remote, self.files) = (remote, files)
+    (self.remote, self.files, self.cache) = (remote, files, cache)
+    let layers = try layers ?? LayerData(options, resources)
+    (layerBytes, emptyLayers) = (layers.byteCount, layers.warnings)
     let matrixSet = try options.matrixSet.withPixels(times: options.pixelFactor)
     let target = try CoordinateReferenceSystem(definition: matrixSet.crs)
     let cell = Self.deepestCell(options.zoom, matrixSet)
@@ -88,7 +99,7 @@ public struct Cutter: Sendable {
       footprints: footprints, detail: overviews.resolution, matrixSet: matrixSet, zoom: options.zoom,
       bounds: options.bounds, boundary: options.boundary, clip: options.clip, resampling: options.resampling,
       isLinear: options.isLinear, encoding: options.encoding)
-    (plan.drawing, emptyLayers) = try Self.drawing(options, plan)
+    plan.drawing = try Self.drawing(options, layers, plan)
     self.plan = plan
     let (set, zoom) = (plan.matrixSet, plan.workingZoom)
     cutlines = sources.map { $0.cutline.map { ClipArea($0).pixels(set, zoom: zoom) } }
@@ -253,7 +264,7 @@ public struct Cutter: Sendable {
     _ assembler: PyramidAssembler, _ subtrees: AnyIterator<TileID>, _ cancellation: CutCancellation,
     onSubtree: @escaping () throws -> Void
   ) throws {
-    let workers = resources.workers(tilePixels: options.tilePixels)
+    let workers = try prepareWorkers()
     let work = OrderedWork<TileID, CutSubtree>(subtrees, aheadMax: 2 * workers + 2) { subtree in
       try assembler.accept(subtree)
       try onSubtree()
@@ -262,6 +273,31 @@ public struct Cutter: Sendable {
       let cutter = SubtreeCutter(plan: plan, mosaic: try makeMosaic()) { cancellation.isCancelled }
       return { try cutter.cut($0) }
     }
+  }
+
+  /// Makes what is drawn at each zoom, which takes its memory from blocks and workers.
+  ///
+  /// - Returns: how many workers the rest suffices for.
+  /// - Throws: ``CutError`` if layers take more than their share.
+  func prepareWorkers() throws -> Int {
+    var left = resources
+    if let drawing = plan.drawing {
+      let bytes: Int
+      do {
+        bytes = try drawing.prepare(plan.zooms, bytesMax: resources.layerBytesMax - layerBytes)
+      } catch {
+        throw CutError(error)
+      }
+      guard layerBytes + bytes <= resources.layerBytesMax else {
+        let zooms = "zooms \(plan.zooms.lowerBound) to \(plan.zooms.upperBound)"
+        throw CutError.layersTooLarge(
+          bytes: layerBytes + bytes, path: nil,
+          "\(layerBytes / 1_000_000) MB of features, \(bytes / 1_000_000) MB drawn at \(zooms)", resources: resources)
+      }
+      left = resources.without(layerBytes + bytes)
+      cache?.shrink(to: max(left.cacheBytes(tilePixels: options.tilePixels) - (remote?.bytesMax ?? 0), 1 << 20))
+    }
+    return left.workers(tilePixels: options.tilePixels)
   }
 
   /// The edge of a pixel of the deepest zoom that the options name.

@@ -150,7 +150,36 @@ struct StyleTests {
       "features[0].features: is missing"
     ),
     ("{", "export it again"),
+    (
+      "{\"type\": \"FeatureCollection\", \"features\": [\n{\"type\": \"Feature\", \"geometry\": null},\n"
+        + "{\"type\": \"Feature\", \"geometry\": {\"type\": \"LineString\", \"coordinates\": [[1, 2], [3]]}}]}",
+      "map.geojson: features[1].geometry.coordinates[1]: is no position [longitude, latitude]; export it again"
+    ),
+    (
+      "{\"type\": \"FeatureCollection\", \"features\": [\n{\"type\": \"Feature\", \"geometry\": null},\n{\"type\": nul}]}",
+      "map.geojson: is not valid JSON: line 3: no value; export it again"
+    ),
   ]
+
+  /// What no rule names is not kept.
+  @Test func propertiesThatNoRuleUsesAreNotRead() throws {
+    let folder = try TemporaryFolder()
+    let path = try folder.write(
+      "map.geojson",
+      #"""
+      {"type": "Feature", "geometry": {"type": "Point", "coordinates": [1, 2]},
+        "properties": {"a": 1, "b": "x", "c": [1, {"d": 2}], "e": null, "f": true, "g": "long"}}
+      """#)
+    let style = #"""
+      {"type": "symbol", "filter": ["all", ["==", ["get", "a"], 1], ["has", "e"]],
+        "layout": {"text-field": "{b} of {f}", "text-size": ["match", ["get", "z"], "y", 3, ["to-number", ["get", "h"]]]}}
+      """#
+    let rule = try #require(StyleRule(try JSONValue(parsing: Array(style.utf8))) { _, _, _ in })
+    #expect(rule.propertyNames == ["a", "b", "e", "f", "h", "z"])
+    let features = try FeatureFile.features(path: path, properties: rule.propertyNames)
+    #expect(features.map(\.properties) == [["a": .number(1), "b": .string("x"), "f": .bool(true)]])
+    #expect(try FeatureFile.features(path: path)[0].properties.count == 5)
+  }
 
   @Test(arguments: collections) func collectionsWithoutAListAreFaults(_ text: String, message: String) throws {
     let folder = try TemporaryFolder()

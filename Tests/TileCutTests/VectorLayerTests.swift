@@ -73,6 +73,33 @@ struct VectorLayerTests {
     #expect(try folder.bytes("one.mbtiles") == folder.bytes("four.mbtiles"))
   }
 
+  /// What four maps show of their own bounds is what one map of all shows there.
+  @Test func aMapInOnePieceAndInFourHasEqualPixels() throws {
+    let whole = try tiles(try options(), "whole.mbtiles")
+    let (x, y) = (13.37, 47.41)
+    let boxes = [(9.0, 43.0, x, y), (x, 43, 18, y), (9, y, x, 51), (x, y, 18, 51)]
+    var seen: [TileID: Int] = [:]
+    for (index, box) in boxes.enumerated() {
+      var part = try options()
+      part.bounds = BoundingBox(west: box.0, south: box.1, east: box.2, north: box.3)
+      let drawn = try tiles(part, "part\(index).mbtiles")
+      part.drawing = []
+      let plain = try tiles(part, "plain\(index).mbtiles")
+      for (tile, bytes) in drawn where tile.zoom == 7 {
+        let pixels = try bytes.withUnsafeBytes { try ImageDecoder.decode($0) }
+        let picture = try plain[tile]!.withUnsafeBytes { try ImageDecoder.decode($0) }
+        let all = try whole[tile]!.withUnsafeBytes { try ImageDecoder.decode($0) }
+        var different = 0
+        for i in 0..<(256 * 256) where picture[i % 256, i / 256].w == 255 {
+          seen[tile, default: 0] += 1
+          if pixels[i % 256, i / 256] != all[i % 256, i / 256] { different += 1 }
+        }
+        #expect(different == 0, "\(tile)")
+      }
+    }
+    #expect(Set(seen.keys) == Set(whole.keys.filter { $0.zoom == 7 }) && seen.values.contains(256 * 256))
+  }
+
   @Test func clippedMapsHaveNoLinesOutside() throws {
     let boundary =
       #""boundary": {"type": "Polygon", "coordinates": [[[11, 46], [13, 46], [13, 49], [11, 49], [11, 46]]]}"#

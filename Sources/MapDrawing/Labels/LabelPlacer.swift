@@ -26,21 +26,27 @@ struct LabelPlacer {
     var places: [Key: [Double: LinePlace]] = [:]
   }
 
+  /// What orders the features that want a label, of which there may be many more than labels. Their styles are
+  /// evaluated again when it is their turn.
   private struct Candidate {
     let key: Key
-    let style: SymbolStyle
-    /// Points, or lines.
-    let shape: LineShape
-    let rings: [LineShape]
-    var isAlongLine: Bool { style.placement != .point }
+    /// The layer's number.
+    let layer: Int
+    /// The rule's number in its layer.
+    let rule: Int
+    let sortKey: Double
+    let isAlongLine: Bool
   }
 
+  private let layers: [ZoomLayer]
+  private let density: Double
   private let shaper: TextShaper
   private let frame: LabelFrame
   let matrix: TileMatrix
   private let zoom: Int
   let box: PixelBox
   private var grid = CollisionGrid()
+  private var last: (key: Key, style: SymbolStyle?)?
   /// Where a text lies along lines, also beyond what is shown.
   var repeated: [String: [SIMD2<Double>]] = [:]
 
@@ -52,12 +58,12 @@ struct LabelPlacer {
     _ layers: [ZoomLayer], zoom: Int, matrix: TileMatrix, density: Double, frame: LabelFrame, shaper: TextShaper,
     earlier: Placement?
   ) throws(DrawingError) -> Placement {
-    var placer = LabelPlacer(shaper: shaper, frame: frame, zoom: zoom, matrix: matrix)
-    var candidates = try placer.candidates(layers, density)
+    var placer = LabelPlacer(layers, density, shaper: shaper, frame: frame, zoom: zoom, matrix: matrix)
+    var candidates = try placer.candidates()
     // Sorting is stable: features stay in order.
     candidates.sort { a, b in
       if a.key.rule != b.key.rule { return a.key.rule > b.key.rule }
-      if a.style.sortKey != b.style.sortKey { return a.style.sortKey < b.style.sortKey }
+      if a.sortKey != b.sortKey { return a.sortKey < b.sortKey }
       return (a.key.feature, a.key.part) < (b.key.feature, b.key.part)
     }
     var found: [(key: Key, label: Label)] = []
@@ -78,28 +84,29 @@ struct LabelPlacer {
     return placement
   }
 
-  private init(shaper: TextShaper, frame: LabelFrame, zoom: Int, matrix: TileMatrix) {
+  private init(
+    _ layers: [ZoomLayer], _ density: Double, shaper: TextShaper, frame: LabelFrame, zoom: Int, matrix: TileMatrix
+  ) {
+    (self.layers, self.density) = (layers, density)
     (self.shaper, self.frame, self.zoom, self.matrix) = (shaper, frame, zoom, matrix)
     box = frame.box(zoom)
   }
 
-  private func candidates(_ layers: [ZoomLayer], _ density: Double) throws(DrawingError) -> [Candidate] {
+  private func candidates() throws(DrawingError) -> [Candidate] {
     var candidates: [Candidate] = []
     var number = 0
-    for layer in layers {
-      for rule in layer.rules {
+    for (layerNumber, layer) in layers.enumerated() {
+      for (ruleNumber, rule) in layer.rules.enumerated() {
         defer { number += 1 }
         guard rule.kind == .symbol else { continue }
         for (index, feature) in layer.features.enumerated() where rule.applies(to: feature, zoom: Double(zoom)) {
-          guard
-            let style = try SymbolStyle(rule, feature, zoom: Double(zoom), density: density, icons: layer.icons)
-          else { continue }
+          guard let style = try style(rule, feature, layer) else { continue }
           for (part, rings) in layer.parts(index).enumerated() {
             guard box.meets(rings[0].low, rings[0].high) else { continue }
             candidates.append(
               Candidate(
-                key: Key(rule: number, feature: index, part: part), style: style, shape: rings[0],
-                rings: feature.kind == .polygon ? rings : []))
+                key: Key(rule: number, feature: index, part: part), layer: layerNumber, rule: ruleNumber,
+                sortKey: style.sortKey, isAlongLine: style.placement != .point))
           }
         }
       }
@@ -107,24 +114,45 @@ struct LabelPlacer {
     return candidates
   }
 
+  private func style(
+    _ rule: StyleRule, _ feature: MapFeature, _ layer: ZoomLayer
+  ) throws(DrawingError) -> SymbolStyle? {
+    try SymbolStyle(rule, feature, zoom: Double(zoom), density: density, icons: layer.icons)
+  }
+
+  /// The style of a candidate, which parts of one feature share.
+  private mutating func style(of candidate: Candidate) throws(DrawingError) -> SymbolStyle? {
+    let key = Key(rule: candidate.key.rule, feature: candidate.key.feature, part: 0)
+    if let last, last.key == key { return last.style }
+    let layer = layers[candidate.layer]
+    let found = try style(layer.rules[candidate.rule], layer.features[candidate.key.feature], layer)
+    last = (key, found)
+    return found
+  }
+
   /// - Parameter keepingOnly: along lines, places only labels that the zoom before has.
   private mutating func place(
     _ candidate: Candidate, _ earlier: Placement?, keepingOnly: Bool, _ placement: inout Placement
   ) throws(DrawingError) -> [Label] {
-    var style = candidate.style
+    let layer = layers[candidate.layer]
+    let feature = layer.features[candidate.key.feature]
+    guard var style = try style(of: candidate) else { return [] }
+    let rings = layer.parts(candidate.key.feature)[candidate.key.part]
     if let anchor = earlier?.anchors[candidate.key], style.text?.anchors.contains(anchor) == true {
       style.text?.anchors.insert(anchor, at: 0)
     }
     let text = try style.text.map { style throws(DrawingError) in try shaper.shape(style.request) }
     guard !candidate.isAlongLine else {
-      guard let line = LinePath(candidate.shape.points) else { return [] }
+      guard let line = LinePath(rings[0].points) else { return [] }
       var places = placement.places[candidate.key] ?? [:]
       let labels = placeAlong(
         line, style, text, earlier?.places[candidate.key] ?? [:], keepingOnly: keepingOnly, &places)
       if !places.isEmpty { placement.places[candidate.key] = places }
       return labels
     }
-    guard let point = middle(candidate), let found = label(style, text, at: point) else { return [] }
+    guard let point = middle(rings, isArea: feature.kind == .polygon), let found = label(style, text, at: point) else {
+      return []
+    }
     take(found.label)
     placement.anchors[candidate.key] = found.anchor
     return [found.label]
@@ -141,10 +169,10 @@ struct LabelPlacer {
 
   // MARK: - At points
 
-  private func middle(_ candidate: Candidate) -> SIMD2<Double>? {
-    let points = candidate.shape.points
+  private func middle(_ rings: [LineShape], isArea: Bool) -> SIMD2<Double>? {
+    let points = rings[0].points
     if points.count == 1 { return points[0] }
-    if !candidate.rings.isEmpty { return LabelPoint.inside(candidate.rings) }
+    if isArea { return LabelPoint.inside(rings) }
     return LinePath(points).map { $0.point(at: $0.length / 2) }
   }
 

@@ -50,17 +50,20 @@ final class TextShaper {
   private let context: OpaquePointer
   private let surface: OpaquePointer
   private let cairo: OpaquePointer
+  /// Those that were used last; what is forgotten is shaped again, to the same outlines.
   private var known: [Request: ShapedText] = [:]
   private var descriptions: [[String]: OpaquePointer] = [:]
   private var outlines: [GlyphKey: Outline] = [:]
   /// The start of the SHA-256 of the files of all fonts that letters were taken from, by family and style.
   private(set) var fonts: [String: String] = [:]
 
-  /// Of the text that is shaped: a font's address may be another one's later.
   private struct GlyphKey: Hashable {
-    let font: OpaquePointer
+    /// With its size. Not its address, which may be another one's later.
+    let font: String
     let glyph: UInt32
   }
+
+  private static let knownMax = 2048
 
   /// - Throws: ``DrawingError`` if Pango is missing.
   init() throws(DrawingError) {
@@ -96,7 +99,7 @@ final class TextShaper {
     pango_layout_set_font_description(layout, description)
     pango_layout_set_text(layout, request.text, -1)
     if let widthMax = request.widthMax { breakLines(layout, widthMax) }
-    outlines = [:]
+    if known.count == Self.knownMax { known = [:] }
     let shaped = ShapedText(lines(layout, letterSpacing: request.letterSpacing))
     known[request] = shaped
     return shaped
@@ -154,7 +157,7 @@ final class TextShaper {
   ) {
     let scale = Double(CPANGO_SCALE)
     let (glyphs, font) = (run.glyphs.pointee, run.item.pointee.font!)
-    remember(font)
+    let name = remember(font)
     let count = Int(glyphs.num_glyphs)
     var start = 0
     while start < count {
@@ -165,8 +168,13 @@ final class TextShaper {
       for i in start..<end {
         let info = glyphs.glyphs[i]
         let offset = SIMD2(advance + Double(info.x_offset) / scale, Double(info.y_offset) / scale)
-        let placed = PlacedOutline(outline: glyphOutline(info, font), place: offset)
-        outline.steps += placed.outline.steps.map { $0.mapped(placed.point) }
+        let placed = PlacedOutline(outline: glyphOutline(info, font, name), place: offset)
+        // Letters alone share their outlines.
+        if end == start + 1, offset == .zero {
+          outline = placed.outline
+        } else {
+          outline.steps += placed.outline.steps.map { $0.mapped(placed.point) }
+        }
         advance += Double(info.width) / scale
       }
       clusters.append(ShapedText.Cluster(outline: outline, x: x, advance: advance))
@@ -175,8 +183,9 @@ final class TextShaper {
     }
   }
 
-  private func glyphOutline(_ info: CPangoGlyphInfo, _ font: OpaquePointer) -> Outline {
-    let key = GlyphKey(font: font, glyph: info.glyph)
+  /// - Parameter name: the font's, with its size.
+  private func glyphOutline(_ info: CPangoGlyphInfo, _ font: OpaquePointer, _ name: String) -> Outline {
+    let key = GlyphKey(font: name, glyph: info.glyph)
     if let known = outlines[key] { return known }
     var (alone, cluster) = (info, Int32(0))
     (alone.x_offset, alone.y_offset) = (0, 0)
@@ -214,15 +223,15 @@ final class TextShaper {
 
   // MARK: - Fonts
 
-  private func remember(_ font: OpaquePointer) {
+  /// - Returns: the font's name with its size.
+  private func remember(_ font: OpaquePointer) -> String {
     let description = pango_font_describe(font)!
     defer { pango_font_description_free(description) }
+    let sized = Self.text(description)
     pango_font_description_unset_fields(description, CPANGO_SIZE_FIELD)
-    let text = pango_font_description_to_string(description)!
-    defer { g_free(text) }
-    let name = String(cString: text)
+    let name = Self.text(description)
     guard fonts[name] == nil, let blob = hb_face_reference_blob(hb_font_get_face(pango_font_get_hb_font(font))) else {
-      return
+      return sized
     }
     defer { hb_blob_destroy(blob) }
     var count: UInt32 = 0
@@ -230,6 +239,13 @@ final class TextShaper {
     var hash = SHA256Hash()
     hash.update(bytes)
     fonts[name] = String(Hexadecimal.text(hash.digest()).prefix(16))
+    return sized
+  }
+
+  private static func text(_ description: OpaquePointer) -> String {
+    let text = pango_font_description_to_string(description)!
+    defer { g_free(text) }
+    return String(cString: text)
   }
 
   private static let genericFamilies: Set<String> = ["sans-serif", "sans", "serif", "monospace", "system-ui"]

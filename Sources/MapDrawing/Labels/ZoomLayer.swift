@@ -9,17 +9,24 @@ final class ZoomLayer {
   let icons: IconSet
   private let matrixSet: TileMatrixSet
   private let zoom: Int
+  private let isKeeping: Bool
   private var known: [Int: [[LineShape]]] = [:]
 
-  init(_ features: [MapFeature], rules: [StyleRule], icons: IconSet, matrixSet: TileMatrixSet, zoom: Int) {
+  /// - Parameter isKeeping: whether shapes are kept for other rules.
+  init(
+    _ features: [MapFeature], rules: [StyleRule], icons: IconSet, matrixSet: TileMatrixSet, zoom: Int,
+    isKeeping: Bool = true
+  ) {
     (self.features, self.rules, self.icons, self.matrixSet, self.zoom) = (features, rules, icons, matrixSet, zoom)
+    self.isKeeping = isKeeping
   }
 
   /// The shapes of a feature, those of one polygon together.
   func parts(_ index: Int) -> [[LineShape]] {
     if let known = known[index] { return known }
     let made = parts(features[index].geometry)
-    known[index] = made
+    // A point is projected as soon as it is looked up.
+    if isKeeping, features[index].kind != .point || made.count > 1 { known[index] = made }
     return made
   }
 

@@ -15,7 +15,7 @@ extension Track {
   ///
   /// - Throws: ``TrackError``.
   public init(path: String) throws {
-    lines = try FeatureFile.features(path: path).flatMap { Self.lines($0.geometry) }
+    lines = try FeatureFile.features(path: path, properties: []).flatMap { Self.lines($0.geometry) }
     guard lines.contains(where: { !$0.isEmpty }) else {
       throw TrackError(path: path, "has no points", remedy: "export the track with its points")
     }

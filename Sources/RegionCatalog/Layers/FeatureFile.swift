@@ -3,62 +3,45 @@ import TileIndex
 
 /// Reads the features of GeoJSON and GPX files.
 package enum FeatureFile {
+  /// - Parameter properties: the names of those that are wanted; nil for all.
   /// - Throws: ``TrackError``.
-  package static func features(path: String) throws -> [MapFeature] {
-    let bytes: [UInt8]
-    do {
-      bytes = try JSONFile.bytes(path)
-    } catch {
-      throw TrackError(path: path, isUnreadable: true, "cannot be read: \(error)", remedy: "check the name")
-    }
-    // White space, the byte order mark of UTF-8 and UTF-16, and the zero bytes of UTF-16.
-    let first = bytes.first { ![0x20, 0x09, 0x0a, 0x0d, 0xef, 0xbb, 0xbf, 0xfe, 0xff, 0x00].contains($0) }
-    switch first {
-    case UInt8(ascii: "{"): return try GeoJSONFeatures.read(bytes, path: path)
-    case UInt8(ascii: "<"): return try GPXFeatures.read(bytes, path: path)
-    default:
-      throw TrackError(path: path, "is neither GPX nor GeoJSON", remedy: "export it as one of them")
-    }
+  package static func features(path: String, properties: Set<String>? = nil) throws -> [MapFeature] {
+    var features: [MapFeature] = []
+    try read(path: path, properties: properties) { features.append($0) }
+    return features
   }
-}
 
-/// Reads the features of a GeoJSON document (RFC 7946).
-private enum GeoJSONFeatures {
-  static func read(_ bytes: [UInt8], path: String) throws -> [MapFeature] {
+  /// Reads a feature at a time: of the file some hundred kilobytes are in memory, or its longest line.
+  ///
+  /// - Parameters:
+  ///   - properties: the names of those that are wanted; nil for all.
+  ///   - body: called for each feature, in their order.
+  /// - Throws: ``TrackError``; what the closure throws.
+  package static func read(path: String, properties: Set<String>?, _ body: (MapFeature) throws -> Void) throws {
     do {
-      var features: [MapFeature] = []
-      try collect(try JSONValue(parsing: bytes), at: "", &features)
-      return features
+      let file = try JSONFile.open(path)
+      let start = try file.bytes(at: 0, count: min(file.byteCount, 1 << 12))
+      // White space, the byte order mark of UTF-8 and UTF-16, and the zero bytes of UTF-16.
+      switch start.first(where: { ![0x20, 0x09, 0x0a, 0x0d, 0xef, 0xbb, 0xbf, 0xfe, 0xff, 0x00].contains($0) }) {
+      case UInt8(ascii: "{"):
+        try GeoJSONReader.read(file, properties: properties) { feature in
+          guard let geometry = feature.geometry else { return }
+          let values = feature.properties.filter { $0.value != .null }.map { ($0.name, StyleValue($0.value)) }
+          try body(MapFeature(geometry, properties: Dictionary(values) { $1 }))
+        }
+      case UInt8(ascii: "<"): try GPXFeatures.read(file, path: path, properties: properties, body)
+      default: throw TrackError(path: path, "is neither GPX nor GeoJSON", remedy: "export it as one of them")
+      }
     } catch let error as JSONValue.SyntaxError {
       throw TrackError(path: path, "is not valid JSON: \(error)", remedy: "export it again")
     } catch let error as GeoJSONGeometry.Fault {
       throw TrackError(path: path, "\(error)", remedy: "export it again as GeoJSON")
-    }
-  }
-
-  private static func collect(
-    _ value: JSONValue, at place: String, _ features: inout [MapFeature]
-  ) throws(GeoJSONGeometry.Fault) {
-    switch value["type"]?.string {
-    case "FeatureCollection":
-      guard let list = value["features"]?.array else {
-        throw GeoJSONGeometry.Fault(
-          place: place.isEmpty ? "features" : "\(place).features",
-          message: value["features"].map { "is \($0.kind), not an array" } ?? "is missing")
-      }
-      for (index, feature) in list.enumerated() { try collect(feature, at: "features[\(index)]", &features) }
-    case "Feature":
-      guard let geometry = value["geometry"], geometry != .null else { return }
-      var properties: [String: StyleValue] = [:]
-      for member in value["properties"]?.members ?? [] where member.value != .null {
-        properties[member.name] = StyleValue(member.value)
-      }
-      features.append(
-        MapFeature(
-          try GeoJSONGeometry(geometry, at: place.isEmpty ? "geometry" : "\(place).geometry"), properties: properties))
-    default:
-      features.append(
-        MapFeature(try GeoJSONGeometry(value, at: place.isEmpty ? "document" : place), properties: [:]))
+    } catch let error as XMLReader.SyntaxError {
+      throw TrackError(path: path, "is not well-formed XML: \(error)", remedy: "export it again")
+    } catch let error as JSONFile.Unreadable {
+      throw TrackError(path: path, isUnreadable: true, "cannot be read: \(error)", remedy: "check the name")
+    } catch let error as FileSystem.SystemError {
+      throw TrackError(path: path, isUnreadable: true, "cannot be read: \(error)", remedy: "check the disk")
     }
   }
 }
@@ -67,7 +50,7 @@ private enum GeoJSONFeatures {
 /// elements with text in it, such as `name` and `sym`, and `gpx`, which is `trk`, `rte` or `wpt`.
 private struct GPXFeatures {
   private let path: String
-  private var features: [MapFeature] = []
+  private let wanted: Set<String>?
   private var isGPX = false
   /// Of the feature that is being read.
   private var lines: [[SIMD2<Double>]] = []
@@ -77,30 +60,30 @@ private struct GPXFeatures {
   private var open: [String] = []
   private var text = ""
 
-  static func read(_ bytes: [UInt8], path: String) throws -> [MapFeature] {
-    var reader = GPXFeatures(path: path)
-    do {
-      try XMLReader.read(bytes) { try reader.take($0) }
-    } catch let error as XMLReader.SyntaxError {
-      throw TrackError(path: path, "is not well-formed XML: \(error)", remedy: "export it again")
+  static func read(
+    _ source: any ByteSource, path: String, properties: Set<String>?, _ body: (MapFeature) throws -> Void
+  ) throws {
+    var reader = GPXFeatures(path: path, wanted: properties)
+    try XMLReader.read(source) { event in
+      if let feature = try reader.take(event) { try body(feature) }
     }
     guard reader.isGPX else {
       throw TrackError(path: path, "is XML, but no GPX", remedy: "export it as GPX or GeoJSON")
     }
-    return reader.features
   }
 
-  private init(path: String) { self.path = path }
+  private init(path: String, wanted: Set<String>?) { (self.path, self.wanted) = (path, wanted) }
 
   private static let kinds = ["trk", "rte", "wpt"]
 
-  private mutating func take(_ event: XMLReader.Event) throws {
+  /// - Returns: the feature that ends here.
+  private mutating func take(_ event: XMLReader.Event) throws -> MapFeature? {
     switch event {
     case .start("gpx", _, _): isGPX = true
     case .start(let name, let attributes, let number):
       text = ""
-      if open.isEmpty, !Self.kinds.contains(name), name != "trkseg", name != "trkpt", name != "rtept" { return }
-      if open.isEmpty { properties = ["gpx": .string(name)] }
+      if open.isEmpty, !Self.kinds.contains(name), name != "trkseg", name != "trkpt", name != "rtept" { return nil }
+      if open.isEmpty { properties = isWanted("gpx") ? ["gpx": .string(name)] : [:] }
       open.append(name)
       switch name {
       case "trkseg": endLine()
@@ -109,29 +92,33 @@ private struct GPXFeatures {
       }
     case .text(let piece): text += piece
     case .end(let name):
-      guard open.last == name else { return }
+      guard open.last == name else { return nil }
       // A child of the feature itself, not of one of its points.
-      if open.count == 2, open[0] != name, name != "trkseg", !text.allSatisfy(\.isWhitespace) {
+      if open.count == 2, open[0] != name, name != "trkseg", isWanted(name), !text.allSatisfy(\.isWhitespace) {
         properties[name] = .string(String(text.drop(while: \.isWhitespace)))
       }
       text = ""
       open.removeLast()
       if name == "trkseg" { endLine() }
-      if open.isEmpty { endFeature(name) }
+      if open.isEmpty { return endFeature(name) }
     }
+    return nil
   }
+
+  private func isWanted(_ name: String) -> Bool { wanted?.contains(name) ?? true }
 
   private mutating func endLine() {
-    if !line.isEmpty { lines.append(line) }
-    line = []
+    // A copy that is as large as it needs to be.
+    if !line.isEmpty { lines.append(line.withUnsafeBufferPointer { Array($0) }) }
+    line.removeAll(keepingCapacity: true)
   }
 
-  private mutating func endFeature(_ name: String) {
+  private mutating func endFeature(_ name: String) -> MapFeature? {
     endLine()
-    guard !lines.isEmpty else { return }
+    guard !lines.isEmpty else { return nil }
     let geometry: GeoJSONGeometry = name == "wpt" ? .points(lines[0]) : .lines(lines)
-    features.append(MapFeature(geometry, properties: properties))
     lines = []
+    return MapFeature(geometry, properties: properties)
   }
 
   private func point(

@@ -31,6 +31,46 @@ package struct MapFeature: Sendable {
   }
 }
 
+extension MapFeature {
+  /// The memory that it takes, in bytes.
+  package var byteCount: Int {
+    let texts = properties.reduce(0) { sum, property in
+      // Short texts lie in the table itself.
+      guard case .string(let text) = property.value, text.utf8.count > 15 else { return sum }
+      return sum + 48 + text.utf8.count
+    }
+    let table = properties.isEmpty ? 0 : 112 + 56 * properties.capacity
+    return MemoryLayout<MapFeature>.stride + geometry.byteCount + table + texts
+  }
+
+  /// How many lines, polygons and single points it has.
+  package var partCount: Int { geometry.partCount }
+}
+
+extension GeoJSONGeometry {
+  fileprivate var byteCount: Int {
+    // What an array takes beside its elements.
+    let array = 48
+    func lines(_ lines: [[SIMD2<Double>]]) -> Int { lines.reduce(array) { $0 + 8 + array + 16 * $1.count } }
+    return switch self {
+    case .points(let points): array + 16 * points.count
+    case .lines(let all): lines(all)
+    case .polygons(let polygons):
+      polygons.reduce(array) { $0 + MemoryLayout<Polygon>.stride + lines($1.rings) }
+    case .collection(let parts): parts.reduce(array) { $0 + MemoryLayout<GeoJSONGeometry>.stride + $1.byteCount }
+    }
+  }
+
+  fileprivate var partCount: Int {
+    switch self {
+    case .points(let points): points.count
+    case .lines(let lines): lines.count
+    case .polygons(let polygons): polygons.count
+    case .collection(let parts): parts.reduce(0) { $0 + $1.partCount }
+    }
+  }
+}
+
 /// A value of a style or of a feature's property.
 package enum StyleValue: Hashable, Sendable {
   case null

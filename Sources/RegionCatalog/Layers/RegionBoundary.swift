@@ -83,7 +83,17 @@ extension RegionBoundary {
   /// - Throws: ``GeoJSONGeometry/Fault``, also for positions beyond ±180 degrees, whose edges would span the whole
   ///   world.
   package init(geoJSON value: JSONValue) throws(GeoJSONGeometry.Fault) {
-    let polygons = try GeoJSONGeometry.polygons(in: value)
+    try self.init(try GeoJSONGeometry.polygons(in: value))
+  }
+
+  /// Reads the polygons of a document in a file.
+  ///
+  /// - Throws: ``GeoJSONGeometry/Fault``, `JSONValue.SyntaxError` or `JSONFile.Unreadable`.
+  package init(file path: String) throws {
+    try self.init(try GeoJSONGeometry.polygons(in: try JSONFile.open(path)))
+  }
+
+  private init(_ polygons: [Polygon]) throws(GeoJSONGeometry.Fault) {
     for (index, polygon) in polygons.enumerated() where polygon.bounds.west < -180 || polygon.bounds.east > 180 {
       throw GeoJSONGeometry.Fault(
         place: "document",

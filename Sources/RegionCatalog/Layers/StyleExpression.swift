@@ -123,6 +123,24 @@ package indirect enum StyleExpression: Hashable, Sendable {
     }
   }
 
+  /// The names of the properties on which the value depends.
+  var propertyNames: Set<String> {
+    func names(_ parts: [StyleExpression]) -> Set<String> { parts.reduce(into: []) { $0.formUnion($1.propertyNames) } }
+    return switch self {
+    case .literal, .geometryType, .zoom: []
+    case .get(let name), .has(let name): [name]
+    case .not(let part), .toNumber(let part), .toText(let part), .simplify(_, let part), .changeCase(let part, _):
+      part.propertyNames
+    case .compare(_, let a, let b), .contains(let a, let b): names([a, b])
+    case .all(let parts), .any(let parts), .coalesce(let parts), .concatenate(let parts), .compute(_, let parts):
+      names(parts)
+    case .match(let input, let matches, let other): names([input, other] + matches.map(\.result))
+    case .choose(let branches, let other): names([other] + branches.flatMap { [$0.condition, $0.result] })
+    case .step(let input, let first, let stops): names([input, first] + stops.map(\.result))
+    case .interpolate(_, let input, let stops): names([input] + stops.map(\.result))
+    }
+  }
+
   private static func compare(_ comparison: Comparison, _ a: StyleValue, _ b: StyleValue) -> Bool {
     func isOrdered(_ numbers: (Double, Double) -> Bool, _ texts: (String, String) -> Bool) -> Bool {
       if let a = a.number, let b = b.number { return numbers(a, b) }

@@ -172,6 +172,11 @@ public struct StyleRule: Hashable, Sendable {
     text = json.text
   }
 
+  /// The names of the properties of features on which what is drawn depends.
+  package var propertyNames: Set<String> {
+    properties.values.reduce(into: filter?.propertyNames ?? []) { $0.formUnion($1.propertyNames) }
+  }
+
   /// Whether the rule draws a feature.
   package func applies(to feature: MapFeature, zoom: Double) -> Bool {
     guard zoom >= zoomMin, zoom < zoomMax else { return false }

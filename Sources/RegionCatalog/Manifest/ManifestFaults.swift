@@ -197,20 +197,6 @@ struct ManifestObject {
 }
 
 extension JSONValue {
-  /// The kind of a value with its article, for messages.
-  var kind: String { kind(withText: false) }
-
-  func kind(withText: Bool) -> String {
-    switch self {
-    case .null: "null"
-    case .bool: "a truth value"
-    case .number(let digits): withText ? digits : "a number"
-    case .string: "a string"
-    case .array: "an array"
-    case .object: "an object"
-    }
-  }
-
   /// The value of a finite number.
   var finite: Double? {
     guard case .number(let digits) = self, let number = Double(digits), number.isFinite else { return nil }

@@ -66,7 +66,7 @@ extension ManifestObject {
     }
     let path = RegionManifest(path: faults.path, regions: []).resolved(file)
     do {
-      return try RegionBoundary(geoJSON: JSONFile.read(path))
+      return try RegionBoundary(file: path)
     } catch let error as GeoJSONGeometry.Fault {
       faults.add(error.place, error.message, remedy: remedy, path: path)
     } catch let error as JSONValue.SyntaxError {

@@ -72,6 +72,21 @@ extension ByteSource {
 
 extension ReadOnlyFile: ByteSource {}
 
+/// Bytes in memory.
+package struct MemoryBytes: ByteSource {
+  private let all: [UInt8]
+
+  package init(_ bytes: [UInt8]) { all = bytes }
+
+  package var byteCount: Int { all.count }
+
+  package func read(into buffer: UnsafeMutableRawBufferPointer, at offset: Int) -> Int {
+    let piece = all[min(max(offset, 0), all.count)...].prefix(buffer.count)
+    buffer.copyBytes(from: piece)
+    return piece.count
+  }
+}
+
 /// Identifies a file's state without reading it. Writing to or replacing a file changes one of the members.
 package struct FileStamp: Hashable, Codable, Sendable {
   package let bytes: Int

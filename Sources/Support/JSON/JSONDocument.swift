@@ -9,11 +9,28 @@ extension JSONValue {
     package var description: String { "line \(line): \(message)" }
 
     init(_ failure: JSONReader.Failure, in bytes: [UInt8]) {
-      let before = bytes[..<min(failure.byte, bytes.count)]
-      let lineStart = before.lastIndex(of: UInt8(ascii: "\n")).map { $0 + 1 } ?? 0
-      line = before.count { $0 == UInt8(ascii: "\n") } + 1
-      column = before.count - lineStart + 1
-      message = failure.byte >= bytes.count ? "the text ends early" : failure.message
+      self.init(failure, byteCount: bytes.count) { bytes[$0] }
+    }
+
+    /// - Complexity: reads what lies before the error again.
+    init(_ failure: JSONReader.Failure, in source: any ByteSource) {
+      self.init(failure, byteCount: source.byteCount) { range in
+        ((try? source.bytes(at: range.lowerBound, count: range.count)) ?? [])[...]
+      }
+    }
+
+    private init(
+      _ failure: JSONReader.Failure, byteCount: Int, _ bytes: (Range<Int>) -> ArraySlice<UInt8>
+    ) {
+      let (end, newline) = (min(failure.byte, byteCount), UInt8(ascii: "\n"))
+      var (lines, lineStart) = (0, 0)
+      for start in stride(from: 0, to: end, by: 1 << 16) {
+        let piece = bytes(start..<min(start + 1 << 16, end))
+        lines += piece.count { $0 == newline }
+        if let last = piece.lastIndex(of: newline) { lineStart = start + last - piece.startIndex + 1 }
+      }
+      (line, column) = (lines + 1, end - lineStart + 1)
+      message = failure.byte >= byteCount ? "the text ends early" : failure.message
     }
   }
 
@@ -24,7 +41,8 @@ extension JSONValue {
   ///   occurs twice in an object unless `duplicates` allows it.
   /// - Complexity: O(bytes), and memory in proportion.
   package init(parsing bytes: [UInt8], duplicates: DuplicateNames = .refused) throws(SyntaxError) {
-    let rules = JSONReader.Rules(duplicates: duplicates, repairsText: true, depthMax: 128)
+    var rules = JSONReader.Rules.documents
+    rules.duplicates = duplicates
     do throws(JSONReader.Failure) {
       self = try JSONReader.read(bytes, skipping: bytes.starts(with: [0xef, 0xbb, 0xbf]) ? 3 : 0, rules)
     } catch {
@@ -52,10 +70,19 @@ package enum JSONFile {
 
   /// - Throws: ``Unreadable``.
   package static func bytes(_ path: String) throws -> [UInt8] {
+    let file = try open(path)
+    guard file.byteCount <= bytesMax else { throw Unreadable(description: "it is too large", isMissing: false) }
     do {
-      let file = try ReadOnlyFile(path)
-      guard file.byteCount <= bytesMax else { throw Unreadable(description: "it is too large", isMissing: false) }
       return try file.bytes(at: 0, count: file.byteCount)
+    } catch let error as FileSystem.SystemError {
+      throw Unreadable(description: "\(error)", isMissing: false)
+    }
+  }
+
+  /// - Throws: ``Unreadable``.
+  package static func open(_ path: String) throws -> ReadOnlyFile {
+    do {
+      return try ReadOnlyFile(path)
     } catch let error as FileSystem.SystemError {
       throw Unreadable(description: "\(error)", isMissing: error.isMissing)
     } catch is ReadOnlyFile.NotAFile {

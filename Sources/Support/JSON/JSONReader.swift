@@ -1,4 +1,5 @@
-/// Reads one JSON text (RFC 8259) from its bytes, with a limit of depth.
+/// Reads one JSON text (RFC 8259) from its bytes, with a limit of depth: as one value, or piece by piece, so that
+/// neither the text nor its values are ever in memory as a whole (`JSONReader+Pieces.swift`).
 package struct JSONReader {
   /// Where and why a text is not JSON.
   package struct Failure: Error, CustomStringConvertible {
@@ -15,14 +16,21 @@ package struct JSONReader {
     var repairsText: Bool
     /// Each level takes some stack, and documents come from strangers.
     var depthMax: Int
+
+    /// For documents that people or other programs wrote.
+    static let documents = Rules(duplicates: .refused, repairsText: true, depthMax: 128)
   }
 
-  /// The text with a zero appended, so that reading the next byte needs no bounds check: a zero is never valid JSON.
-  private let bytes: UnsafeBufferPointer<UInt8>
-  let count: Int
-  private let rules: Rules
+  /// The text, or what is in memory of it, with a zero appended, so that reading the next byte needs no bounds check: a
+  /// zero is never valid JSON.
+  private var bytes: UnsafeBufferPointer<UInt8>
+  private(set) var count: Int
+  let rules: Rules
+  /// Counted from the first byte in memory.
   private(set) var position = 0
-  private var depth = 0
+  var depth = 0
+  /// What is in memory of a text that is read piece by piece; nil if all of it is.
+  private let window: JSONWindow?
 
   /// Reads evidence and messages: text must be UTF-8, and values nest at most 64 levels deep.
   ///
@@ -57,19 +65,70 @@ package struct JSONReader {
   }
 
   private init(bytes: UnsafeBufferPointer<UInt8>, count: Int, rules: Rules) {
-    self.bytes = bytes
-    self.count = count
-    self.rules = rules
+    (self.bytes, self.count, self.rules, window) = (bytes, count, rules, nil)
+  }
+
+  init(window: JSONWindow, rules: Rules) {
+    (bytes, count, self.rules, self.window) = (window.bytes, window.count, rules, window)
+  }
+
+  /// Where the reader is in the text, in bytes.
+  var place: Int {
+    get { position + (window?.start ?? 0) }
+    set {
+      if let window {
+        window.show(newValue, keeping: newValue)
+        update(window, at: newValue)
+      } else {
+        position = newValue
+      }
+    }
+  }
+
+  /// Brings more of the text into memory, of which what begins at a position stays.
+  ///
+  /// - Returns: whether more followed.
+  private mutating func more(keeping first: Int) -> Bool {
+    guard let window else { return false }
+    let (end, here) = (window.start + count, place)
+    let isThere = window.show(end, keeping: window.start + first)
+    update(window, at: here)
+    return isThere
+  }
+
+  private mutating func update(_ window: JSONWindow, at place: Int) {
+    (bytes, count, position) = (window.bytes, window.count, place - window.start)
+  }
+
+  /// Reads a text, number or word, and reads it again with more of the text if the window ends in it.
+  @inline(__always)
+  private mutating func whole<Token>(
+    _ read: (inout JSONReader) throws(Failure) -> Token
+  ) throws(Failure) -> Token {
+    guard let window else { return try read(&self) }
+    while true {
+      let start = place
+      let result: Result<Token, Failure>
+      do throws(Failure) { result = .success(try read(&self)) } catch { result = .failure(error) }
+      guard position >= count, more(keeping: start - window.start) else { return try result.get() }
+      place = start
+    }
   }
 
   private mutating func document() throws(Failure) -> JSONValue {
     let value = try value()
-    skipSpace()
-    guard position == count else { throw failure("something follows the value") }
+    try end()
     return value
   }
 
-  private mutating func value() throws(Failure) -> JSONValue {
+  /// - Throws: ``Failure`` unless only white space is left.
+  package mutating func end() throws(Failure) {
+    skipSpace()
+    guard position == count else { throw failure("something follows the value") }
+  }
+
+  /// Reads the value that begins here.
+  package mutating func value() throws(Failure) -> JSONValue {
     skipSpace()
     switch peek {
     case UInt8(ascii: "{"): return try object()
@@ -78,31 +137,24 @@ package struct JSONReader {
     case UInt8(ascii: "t"): return try word("true", .bool(true))
     case UInt8(ascii: "f"): return try word("false", .bool(false))
     case UInt8(ascii: "n"): return try word("null", .null)
-    default: return try number()
+    default: return .number(try digits { String(decoding: $0, as: UTF8.self) })
     }
   }
 
   private mutating func object() throws(Failure) -> JSONValue {
-    try enter()
-    var members: [JSONValue.Member] = []
-    if close(UInt8(ascii: "}")) { return .object([]) }
-    members.reserveCapacity(16)
-    repeat {
-      let name = try name()
-      members.append(.init(name, try value()))
-      skipSpace()
-    } while take(UInt8(ascii: ","))
-    guard close(UInt8(ascii: "}")) else { throw failure("an object does not end") }
-    try checkNames(&members)
-    return .object(members)
+    var list = try beginObject()
+    while try nextName(of: &list) != nil {
+      list.members[list.members.count - 1].value = try value()
+    }
+    return .object(list.members)
   }
 
-  private func checkNames(_ members: inout [JSONValue.Member]) throws(Failure) {
+  func checkNames(_ members: inout [JSONValue.Member]) throws(Failure) {
     if case .kept = rules.duplicates { return }
     guard let index = JSONValue.firstRepeated(in: members) else { return }
     if case .refused = rules.duplicates {
       // At the object's last byte: the end of the text would mean that something is missing.
-      throw Failure(byte: position - 1, message: "\"\(members[index].name.prefix(80))\" occurs twice")
+      throw Failure(byte: place - 1, message: "\"\(members[index].name.prefix(80))\" occurs twice")
     }
     var names: Set<String> = []
     members = members.reversed().filter { names.insert($0.name).inserted }.reversed()
@@ -118,36 +170,42 @@ package struct JSONReader {
   }
 
   private mutating func array() throws(Failure) -> JSONValue {
-    try enter()
+    var list = try beginArray()
     var elements: [JSONValue] = []
-    if close(UInt8(ascii: "]")) { return .array([]) }
-    repeat {
-      elements.append(try value())
-      skipSpace()
-    } while take(UInt8(ascii: ","))
-    guard close(UInt8(ascii: "]")) else { throw failure("an array does not end") }
+    while try nextElement(of: &list) { elements.append(try value()) }
     return .array(elements)
   }
 
-  private mutating func number() throws(Failure) -> JSONValue {
-    let start = position
+  /// Reads a number and passes its digits to a closure.
+  mutating func digits<Value>(_ read: (UnsafeBufferPointer<UInt8>) -> Value) throws(Failure) -> Value {
+    try whole { reader throws(Failure) in
+      let start = reader.position
+      try reader.passNumber()
+      return read(UnsafeBufferPointer(rebasing: reader.bytes[start..<reader.position]))
+    }
+  }
+
+  private mutating func passNumber() throws(Failure) {
     _ = take(UInt8(ascii: "-"))
     let leading = peek
-    var count = digits()
+    var count = passDigits()
     guard count == 1 || (count > 1 && leading != UInt8(ascii: "0")) else { throw failure("no value") }
     if take(UInt8(ascii: ".")) {
-      count = digits()
+      count = passDigits()
       guard count > 0 else { throw failure("a fraction has no digits") }
     }
     if take(UInt8(ascii: "e")) || take(UInt8(ascii: "E")) {
       if !take(UInt8(ascii: "+")) { _ = take(UInt8(ascii: "-")) }
-      count = digits()
+      count = passDigits()
       guard count > 0 else { throw failure("an exponent has no digits") }
     }
-    return .number(String(decoding: UnsafeBufferPointer(rebasing: bytes[start..<position]), as: UTF8.self))
   }
 
   private mutating func string() throws(Failure) -> String {
+    try whole { reader throws(Failure) in try reader.stringInMemory() }
+  }
+
+  private mutating func stringInMemory() throws(Failure) -> String {
     position += 1
     let start = position
     var seen: UInt8 = 0
@@ -231,6 +289,7 @@ package struct JSONReader {
   }
 
   private mutating func word(_ word: StaticString, _ value: JSONValue) throws(Failure) -> JSONValue {
+    while count - position < word.utf8CodeUnitCount, more(keeping: position) {}
     let end = position + word.utf8CodeUnitCount
     guard end <= count, (0..<word.utf8CodeUnitCount).allSatisfy({ bytes[position + $0] == word.utf8Start[$0] })
     else { throw failure("no value") }
@@ -238,7 +297,7 @@ package struct JSONReader {
     return value
   }
 
-  private mutating func digits() -> Int {
+  private mutating func passDigits() -> Int {
     let start = position
     while peek >= UInt8(ascii: "0"), peek <= UInt8(ascii: "9") { position += 1 }
     return position - start
@@ -257,8 +316,11 @@ package struct JSONReader {
     return true
   }
 
+  /// Passes white space, after which the next byte is in memory unless the text ends.
   mutating func skipSpace() {
-    while peek <= 0x20, peek == 0x20 || peek == 0x0A || peek == 0x0D || peek == 0x09 { position += 1 }
+    repeat {
+      while peek <= 0x20, peek == 0x20 || peek == 0x0A || peek == 0x0D || peek == 0x09 { position += 1 }
+    } while position == count && more(keeping: count)
   }
 
   mutating func take(_ byte: UInt8) -> Bool {
@@ -271,5 +333,5 @@ package struct JSONReader {
 
   var peek: UInt8 { bytes.baseAddress.unsafelyUnwrapped[position] }
 
-  func failure(_ message: String) -> Failure { Failure(byte: position, message: message) }
+  func failure(_ message: String) -> Failure { Failure(byte: place, message: message) }
 }

@@ -80,6 +80,21 @@ package enum JSONValue: Hashable, Sendable {
     if case .object(let members) = self { members } else { nil }
   }
 
+  /// The kind of a value with its article, for messages.
+  package var kind: String { kind(withText: false) }
+
+  /// - Parameter withText: whether a number is shown as it is.
+  package func kind(withText: Bool) -> String {
+    switch self {
+    case .null: "null"
+    case .bool: "a truth value"
+    case .number(let digits): withText ? digits : "a number"
+    case .string: "a string"
+    case .array: "an array"
+    case .object: "an object"
+    }
+  }
+
   /// The first name that occurs twice in an object of this value, at any depth; nil where there is none.
   ///
   /// - Complexity: O(bytes).

@@ -66,7 +66,7 @@ extension RegionBoundary {
   /// - Throws: ``CutError`` naming the file and the position in it.
   public init(clipFile path: String) throws {
     do {
-      try self.init(geoJSON: JSONFile.read(path))
+      try self.init(file: path)
     } catch let error as GeoJSONGeometry.Fault {
       throw CutError(
         .badSource, path: path, "\(error)", remedy: "give GeoJSON with a Polygon or MultiPolygon in degrees")

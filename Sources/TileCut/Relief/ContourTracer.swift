@@ -17,19 +17,30 @@ struct ContourTracer {
 
   /// 64 MB.
   private static let heightsMax = 1 << 24
+  /// Segments that are held at a time; levels with more are traced alone.
+  private static let segmentsMax = 1 << 19
   /// Contours of coarse models are traced between more heights, so that they bend.
   private static let factorMax = 4
   /// Heights that are enough for any map.
   private static let heightsWanted = 1 << 21
 
-  /// - Parameter model: pixels are heights as ``HeightCode``.
+  /// - Parameters:
+  ///   - model: pixels are heights as ``HeightCode``.
+  ///   - bytesMax: memory for heights, 4 bytes each.
   /// - Throws: ``CutError`` for a model with too many pixels, or one that cannot be decoded.
-  init(_ model: any RasterSource) throws {
+  init(_ model: any RasterSource, bytesMax: Int = .max) throws {
     let pixels = model.width * model.height
-    guard pixels <= Self.heightsMax else {
+    guard pixels <= min(Self.heightsMax, bytesMax / 4) else {
+      let coarser = "make a coarser model for them: gdalwarp -r average -tr X Y"
+      guard pixels > Self.heightsMax else {
+        throw CutError(
+          .badSource, path: model.path,
+          "has \(pixels) heights, and half of --memory has room for \(bytesMax / 4) to trace contours among",
+          remedy: "give --memory \((pixels * 8 + 999_999) / 1_000_000)MB, or \(coarser)")
+      }
       throw CutError(
         .badSource, path: model.path, "has \(pixels) heights, and contours are traced among \(Self.heightsMax) at most",
-        remedy: "make a coarser model for them: gdalwarp -r average -tr X Y")
+        remedy: coarser)
     }
     var factor = 1
     while factor < Self.factorMax, pixels * factor * factor * 4 <= Self.heightsWanted { factor *= 2 }
@@ -58,19 +69,49 @@ struct ContourTracer {
   /// The contours as features, from the lowest level: lines in degrees with the properties `ele`, the height, and
   /// `index`, whether it is one of every `indexEvery` levels.
   func features(interval: Double, indexEvery: Int) -> [MapFeature] {
-    var levels: [Int: [Segment]] = [:]
+    var features: [MapFeature] = []
+    forEachFeature(interval: interval, indexEvery: indexEvery) { features.append($0) }
+    return features
+  }
+
+  /// Passes the contours to a closure, from the lowest level.
+  func forEachFeature(interval: Double, indexEvery: Int, _ body: (MapFeature) -> Void) {
+    var counts: [Int: Int] = [:]
+    forEachCell { addCell($0, $1, $2, interval) { number, _, _ in counts[number, default: 0] += 1 } }
+    var numbers = counts.keys.sorted()[...]
+    while let first = numbers.first {
+      // As many levels as there is room for.
+      var segmentCount = 0
+      let group = numbers.prefix { number in
+        segmentCount += counts[number]!
+        return number == first || segmentCount <= Self.segmentsMax
+      }
+      let wanted = first...group[group.endIndex - 1]
+      var levels: [Int: [Segment]] = [:]
+      for number in group { levels[number, default: []].reserveCapacity(counts[number]!) }
+      forEachCell {
+        addCell($0, $1, $2, interval) { number, from, to in
+          if wanted.contains(number) { levels[number, default: []].append(Segment(from: from, to: to)) }
+        }
+      }
+      for number in group {
+        let level = Double(number) * interval
+        let lines = Self.joined(levels.removeValue(forKey: number)!).compactMap { line($0, level: level) }
+        guard !lines.isEmpty else { continue }
+        body(
+          MapFeature(
+            .lines(lines),
+            properties: ["ele": .number(level), "index": .bool(number.isMultiple(of: max(indexEvery, 1)))]))
+      }
+      numbers = numbers[group.endIndex...]
+    }
+  }
+
+  private func forEachCell(_ body: (_ x: Int, _ y: Int, UnsafeBufferPointer<Float>) -> Void) {
     heights.withUnsafeBufferPointer { heights in
       for y in 0..<max(height - 1, 0) {
-        for x in 0..<max(width - 1, 0) { addCell(x, y, heights, interval, &levels) }
+        for x in 0..<max(width - 1, 0) { body(x, y, heights) }
       }
-    }
-    return levels.keys.sorted().compactMap { number in
-      let level = Double(number) * interval
-      let lines = Self.joined(levels[number]!).compactMap { line($0, level: level) }
-      guard !lines.isEmpty else { return nil }
-      return MapFeature(
-        .lines(lines),
-        properties: ["ele": .number(level), "index": .bool(number.isMultiple(of: max(indexEvery, 1)))])
     }
   }
 
@@ -81,8 +122,11 @@ struct ContourTracer {
     let to: Int
   }
 
+  /// - Parameter addSegment: called with the number of the level and the two edges of each segment.
+  @inline(__always)
   private func addCell(
-    _ x: Int, _ y: Int, _ heights: UnsafeBufferPointer<Float>, _ interval: Double, _ levels: inout [Int: [Segment]]
+    _ x: Int, _ y: Int, _ heights: UnsafeBufferPointer<Float>, _ interval: Double,
+    _ addSegment: (_ number: Int, _ from: Int, _ to: Int) -> Void
   ) {
     let i = y * width + x
     let (a, b, c, d) = (heights[i], heights[i + 1], heights[i + width + 1], heights[i + width])
@@ -93,7 +137,7 @@ struct ContourTracer {
     let (top, right, bottom, left) = (2 * i, 2 * (i + 1) + 1, 2 * (i + width), 2 * i + 1)
     for number in Int(low) + 1...Int(high) {
       let level = Float(Double(number) * interval)
-      func add(_ from: Int, _ to: Int) { levels[number, default: []].append(Segment(from: from, to: to)) }
+      func add(_ from: Int, _ to: Int) { addSegment(number, from, to) }
       // Which corners are at the level or above it, clockwise from the top left.
       switch (a >= level, b >= level, c >= level, d >= level) {
       case (true, true, true, true), (false, false, false, false): break

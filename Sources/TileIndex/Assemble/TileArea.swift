@@ -19,19 +19,14 @@ public struct TileArea: Hashable, Sendable {
   ///
   /// - Throws: ``BundleError`` with `.notFound`, or `.malformed` with the line or the position in the document.
   public init(bounds: BoundingBox? = nil, polygonFile path: String) throws {
-    let json: JSONValue
     do {
-      let file = try ReadOnlyFile(path)
-      json = try JSONValue(parsing: try file.bytes(at: 0, count: file.byteCount))
+      self.init(bounds: bounds, polygons: try GeoJSONGeometry.polygons(in: try ReadOnlyFile(path)))
     } catch let error as FileSystem.SystemError {
       throw BundleError.unopened(error, path: path)
     } catch is ReadOnlyFile.NotAFile {
       throw BundleError(.malformed, path: path, "is not a plain file", remedy: "name a GeoJSON file")
     } catch let error as JSONValue.SyntaxError {
       throw BundleError(.malformed, path: path, "is not valid JSON: \(error)", remedy: "give GeoJSON with a polygon")
-    }
-    do {
-      self.init(bounds: bounds, polygons: try GeoJSONGeometry.polygons(in: json))
     } catch {
       throw BundleError(.malformed, path: path, "\(error)", remedy: "give GeoJSON with a Polygon or MultiPolygon")
     }

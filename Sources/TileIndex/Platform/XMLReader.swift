@@ -1,10 +1,12 @@
+package import Support
+
 #if canImport(Darwin)
   import Foundation
 #else
   import CExpat
 #endif
 
-/// Reads an XML 1.0 document from memory and reports its elements: with libexpat, or with Foundation's XMLParser on
+/// Reads an XML 1.0 document and reports its elements: with libexpat, or with Foundation's XMLParser on
 /// Apple platforms, where apps build without further C libraries. (Foundation's parser on Linux would load libxml2, ICU
 /// and FoundationXML into every command.)
 ///
@@ -43,7 +45,15 @@ package enum XMLReader {
   /// - Throws: ``SyntaxError``; what the closure throws, which ends the reading.
   /// - Complexity: O(bytes), in memory for one tag and the names of the open elements.
   package static func read(_ bytes: [UInt8], _ body: (Event) throws -> Void) throws {
-    try withoutActuallyEscaping(body) { body in try Parse(body).run(bytes) }
+    try read(MemoryBytes(bytes), body)
+  }
+
+  /// Hands the elements and texts of a document in a file to a closure, in their order.
+  ///
+  /// - Throws: ``SyntaxError``; what the source throws; what the closure throws, which ends the reading.
+  /// - Complexity: O(bytes), in memory for one tag and the names of the open elements (on Apple platforms, all bytes).
+  package static func read(_ source: any ByteSource, _ body: (Event) throws -> Void) throws {
+    try withoutActuallyEscaping(body) { body in try Parse(body).run(source) }
   }
 
   private static let entityMessage = "it declares an entity, which is not read here"
@@ -63,7 +73,8 @@ package enum XMLReader {
 
       init(_ body: @escaping (Event) throws -> Void) { self.body = body }
 
-      func run(_ bytes: [UInt8]) throws {
+      func run(_ source: any ByteSource) throws {
+        let bytes = try source.bytes(at: 0, count: source.byteCount)
         if let line = Self.lineOfEntity(in: bytes) { throw SyntaxError(line: line, message: entityMessage) }
         let parser = XMLParser(data: Data(bytes))
         parser.shouldResolveExternalEntities = false
@@ -124,8 +135,7 @@ package enum XMLReader {
       private let body: (Event) throws -> Void
       private let parser: XML_Parser
       private var failure: (any Error)?
-      /// XML_Parse takes 32-bit counts.
-      private static let chunkBytes = 1 << 20
+      private static let chunkBytes = 1 << 18
 
       init(_ body: @escaping (Event) throws -> Void) {
         self.body = body
@@ -135,7 +145,7 @@ package enum XMLReader {
 
       deinit { XML_ParserFree(parser) }
 
-      func run(_ bytes: [UInt8]) throws {
+      func run(_ source: any ByteSource) throws {
         XML_SetUserData(parser, Unmanaged.passUnretained(self).toOpaque())
         XML_SetElementHandler(
           parser, { context, name, attributes in Parse.of(context).start(name, attributes) },
@@ -157,19 +167,20 @@ package enum XMLReader {
             }
             return Int32(XML_STATUS_OK.rawValue)
           }, nil)
-        try bytes.withUnsafeBytes { bytes in
-          var done = 0
-          repeat {
-            let count = min(Self.chunkBytes, bytes.count - done)
-            let start = bytes.baseAddress.map { ($0 + done).assumingMemoryBound(to: CChar.self) }
-            done += count
-            let status = XML_Parse(parser, start, Int32(count), done == bytes.count ? 1 : 0)
-            if let failure { throw failure }
-            guard status == XML_STATUS_OK else {
-              throw SyntaxError(line: line, message: String(cString: XML_ErrorString(XML_GetErrorCode(parser))))
-            }
-          } while done < bytes.count
-        }
+        var (done, isLast) = (0, false)
+        repeat {
+          let piece = try source.bytes(at: done, count: min(Self.chunkBytes, source.byteCount - done))
+          done += piece.count
+          isLast = piece.isEmpty || done >= source.byteCount
+          let status = piece.withUnsafeBytes { bytes in
+            XML_Parse(
+              parser, bytes.baseAddress?.assumingMemoryBound(to: CChar.self), Int32(bytes.count), isLast ? 1 : 0)
+          }
+          if let failure { throw failure }
+          guard status == XML_STATUS_OK else {
+            throw SyntaxError(line: line, message: String(cString: XML_ErrorString(XML_GetErrorCode(parser))))
+          }
+        } while !isLast
       }
 
       private static func of(_ context: UnsafeMutableRawPointer?) -> Parse {

@@ -38,7 +38,7 @@ final class TrackReader: BundleReader {
       ?? matrixSet.zooms.lowerBound
     let features: [MapFeature]
     do {
-      features = try FeatureFile.features(path: path)
+      features = try FeatureFile.features(path: path, properties: ["name", "sym"])
     } catch let error as TrackError {
       throw BundleError(
         error.isUnreadable ? .notFound : .malformed, path: path, error.message, remedy: error.remedy)

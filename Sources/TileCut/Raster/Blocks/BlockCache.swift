@@ -11,7 +11,8 @@ import Synchronization
 /// The budget is exceeded only if the blocks in use exceed it.
 package final class BlockCache: Sendable {
   /// The budget.
-  package let bytesMax: Int
+  package var bytesMax: Int { limit.load(ordering: .relaxed) }
+  private let limit: Atomic<Int>
 
   /// Identifies a block of a raster.
   struct Key: Hashable {
@@ -22,11 +23,14 @@ package final class BlockCache: Sendable {
   private let state: Mutex<State>
 
   package init(bytesMax: Int) {
-    self.bytesMax = bytesMax
+    limit = Atomic(bytesMax)
     state = Mutex(State())
   }
 
   deinit { state.withLock { $0.removeAll() } }
+
+  /// Makes the budget smaller; blocks are evicted when the next one is used.
+  func shrink(to bytes: Int) { limit.store(min(bytes, bytesMax), ordering: .relaxed) }
 
   /// Bytes held now: blocks in use, cached blocks, reservations and spare buffers.
   package var bytes: Int { state.withLock { $0.bytes } }
