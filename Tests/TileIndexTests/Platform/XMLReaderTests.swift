@@ -148,7 +148,23 @@ import TileIndex
         contentsOfFile: ProjectFiles.path("Sources/TileIndex/Platform/XMLReader.swift"), encoding: .utf8)
       let chosen = source.replacing("#if canImport(Darwin)", with: "#if canImport(FoundationXML)")
         .replacing("  import Foundation\n", with: "  import Foundation\n  import FoundationXML\n")
+        .replacing("package import Support\n", with: "")
       let reader = try folder.write("XMLReader.swift", chosen)
+      // What it takes from Support.
+      let support = try folder.write(
+        "Support.swift",
+        """
+        package protocol ByteSource {
+          var byteCount: Int { get }
+          func bytes(at offset: Int, count: Int) throws -> [UInt8]
+        }
+        struct MemoryBytes: ByteSource {
+          let all: [UInt8]
+          init(_ bytes: [UInt8]) { all = bytes }
+          var byteCount: Int { all.count }
+          func bytes(at offset: Int, count: Int) -> [UInt8] { Array(all[offset..<(offset + count)]) }
+        }
+        """)
       // A line for each document: its events, or why it is refused.
       let main = try folder.write(
         "main.swift",
@@ -170,7 +186,8 @@ import TileIndex
         """)
       let program = folder.file("reader")
       let built = try #require(
-        try run("env", ["swiftc", "-swift-version", "6", "-package-name", "reader", reader, main, "-o", program]))
+        try run(
+          "env", ["swiftc", "-swift-version", "6", "-package-name", "reader", reader, support, main, "-o", program]))
       #expect(built.status == 0 && !built.output.contains("warning:"), "\(built.output)")
       let texts = Self.wellFormed.map(\.0) + Self.malformed + Self.declarations.map(Self.document(declaring:))
       let lines = try #require(try run("env", [program] + texts)).output.split(separator: "\n")
