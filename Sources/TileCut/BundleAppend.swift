@@ -18,13 +18,14 @@ public struct BundleAppend: Sendable {
   public let cutter: Cutter
   /// Of the tiles that are new or changed.
   private let encoding: TileEncoding
+  private let warnings: [String]
 
   /// Opens the bundle and the rasters and plans the cut.
   ///
   /// - Parameters:
   ///   - path: the bundle.
-  ///   - options: the sources. The grid is the bundle's, and so are zooms and encoding unless they are given; name,
-  ///     description, attribution and version replace the bundle's where they are given.
+  ///   - options: the sources. The grid is the bundle's, and so are zooms and encoding unless they are given: of zooms
+  ///     the finest counts. Name, description, attribution and version replace the bundle's where they are given.
   ///   - encoding: of new and changed tiles; nil for the defaults of the bundle's format.
   /// - Throws: ``CutError``, ``BundleError``.
   public init(
@@ -49,6 +50,11 @@ public struct BundleAppend: Sendable {
         .invalidOption, path: path, "its lines and labels (\(layers)) are part of its pictures",
         remedy: "add the rasters to the region's layers, and cut them anew")
     }
+    guard bundle.metadata[FlatImage.metadataKey] == nil else {
+      throw CutError(
+        .invalidOption, path: path, "it is a flat image, in which places on Earth have no pixels",
+        remedy: "cut all pictures as one flat image")
+    }
     let encoding = encoding ?? TileEncoding(usualFor: bundle.metadata.mixedFormats) ?? usual
     let allowed = bundle.metadata.mixedFormats.union([format])
     guard encoding.formats.isSubset(of: allowed), allowed.count == 1 || encoding.formats.contains(format) else {
@@ -64,14 +70,19 @@ public struct BundleAppend: Sendable {
     options.matrixSet = bundle.matrixSet
     options.tileSize = nil
     options.scaleFactor = try bundle.tilePixels().map { max($0 / bundle.matrixSet[first].tileWidth, 1) } ?? 1
+    var deepest = last
     if case .levels(let asked) = options.zoom {
       guard asked.lowerBound >= first, asked.upperBound <= last else {
         throw CutError(
           .invalidOption, path: path, "its zooms are \(first) to \(last)", remedy: "choose zooms among them")
       }
-    } else {
-      options.zoom = .levels(first...last)
+      deepest = asked.upperBound
     }
+    // Parents are made again in any case.
+    options.zoom = .levels(first...deepest)
+    warnings =
+      deepest < last
+      ? ["\(path): zooms \(deepest + 1) to \(last) keep the old picture; leave --zoom out to draw them too"] : []
     options.encoding = .png(PNGOptions(effort: .fast))
     self.path = path
     self.options = options
@@ -124,7 +135,7 @@ public struct BundleAppend: Sendable {
     return CutSummary(
       path: output, tileCount: summary.tiles, distinctTileCount: summary.distinctTiles, zoomMin: summary.minZoom,
       zoomMax: summary.maxZoom, fileBytes: summary.bytes, seconds: (ContinuousClock.now - start) / .seconds(1),
-      warnings: cut.warnings)
+      warnings: cut.warnings + warnings)
   }
 
   /// What an addition gives and takes, scaled up from a sample of its tiles.

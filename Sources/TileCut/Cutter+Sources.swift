@@ -23,14 +23,22 @@ extension Cutter {
     // Each source keeps its file open.
     if options.sources.count > 64 { FileDescriptors.raiseLimit() }
     let files = try options.sources.map { try open.file(named: $0) }
+    func pictures(_ open: RasterOpenOptions) throws -> [(SourceFile, RasterOpenOptions)] {
+      try files.indices.filter { options.sourceSettings[$0]?.relief == nil }.map { index in
+        (files[index], try open.with(options.sourceSettings[index]))
+      }
+    }
     var automaticScale: SampleScale?
     switch options.scale {
-    case .values(let low, let high): open.scale = try SampleScale(low: low, high: high)
+    case .values(let low, let high):
+      // Of pictures of different depths those that need a scale have it: the values of 16 bits would make the others
+      // black.
+      let all = try pictures(open)
+      let needs = try all.count > 1 ? Set(all.map { try RasterFile.needsScale($0, options: $1) }) : []
+      open.scale = try SampleScale(low: low, high: high)
+      open.keeps8Bit = needs.count > 1
     case .auto:
-      automaticScale = try Self.automaticScale(
-        files.indices.filter { options.sourceSettings[$0]?.relief == nil }.map { index in
-          (files[index], try open.with(options.sourceSettings[index]))
-        })
+      automaticScale = try Self.automaticScale(pictures(open))
       open.scale = automaticScale
       open.keeps8Bit = true
     case nil: break

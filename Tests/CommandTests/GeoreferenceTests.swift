@@ -92,6 +92,11 @@ import Testing
     expectRefusal(run, status: 71, naming: "PROJ", "proj-data")
   }
 
+  @Test func addressesThatAreNotReadAreNamed() throws {
+    let run = try tilecut("cut", "ftp://maps.example/x.tif", "-o", output)
+    expectRefusal(run, status: 66, naming: "ftp://maps.example/x.tif: is at an address of ftp", "http or https")
+  }
+
   /// Nobody writes to the pipe, so waiting for it would take forever.
   @Test func pipesAreRefusedAtOnce() throws {
     let pipe = folder.file("pipe.tif")
@@ -115,6 +120,22 @@ import Testing
     let centre = try #require(try SQLiteFile.metadata(output)["center"]).split(separator: ",").compactMap { Double($0) }
     #expect(abs(abs(centre[0]) - 180) < 1e-6 && abs(centre[1] - 5) < 0.3, "\(centre)")
     #expect(try SQLiteFile.metadata(output)["bounds"]?.hasPrefix("-180,") == true)
+    try expectValid(output)
+  }
+
+  /// Sources on both sides of it, of which none crosses it.
+  @Test func centreOfTwoSourcesBesideTheAntimeridianLiesBetweenThem() throws {
+    for (name, west) in [("w", 170.0), ("e", -175)] {
+      _ = try folder.writePicture("\(name).png", width: 64, height: 64)
+      let pixel = 5.0 / 64
+      try folder.write(
+        "\(name).pgw", "\(pixel)\n0\n0\n-\(pixel)\n\(west + pixel / 2)\n\(5 - pixel / 2)\n")
+      try folder.write("\(name).prj", "EPSG:4326")
+    }
+    let run = try tilecut("cut", folder.file("w.png"), folder.file("e.png"), "-o", output)
+    #expect(run.status == 0, "\(run)")
+    let centre = try #require(try SQLiteFile.metadata(output)["center"]).split(separator: ",").compactMap { Double($0) }
+    #expect(abs(abs(centre[0]) - 180) < 1 && abs(centre[1] - 2.5) < 0.3, "\(centre)")
     try expectValid(output)
   }
 

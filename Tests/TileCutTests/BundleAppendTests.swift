@@ -80,6 +80,36 @@ import TileIndex
     #expect(!folder.names.contains { $0.hasSuffix(".partial") })
   }
 
+  /// Of some zooms, parents are made again all the same, and a warning names the finer ones.
+  @Test func parentsAreMadeAgainWhateverZoomsAreGiven() throws {
+    let west = try raster("west", RGBA(red: 200, green: 40, blue: 40), west: 10, east: 30)
+    let path = folder.file("a.mbtiles")
+    _ = try Cutter(options([west], .png(PNGOptions()))).cut(to: path)
+    var added = CutOptions(sources: [try raster("over", RGBA(red: 40, green: 40, blue: 200), west: 10, east: 30)])
+    added.zoom = .levels(4...4)
+    let summary = try BundleAppend(to: path, options: added).write(to: path, replacing: true)
+    #expect(summary.warnings.contains { $0.contains("zooms 5 to 5 keep the old picture") }, "\(summary.warnings)")
+    let reader = try MBTilesReader(path: path)
+    for zoom in 2...5 {
+      let range = try #require(try reader.range(zoom: zoom))
+      let tile = try TileID(zoom: zoom, column: range.columns.lowerBound, row: range.rows.lowerBound)
+      let pixels = try #require(try reader.tile(tile)).withUnsafeBytes { try ImageDecoder.decode($0) }
+      let last = pixels[pixels.width - 1, pixels.height - 1]
+      #expect(last == (zoom < 5 ? SIMD4(40, 40, 200, 255) : SIMD4(200, 40, 40, 255)), "\(zoom): \(last)")
+    }
+  }
+
+  @Test func flatImagesAreRefused() throws {
+    let west = try raster("west", RGBA(red: 200, green: 40, blue: 40), west: 10, east: 30)
+    var flat = CutOptions(sources: [west])
+    flat.isFlat = true
+    _ = try Cutter(flat).cut(to: folder.file("flat.mbtiles"))
+    let error = #expect(throws: CutError.self) {
+      try BundleAppend(to: folder.file("flat.mbtiles"), options: CutOptions(sources: [west]))
+    }
+    #expect(error?.description.contains("flat image") == true)
+  }
+
   @Test func otherZoomsAndFormatsAreRefused() throws {
     let west = try raster("west", RGBA(red: 200, green: 40, blue: 40), west: 10, east: 30)
     let path = folder.file("a.mbtiles")

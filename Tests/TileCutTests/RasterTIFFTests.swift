@@ -220,6 +220,24 @@ struct RasterTIFFTests {
     }
   }
 
+  @Test("The mask in the file beside a TIFF hides pixels", arguments: [1, 3])
+  func maskBeside(samples: Int) throws {
+    var fixture = TIFFFixture()
+    (fixture.samples, fixture.photometric) = (samples, samples == 3 ? 2 : 1)
+    let path = try fixture.write(folder)
+    func isVisible(_ x: Int, _ y: Int) -> Bool { (x / 5 + y / 3) % 2 == 0 }
+    var mask = TIFFFixture()
+    mask.sample = { x, y, _ in isVisible(x, y) ? 255 : 0 }
+    try FileManager.default.moveItem(atPath: mask.write(folder, "mask.tif"), toPath: "\(path).msk")
+    var flat = RasterOpenOptions()
+    flat.isFlat = true
+    try expect(RasterFile.open(path: path, options: flat), fixture, .mask) { x, y in
+      guard isVisible(x, y) else { return 0 }
+      let v = (0..<3).map { Int(fixture.sample(x, y, samples == 3 ? $0 : 0)) }
+      return rgba(v[0], v[1], v[2])
+    }
+  }
+
   @Test("Blocks missing in the file are transparent", arguments: [false, true])
   func sparse(tiled: Bool) throws {
     var fixture = TIFFFixture()

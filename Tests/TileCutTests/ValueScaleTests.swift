@@ -97,6 +97,27 @@ struct ValueScaleTests {
     #expect(try Cutter(eight).automaticScale == nil)
   }
 
+  @Test("A range is for sources of more than 8 bits where others have 8, and for those of 8 among themselves")
+  func mixedDepths() throws {
+    var fixture = TIFFFixture()
+    fixture.sample = { x, _, _ in Double(x + 100) }
+    let eight = try fixture.write(folder, "eight.tif")
+    (fixture.bits, fixture.sample) = (16, { x, _, _ in Double(x * 600) })
+    let wide = try fixture.write(folder, "wide.tif")
+    var options = options(.values(low: 0, high: 60_000))
+    options.isFlat = false
+    options.crs = "EPSG:3857"
+    options.bounds = BoundingBox(west: 10, south: 10, east: 11, north: 11)
+    func brightest(_ sources: [String]) throws -> UInt8 {
+      options.sources = sources
+      let opened = try Cutter.open(options, CutResources(), folder.path, nil).sources
+      return try opened[0].words().map { UInt8(truncatingIfNeeded: $0) }.max() ?? 0
+    }
+    #expect(try brightest([eight, wide]) == 169)
+    #expect(try brightest([eight]) <= 1)
+    #expect(try brightest([wide, eight]) > 170)
+  }
+
   @Test("The automatic scale leaves out nodata values, transparent pixels and NaN", arguments: [1, 3])
   func automaticLeavesOut(format: Int) throws {
     var fixture = TIFFFixture()

@@ -25,7 +25,7 @@ struct MetadataRows {
     let bounds = Self.clipped(metadata.bounds, to: covered, coverage, matrixSet)
     let center =
       metadata.center.map { Self.clipped($0, to: bounds, zooms: zooms) }
-      ?? Self.center(bounds: bounds, given: metadata.bounds, zooms: zooms, matrixSet: matrixSet)
+      ?? Self.center(bounds: bounds, given: metadata.bounds, coverage, zooms: zooms, matrixSet: matrixSet)
     let formats = metadata.formats ?? mixing.union([format])
     let format = formats.isEmpty ? format : TileFormat(stating: formats)
 
@@ -95,14 +95,17 @@ struct MetadataRows {
 
   /// The middle of the bounds, at the deepest zoom that fits a screen of 1024 x 768 pixels.
   private static func center(
-    bounds: BoundingBox, given: BoundingBox?, zooms: ClosedRange<Int>, matrixSet: TileMatrixSet
+    bounds: BoundingBox, given: BoundingBox?, _ coverage: TileCoverage, zooms: ClosedRange<Int>,
+    matrixSet: TileMatrixSet
   ) -> BundleMetadata.Center {
     var box = bounds
+    // An area across the antimeridian has its middle there, not at longitude 0.
     if let given, bounds.west == -180, bounds.east == 180,
       let parts = Optional(TileMatrixSet.splitAtAntimeridian(given)), parts.count == 2
     {
-      // An area across the antimeridian has its middle there, not at longitude 0.
       (box.west, box.east) = (parts[0].west, parts[1].east + 360)
+    } else if let (west, east) = coverage.longitudesAcrossAntimeridian(in: matrixSet) {
+      (box.west, box.east) = (west, east)
     }
     var projected = matrixSet.crsBounds(ofGeographicBounds: box)
     if projected.width == 0 { projected = matrixSet.boundingBox }
@@ -121,7 +124,12 @@ struct TileCoverage {
   struct Level {
     var count = 0
     var range: TileRange
+    /// Those with tiles; nil if they are many, or not known.
+    var columns: Set<Int>? = []
   }
+
+  /// Enough to see where an area lies, also one that a zoom of 64 columns has in two parts.
+  fileprivate static let columnsMax = 64
 
   /// By zoom; only zooms that have tiles.
   private(set) var levels: [Int: Level] = [:]
@@ -133,8 +141,25 @@ struct TileCoverage {
     levels[tile.zoom, default: Level(range: single)].insert(tile, single)
   }
 
+  /// The longitudes of an area on both sides of the antimeridian that leaves at least half of the Earth out; the eastern
+  /// one is beyond 180. Nil for other areas, and in grids that do not go around the Earth.
+  func longitudesAcrossAntimeridian(in matrixSet: TileMatrixSet) -> (west: Double, east: Double)? {
+    guard matrixSet.isGlobal, let zoom = levels.keys.filter({ levels[$0]?.columns != nil }).max(),
+      let columns = levels[zoom]?.columns?.sorted(), let first = columns.first, let last = columns.last
+    else { return nil }
+    let gaps = zip(columns, columns.dropFirst()).map { (before: $0, after: $1, width: $1 - $0) }
+    let width = matrixSet[zoom].matrixWidth
+    guard let widest = gaps.max(by: { $0.width < $1.width }), 2 * widest.width > width,
+      widest.width > first + width - last
+    else { return nil }
+    func bounds(_ column: Int) -> BoundingBox {
+      matrixSet.geographicBounds(of: TileID(unchecked: zoom, column, levels[zoom]!.range.rows.lowerBound))
+    }
+    return (bounds(widest.after).west, bounds(widest.before).east + 360)
+  }
+
   mutating func insert(zoom: Int, count: Int, range: TileRange) {
-    levels[zoom] = Level(count: count, range: range)
+    levels[zoom] = Level(count: count, range: range, columns: nil)
     self.count += count
   }
 
@@ -186,5 +211,6 @@ extension TileCoverage.Level {
   fileprivate mutating func insert(_ tile: TileID, _ single: TileRange) {
     count += 1
     if !range.contains(tile) { range = range.union(single) }
+    if columns?.insert(tile.column).inserted == true, columns!.count > TileCoverage.columnsMax { columns = nil }
   }
 }

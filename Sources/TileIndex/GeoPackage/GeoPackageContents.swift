@@ -94,6 +94,9 @@ struct GeoPackageContents {
     }
   }
 
+  /// Whether the tiles lie on no place on Earth, as flat images do.
+  var isUndefinedCartesian: Bool { system == ("NONE", GeoPackageSchema.ReferenceSystem.undefinedCartesian.id) }
+
   /// Whether the tiles lie in the CRS of a set.
   func isIn(_ projection: TileMatrixSet.Projection) -> Bool {
     guard case .fitted = projection else { return projection == self.projection }

@@ -50,15 +50,16 @@ public final class GeoPackageReader: DatabaseReader {
   private static func matrixSet(
     _ contents: GeoPackageContents, stated metadata: StoredMetadata?, path: String
   ) throws -> TileMatrixSet {
+    let isFlat = contents.isUndefinedCartesian && metadata?[FlatImage.metadataKey] != nil
     if let stated = try metadata?.matrixSet(path: path) {
-      guard contents.isIn(stated.projection), contents.grid.agrees(with: stated) else {
+      guard isFlat || contents.isIn(stated.projection), contents.grid.agrees(with: stated) else {
         throw BundleError(
           .malformed, path: path, "its metadata say \(stated.identifier), and its tile matrices are others",
           remedy: "make it again")
       }
       return stated
     }
-    guard let projection = contents.projection else {
+    guard let projection = isFlat ? .webMercator : contents.projection else {
       let (organization, code) = contents.system
       throw BundleError(
         .malformed, path: path,

@@ -75,8 +75,10 @@ final class GeoPackageTables: TileTables, @unchecked Sendable {
     let rows = rows.map { StoredMetadata.Entry(name: $0.name, value: $0.value) }
     let metadata = StoredMetadata(rows)
     let grid = GeoPackageGrid(matrixSet, zooms: coverage.zooms ?? 0...0, sizes: sizes)
-    let own = GeoPackageSchema.ReferenceSystem(of: matrixSet.projection)
-    for system in [.wgs84, .undefinedCartesian, .undefinedGeographic] + (own.id == 4326 ? [] : [own]) {
+    // A flat image lies nowhere on Earth, and GIS programs show it so.
+    let isFlat = metadata[FlatImage.metadataKey] != nil
+    let own = isFlat ? .undefinedCartesian : GeoPackageSchema.ReferenceSystem(of: matrixSet.projection)
+    for system in [.wgs84, .undefinedCartesian, .undefinedGeographic] + ([4326, -1].contains(own.id) ? [] : [own]) {
       try connection.insert(
         into: "gpkg_spatial_ref_sys", system.name, system.id, system.organization, system.id, system.definition,
         system.description)

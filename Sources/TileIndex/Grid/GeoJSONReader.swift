@@ -109,7 +109,7 @@ package struct GeoJSONReader {
     var object = try json.beginObject()
     while let name = try json.nextName(of: &object) {
       guard name == "features" else {
-        try json.skip()
+        if name == "crs" { try checkCRS() } else { try json.skip() }
         continue
       }
       guard json.kind() == .array else {
@@ -122,6 +122,19 @@ package struct GeoJSONReader {
       path.removeLast()
     }
     guard hasFeatures else { throw fault("is missing", at: "features") }
+  }
+
+  /// Systems of degrees within a metre or two of WGS 84: EPSG's codes, and OGC's. Before RFC 7946 a file named one.
+  private static let degrees: Set<Substring> = [
+    "4326", "4979", "4269", "4258", "4283", "7844", "4167", "6318", "CRS84", "CRS84h", "CRS83",
+  ]
+
+  /// Refuses coordinates in another system than degrees of WGS 84, which look as if they were such.
+  private mutating func checkCRS() throws {
+    guard let name = try json.value()["properties"]?["name"]?.string, let code = name.split(separator: ":").last,
+      !Self.degrees.contains(code)
+    else { return }
+    throw fault("is \(name); write degrees of WGS 84 (ogr2ogr -t_srs EPSG:4326)", at: "crs")
   }
 
   private mutating func feature(_ body: (Feature) throws -> Void) throws {

@@ -24,6 +24,16 @@ import Testing
     return try Database(folder.file(name))
   }
 
+  /// An image that lies nowhere on Earth is in the undefined Cartesian system, and is read again.
+  @Test func flatImagesLieNowhereOnEarth() throws {
+    let metadata = BundleMetadata(name: "plan", extra: [FlatImage.metadataKey: "700,600"])
+    let database = try write("flat.gpkg", metadata: metadata)
+    #expect(try database.run("SELECT srs_id FROM gpkg_tile_matrix_set") == [["-1"]])
+    #expect(try database.run("PRAGMA foreign_key_check") == [])
+    let reader = try GeoPackageReader(path: folder.file("flat.gpkg"))
+    #expect(reader.matrixSet == .webMercatorQuad && reader.metadata[FlatImage.metadataKey] == "700,600")
+  }
+
   /// The rows that OGC 12-128r18 requires, in the order of the tables.
   @Test func tablesAreThoseOfTheSpecification() throws {
     let database = try write("a.gpkg")

@@ -78,6 +78,10 @@ struct GeoJSONReaderTests {
       "features[1].geometry.geometries[0].coordinates: is no position"
     ),
     (#"{"type": "FeatureCollection", "features": [3]}"#, "features[0].type: is missing"),
+    (
+      #"{"type": "FeatureCollection", "crs": {"type": "name", "properties": {"name": "urn:ogc:def:crs:EPSG::4267"}}, "#
+        + #""features": []}"#, "crs: is urn:ogc:def:crs:EPSG::4267; write degrees of WGS 84"
+    ),
   ])
   func faultsNameTheirPlace(_ text: String, message: String) {
     let error = #expect(throws: GeoJSONGeometry.Fault.self) { try read(text) }
@@ -93,6 +97,15 @@ struct GeoJSONReaderTests {
     let error = #expect(throws: GeoJSONGeometry.Fault.self) { try read(text, onlyFeatures: true) }
     #expect(error?.description.hasPrefix(message) == true, "\(error?.description ?? "")")
     #expect(throws: GeoJSONGeometry.Fault.self) { try GeoJSONGeometry.polygons(in: MemoryBytes(Array(text.utf8))) }
+  }
+
+  @Test(arguments: ["urn:ogc:def:crs:OGC:1.3:CRS84", "EPSG:4326", "urn:ogc:def:crs:EPSG::4269"])
+  func systemsNearWGS84AreRead(_ name: String) throws {
+    let crs = "{\"type\": \"name\", \"properties\": {\"name\": \"\(name)\"}}"
+    let feature = #"{"type": "Feature", "properties": {}, "geometry": {"type": "Point", "coordinates": [1, 2]}}"#
+    let text = "{\"type\": \"FeatureCollection\", \"crs\": \(crs), \"features\": [\(feature)]}"
+    #expect(try read(text).count == 1)
+    #expect(try read(text.replacing("\"crs\": \(crs)", with: "\"crs\": null")).count == 1)
   }
 
   @Test func collectionsNestToALimit() throws {

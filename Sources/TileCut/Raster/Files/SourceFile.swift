@@ -38,6 +38,11 @@ final class SourceFile: Sendable {
     guard descriptor >= 0 else {
       let error = FileSystem.SystemError(number: errno)
       size = 0
+      if let scheme = path.firstRange(of: "://") {
+        throw CutError(
+          .unreadableSource, path: path, "is at an address of \(path[..<scheme.lowerBound]), which is not read",
+          remedy: "name one of http or https, or a file")
+      }
       throw CutError(
         .unreadableSource, path: path, "cannot be opened: \(error)",
         remedy: error.isOutOfDescriptors

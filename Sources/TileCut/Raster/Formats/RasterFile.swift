@@ -44,9 +44,7 @@ package enum RasterFile {
   ///
   /// - Throws: ``CutError`` as for ``open(path:options:)``.
   static func valueSample(_ file: SourceFile, options: RasterOpenOptions) throws -> ValueSample? {
-    var options = options
-    options.auxiliary = file.isPlain ? try AuxiliaryFile(beside: file.path) : nil
-    options = options.withAuxiliaryNodata
+    let options = try options.withAuxiliary(beside: file)
     switch RasterFormat(file.prefix(RasterFormat.bytesWanted)) {
     case .tiff: return try GeoTIFFSource.valueSample(file, options: options)
     case .png: return try PNGRowSource.valueSample(path: file.readablePath, options: options)
@@ -54,5 +52,23 @@ package enum RasterFile {
     case .vrt: return try VRTSource.valueSample(file, files: files, options: options)
     case .jpeg, .webp, nil: return nil
     }
+  }
+
+  /// Whether a raster's colours need a scale, because they have more than 8 bits.
+  ///
+  /// - Throws: ``CutError`` as for ``open(path:options:)``.
+  static func needsScale(_ file: SourceFile, options: RasterOpenOptions) throws -> Bool {
+    guard RasterFormat(file.prefix(RasterFormat.bytesWanted)) == .tiff else {
+      return try valueSample(file, options: options) != nil
+    }
+    return try GeoTIFFSource.needsScale(file, options: options.withAuxiliary(beside: file))
+  }
+}
+
+extension RasterOpenOptions {
+  fileprivate func withAuxiliary(beside file: SourceFile) throws -> RasterOpenOptions {
+    var options = self
+    options.auxiliary = file.isPlain ? try AuxiliaryFile(beside: file.path) : nil
+    return options.withAuxiliaryNodata
   }
 }

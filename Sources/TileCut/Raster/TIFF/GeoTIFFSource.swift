@@ -46,11 +46,21 @@ package final class GeoTIFFSource: RasterSource {
 
   /// A sample of the values of a file's colour bands; nil if they need no scale.
   static func valueSample(_ file: SourceFile, options: RasterOpenOptions) throws -> ValueSample? {
+    let image = try scaledImage(file, options)
+    return image.model.scale == nil ? nil : image.valueSample(options)
+  }
+
+  /// Whether a file's colour bands need a scale.
+  static func needsScale(_ file: SourceFile, options: RasterOpenOptions) throws -> Bool {
+    try scaledImage(file, options).model.scale != nil
+  }
+
+  /// The image with a scale, if it needs one.
+  private static func scaledImage(_ file: SourceFile, _ options: RasterOpenOptions) throws -> TIFFImage {
     var options = options
     options.scale = SampleScale(unchecked: 0, 1)
     options.keeps8Bit = true
-    let image = try TIFFImage(file, options: options)
-    return image.model.scale == nil ? nil : image.valueSample(options)
+    return try TIFFImage(file, options: options)
   }
 
   package func overview(factorMax: Double) throws -> (any RasterSource)? {

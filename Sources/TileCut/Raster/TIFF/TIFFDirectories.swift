@@ -9,12 +9,13 @@ struct TIFFPart: Sendable {
 }
 
 /// The directories that belong to a TIFF's image: its mask, and its overviews with their masks. They lie in the file
-/// itself; overviews also in the file of the same name with `.ovr` after it.
+/// itself; overviews also in the file of the same name with `.ovr` after it, and masks in that with `.msk`.
 struct TIFFDirectories: Sendable {
   private struct Entry: Sendable {
     let file: SourceFile
     let directory: Int
     let layout: TIFFLayout
+    let isMask: Bool
   }
 
   private let masks: [Entry]
@@ -29,7 +30,9 @@ struct TIFFDirectories: Sendable {
 
   /// Reads the layouts. What is damaged or belongs to something else is left out.
   init(_ source: SourceFile, image: TIFFLayout, warnings: WarningList) {
-    let found = Self.entries(of: source, from: 1) + Self.entries(beside: source.path)
+    let side = SideFiles(path: source.path)
+    let found =
+      Self.entries(of: source, from: 1) + Self.entries(in: side.overviews) + Self.entries(in: side.mask, areMasks: true)
     self.init(found, width: image.width, height: image.height, warnings) { $0.isReduced(from: image) }
   }
 
@@ -38,7 +41,7 @@ struct TIFFDirectories: Sendable {
   /// - Parameter samples: bands of the raster.
   /// - Returns: nil if there are none.
   init?(beside path: String, width: Int, height: Int, samples: Int, warnings: WarningList) {
-    self.init(Self.entries(beside: path), width: width, height: height, warnings) {
+    self.init(Self.entries(in: SideFiles(path: path).overviews), width: width, height: height, warnings) {
       $0.samples == samples && $0.isReduced(fromWidth: width, height: height)
     }
     if overviews.isEmpty { return nil }
@@ -49,25 +52,27 @@ struct TIFFDirectories: Sendable {
   ) {
     (self.width, self.height, self.warnings) = (width, height, warnings)
     masks = found.filter { entry in
-      entry.layout.isMask && entry.layout.samples == 1 && [1, 8].contains(entry.layout.bits)
+      entry.isMask && entry.layout.samples == 1 && [1, 8].contains(entry.layout.bits)
         && entry.layout.blockWidth * entry.layout.blockHeight <= TIFFLayout.blockBytesMax
     }
-    overviews = found.filter { $0.layout.isReducedImage && !$0.layout.isMask && isOverview($0.layout) }
+    overviews = found.filter { $0.layout.isReducedImage && !$0.isMask && isOverview($0.layout) }
       .sorted { $0.layout.width > $1.layout.width }
   }
 
-  private static func entries(beside path: String) -> [Entry] {
-    (try? SourceFile(path: SideFiles(path: path).overviews)).map { entries(of: $0, from: 0) } ?? []
+  private static func entries(in path: String, areMasks: Bool = false) -> [Entry] {
+    (try? SourceFile(path: path)).map { entries(of: $0, from: 0, areMasks: areMasks) } ?? []
   }
 
-  private static func entries(of source: SourceFile, from first: Int) -> [Entry] {
+  /// - Parameter areMasks: whether all are masks, whatever they are said to be.
+  private static func entries(of source: SourceFile, from first: Int, areMasks: Bool = false) -> [Entry] {
     guard let handle = try? TIFFHandle(source) else { return [] }
     var found: [Entry] = []
     for directory in 0..<directoriesMax {
       // The image is usable even if a directory after it is damaged.
       if directory > 0, ctiff_next_directory(handle.pointer) == 0 { break }
       if directory >= first, let layout = try? TIFFLayout(handle, file: source) {
-        found.append(Entry(file: source, directory: directory, layout: layout))
+        found.append(
+          Entry(file: source, directory: directory, layout: layout, isMask: areMasks || layout.isMask))
       }
     }
     return found
