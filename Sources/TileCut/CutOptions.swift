@@ -210,10 +210,13 @@ public struct CutResources: Hashable, Sendable {
     min(threads, max(memoryBytes * 3 / 4 / Self.workerBytes(tilePixels: tilePixels), 1))
   }
 
-  /// The budget of the block cache: half of the memory, less if many workers need more than the other half.
+  /// The program, its libraries and PROJ's database.
+  private static let programBytes = 24_000_000
+
+  /// The budget of the block cache: half of the memory, less if program and workers need more than the other half.
   func cacheBytes(tilePixels: Int) -> Int {
     let workers = workers(tilePixels: tilePixels) * Self.workerBytes(tilePixels: tilePixels)
-    return min(max(memoryBytes - workers, memoryBytes / 8), memoryBytes / 2)
+    return min(max(memoryBytes - Self.programBytes - workers, memoryBytes / 8), memoryBytes / 2)
   }
 }
 
