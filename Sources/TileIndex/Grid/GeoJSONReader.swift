@@ -148,7 +148,7 @@ package struct GeoJSONReader {
         hasGeometry = true
         path.append(.member(name))
         let start = json.mark
-        if json.kind() != .word || (try json.value()) != .null {
+        if try json.kind() != .word || json.value() != .null {
           json.go(to: start)
           found = try geometry()
         }
