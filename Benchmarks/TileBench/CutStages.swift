@@ -91,7 +91,8 @@ enum CutStages {
     let mosaic = Mosaic(
       sources: [source], footprints: plan.footprints,
       target: try CoordinateReferenceSystem(definition: plan.matrixSet.crs),
-      grid: PixelGrid(matrix, wraps: plan.matrixSet.isGlobal), resampling: plan.resampling, clips: plan.clips)
+      grid: PixelGrid(matrix, wraps: plan.matrixSet.isGlobal), resampling: plan.resampling,
+      clips: plan.clips(zoom: plan.workingZoom))
     let buffer = PixelBuffer(width: matrix.tileWidth, height: matrix.tileHeight)
     let coverage = plan.coverages[plan.workingZoom]!
     return try measured {

@@ -37,7 +37,18 @@ public struct BundleAppend: Sendable {
         .invalidOption, path: path, "layers of type \"contours\" and \"vector\" are drawn on new bundles alone",
         remedy: "leave them out, or cut all layers anew")
     }
+    guard !options.variableDepth else {
+      throw CutError(
+        .invalidOption, path: path, "is drawn over at all of its zooms, also with sources of less detail",
+        remedy: "leave --variable-depth out, or cut all sources anew with it")
+    }
     let bundle = try BundleFile.open(path)
+    // At the finest zoom new tiles would lie over nothing where the bundle ends before it.
+    if let ends = bundle.metadata[VariableDepthMetadata.key] {
+      throw CutError(
+        .invalidOption, path: path, "its areas end at different zooms, \(ends), so that nothing can be drawn over it",
+        remedy: "cut all sources anew with --variable-depth")
+    }
     guard let format = try bundle.tileFormat(), let usual = TileEncoding(usualFor: format) else {
       throw CutError(
         .invalidOption, path: path, "its tiles are no images, so that nothing can be drawn over them",

@@ -44,7 +44,7 @@ extension Cutter {
     // What only the first tile costs, such as a picture that is unpacked, counts once.
     if !sample.isWhole {
       let clock = ContinuousClock.now
-      let cutter = SubtreeCutter(plan: plan, mosaic: try makeMosaic()) { cancellation.isCancelled }
+      let cutter = try makeSubtreeCutter(cancellation)
       _ = try cutter.cut(sample.places[0].root)
       cost.first = (ContinuousClock.now - clock) / .seconds(1)
     }
@@ -58,7 +58,7 @@ extension Cutter {
       try visit(tiles)
     }
     try work.run(threads: workers) {
-      let cutter = SubtreeCutter(plan: plan, mosaic: try makeMosaic()) { cancellation.isCancelled }
+      let cutter = try makeSubtreeCutter(cancellation)
       let encoder = TileEncoder(plan.encoding)
       func timed(_ root: TileID) throws -> (sample: SubtreeSample, tiles: [EncodedTile]) {
         let clock = ContinuousClock.now
@@ -108,7 +108,7 @@ private struct CutSample {
 
   init(_ plan: CutPlan, _ sequence: SubtreeSequence) {
     rootZoom = sequence.rootZoom
-    count = plan.coverages[rootZoom]!.count
+    count = sequence.count
     let everything = count <= Self.placeCount
     // Anywhere within equal parts, so that no column of the map is met again and again.
     let step = Double(count) / Double(Self.placeCount)
@@ -116,11 +116,13 @@ private struct CutSample {
       let hash = withUnsafeBytes(of: place.littleEndian) { ContentHash.hash($0) }
       return Int((Double(place) + Double(hash % 1000) / 1000) * step)
     }[...]
-    var (position, row) = (0, -1)
+    var position = 0
+    var row = (zoom: -1, number: -1)
     var open = false
     for root in sequence {
-      if root.row != row { rowCount += 1 }
-      if open, root.row == row { places[places.count - 1].next = root }
+      let isNext = (root.zoom, root.row) == row
+      if !isNext { rowCount += 1 }
+      if open, isNext { places[places.count - 1].next = root }
       open = false
       if everything {
         places.append((root, nil))
@@ -129,7 +131,7 @@ private struct CutSample {
         places.append((root, nil))
         open = places.count % 3 == 0
       }
-      (position, row) = (position + 1, root.row)
+      (position, row) = (position + 1, (root.zoom, root.row))
     }
   }
 }
@@ -155,8 +157,10 @@ private struct SubtreeSample: Sendable {
     let root = subtree.root
     var range = TileRange(zoom: root.zoom, columns: root.column...root.column, rows: root.row...root.row)
     while range.zoom <= plan.workingZoom {
-      candidates[range.zoom] = plan.coverages[range.zoom]!.tiles(in: range).count
-      guard let below = plan.matrixSet.children(of: range) else { break }
+      let count = plan.coverages[range.zoom]!.tiles(in: range).count
+      // An area may end before the working zoom.
+      if count > 0 { candidates[range.zoom] = count }
+      guard count > 0, let below = plan.matrixSet.children(of: range) else { break }
       range = below
     }
     // Where all stored zooms lie above, the root's picture stands for their tiles.
@@ -199,7 +203,11 @@ private struct SampleSum {
     for zoom in plan.zooms {
       var level = (tiles: 0.0, bytes: 0.0)
       if zoom >= rootZoom {
-        level = scaled(zoom, to: plan)
+        // Zooms between those of the subtrees, where areas end at different ones, are like the next deeper one.
+        let sampled = (zoom...plan.workingZoom).first { candidates[$0] != nil } ?? zoom
+        level = scaled(sampled, to: plan)
+        let share = Double(plan.coverages[zoom]?.count ?? 0) / Double(max(plan.coverages[sampled]?.count ?? 0, 1))
+        if sampled != zoom { level = (level.tiles * share, level.bytes * share) }
       } else if let places = plan.coverages[zoom]?.count, let rootPlaces = plan.coverages[rootZoom]?.count,
         places > 0, rootPlaces > 0
       {

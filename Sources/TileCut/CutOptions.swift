@@ -18,6 +18,9 @@ public struct CutOptions: Sendable {
   /// Pixels of a tile for each of the screen: 2 for tiles that are sharp on dense screens (`@2x`).
   public var scaleFactor = 1
   public var zoom: ZoomSelection = .native
+  /// Whether each area ends at the zoom where its sources have no more detail, at the latest at the deepest of ``zoom``.
+  /// Otherwise all areas have the same zooms.
+  public var variableDepth = false
   /// WGS 84 degrees. Places a source without a georeference and clips any other. `west` greater than `east` crosses the
   /// antimeridian.
   public var bounds: BoundingBox?
@@ -118,6 +121,11 @@ public struct CutOptions: Sendable {
       throw CutError(
         .invalidOption, "the bands \(bands.map(String.init).joined(separator: ",")) are not one or three",
         remedy: "give one band, or three for red, green and blue; the first band is 1")
+    }
+    if variableDepth, !drawing.isEmpty {
+      throw CutError(
+        .invalidOption, "lines and labels are drawn anew at every zoom, so that the map has detail at all of them",
+        remedy: "leave --variable-depth (\"variableDepth\") out, or cut the layers over the pictures as an overlay")
     }
     if isFlat, !drawing.isEmpty {
       throw CutError(

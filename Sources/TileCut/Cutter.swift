@@ -12,8 +12,8 @@ import TileIndex
 /// 3. Decide which zooms and tiles are made: ``CutPlan`` (Pyramid/CutPlan.swift).
 /// 4. Divide the pyramid into subtrees in a fixed order: ``SubtreeSequence`` (Pyramid/SubtreeSequence.swift).
 /// 5. Cut subtrees on several threads, deliver them in that order: ``OrderedWork`` (Pyramid/OrderedWork.swift).
-/// 6. In each worker, draw the tiles of the working zoom from all sources: ``Mosaic`` (Warp/Mosaic.swift), which calls
-///    a ``Warper`` (Warp/Warper.swift) for each source.
+/// 6. In each worker, draw the tiles of the working zoom, or of those at which areas end, from all sources: ``Mosaic``
+///    (Warp/Mosaic.swift), which calls a ``Warper`` (Warp/Warper.swift) for each source.
 /// 7. In each worker, reduce four tiles (or 9, 16) to their parent and encode every tile once: ``SubtreeCutter``
 ///    (Pyramid/SubtreeCutter.swift), ``ParentTile`` (Pyramid/ParentTile.swift).
 /// 8. Store the subtrees' tiles and build the levels above them: ``PyramidAssembler`` (Pyramid/PyramidAssembler.swift).
@@ -34,8 +34,8 @@ public struct Cutter: Sendable {
   private let drawn: [any RasterSource]
   /// Bytes of sources on servers.
   let remote: RemoteCache?
-  /// The sources' cutlines in pixels of the working zoom.
-  private let cutlines: [PixelArea?]
+  /// The sources' cutlines in pixels of each zoom at which tiles are drawn.
+  private let cutlines: [Int: [PixelArea?]]
   /// The sources' files.
   private let files: [SourceFile]
   /// Of layers that draw nothing.
@@ -82,27 +82,40 @@ public struct Cutter: Sendable {
     let matrixSet = try options.matrixSet.withPixels(times: options.pixelFactor)
     let target = try CoordinateReferenceSystem(definition: matrixSet.crs)
     let cell = Self.deepestCell(options.zoom, matrixSet)
+    // Where a relief ends at its own zoom, heights between those of the model are not asked for.
+    let refined = options.variableDepth ? nil : cell
     let sources = JoinedRaster.joining(
-      try ReliefRaster.refining(sources, cell: cell, target: target, matrixSet: matrixSet))
+      try ReliefRaster.refining(sources, cell: refined, target: target, matrixSet: matrixSet))
     self.options = options
     self.resources = resources
     self.sources = sources
     self.automaticScale = automaticScale.map { ($0.low, $0.high) }
     givenCRS = try options.givenCRS()
-    let footprints = try sources.map {
-      try SourceFootprint(source: $0, target: target, matrixSet: matrixSet)
+    let footprints = try sources.map { source in
+      let whole = try SourceFootprint(source: source, target: target, matrixSet: matrixSet)
+      guard options.variableDepth, let joined = source as? JoinedRaster else { return whole }
+      // What lies between sheets that are far from each other must not be refined. A sheet outside of the grid counts
+      // nothing.
+      let parts = joined.members.compactMap {
+        try? SourceFootprint(source: $0, target: target, matrixSet: matrixSet, steps: 8)
+      }
+      return SourceFootprint(whole, parts: parts)
     }
     let overviews = try SourceOverviews(
       sources, footprints: footprints, cell: cell, resampling: options.resampling)
     drawn = overviews.sources
     var plan = try CutPlan(
-      footprints: footprints, detail: overviews.resolution, matrixSet: matrixSet, zoom: options.zoom,
-      bounds: options.bounds, boundary: options.boundary, clip: options.clip, resampling: options.resampling,
+      footprints: footprints, detail: overviews.resolutions, matrixSet: matrixSet, zoom: options.zoom,
+      variableDepth: options.variableDepth, bounds: options.bounds, boundary: options.boundary, clip: options.clip,
+      resampling: options.resampling,
       isLinear: options.isLinear, encoding: options.encoding)
     plan.drawing = try Self.drawing(options, layers, plan)
     self.plan = plan
-    let (set, zoom) = (plan.matrixSet, plan.workingZoom)
-    cutlines = sources.map { $0.cutline.map { ClipArea($0).pixels(set, zoom: zoom) } }
+    let set = plan.matrixSet
+    cutlines = Dictionary(
+      uniqueKeysWithValues: plan.drawnZooms.map { zoom in
+        (zoom, sources.map { $0.cutline.map { ClipArea($0).pixels(set, zoom: zoom) } })
+      })
   }
 
   /// What was asked of servers so far, repetitions included, and the bytes that came; nil without sources there.
@@ -256,7 +269,8 @@ public struct Cutter: Sendable {
   /// Step 4.
   var subtrees: SubtreeSequence {
     SubtreeSequence(
-      plan.coverages, matrixSet: plan.matrixSet, workingZoom: plan.workingZoom, zoomMin: plan.zooms.lowerBound)
+      plan.coverages, leaves: plan.leaves, depths: plan.depths, matrixSet: plan.matrixSet,
+      workingZoom: plan.workingZoom, zoomMin: plan.zooms.lowerBound)
   }
 
   /// Steps 5 to 8.
@@ -270,7 +284,7 @@ public struct Cutter: Sendable {
       try onSubtree()
     }
     try work.run(threads: workers) {
-      let cutter = SubtreeCutter(plan: plan, mosaic: try makeMosaic()) { cancellation.isCancelled }
+      let cutter = try makeSubtreeCutter(cancellation)
       return { try cutter.cut($0) }
     }
   }
@@ -306,12 +320,18 @@ public struct Cutter: Sendable {
     return matrixSet[levels.upperBound].cellSize
   }
 
-  func makeMosaic() throws -> Mosaic {
-    Mosaic(
-      sources: drawn, footprints: plan.footprints, cutlines: cutlines,
-      target: try CoordinateReferenceSystem(definition: plan.matrixSet.crs),
-      grid: PixelGrid(plan.matrixSet[plan.workingZoom], wraps: plan.matrixSet.isGlobal), resampling: plan.resampling,
-      clips: plan.clips)
+  /// Cuts subtrees, on one thread.
+  func makeSubtreeCutter(_ cancellation: CutCancellation) throws -> SubtreeCutter {
+    let target = try CoordinateReferenceSystem(definition: plan.matrixSet.crs)
+    let scratch = WarpScratch()
+    return SubtreeCutter(plan: plan) { [self] zoom in
+      Mosaic(
+        sources: drawn, footprints: plan.footprints, cutlines: cutlines[zoom] ?? [], target: target,
+        grid: PixelGrid(plan.matrixSet[zoom], wraps: plan.matrixSet.isGlobal), resampling: plan.resampling,
+        clips: plan.clips(zoom: zoom), scratch: scratch)
+    } isCancelled: {
+      cancellation.isCancelled
+    }
   }
 
   /// The tileset's name. Not the output's: equal inputs and options give equal bytes wherever they are written.
@@ -333,6 +353,7 @@ public struct Cutter: Sendable {
     if !options.drawing.isEmpty {
       metadata.extra[DrawnLayersMetadata.key] = Set(options.drawing.map(\.data.type)).sorted().joined(separator: ",")
     }
+    if plan.endZooms.count > 1 { metadata.extra[VariableDepthMetadata.key] = VariableDepthMetadata.text(plan.endZooms) }
     metadata.bounds = plan.matrixSet.openGeographicBounds(ofCRSBounds: visibleBounds(extent)).roundedToMicrometres
     return metadata
   }

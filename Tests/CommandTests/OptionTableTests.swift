@@ -17,6 +17,8 @@ import TileIndex
 
   static let rows = [
     Row(keys: ["zoom"], settings: #""zoom": [1, 2]"#, options: ["--zoom", "1-2"]),
+    Row(
+      keys: ["variableDepth"], settings: #""variableDepth": true"#, options: ["--variable-depth"], changesTiles: false),
     Row(keys: ["matrix"], settings: #""matrix": "WorldCRS84Quad""#, options: ["--matrix", "WorldCRS84Quad"]),
     Row(keys: ["tileSize"], settings: #""tileSize": 512"#, options: ["--tile-size", "512"]),
     Row(keys: ["scaleFactor"], settings: #""scaleFactor": 2"#, options: ["--scale-factor", "2"]),

@@ -1,6 +1,7 @@
 import Foundation
 import TestSupport
 import Testing
+import TileImage
 
 /// Options of `tilecut cut` that name sources and areas.
 @Suite(.ownThread) struct SourceOptionTests {
@@ -209,5 +210,81 @@ import Testing
     #expect(try folder.bytes("out.mbtiles") == folder.bytes("direct.mbtiles"))
     let empty = try #require(try run("bash", ["-c", ": | \(line) --force"]))
     #expect(empty.status == 65 && empty.output.contains("standard input: is empty"), "\(empty.output)")
+  }
+
+  // MARK: - Cuts that are stopped and divided
+
+  /// Each of these options changes the map: without it a source is red for blue, has no place, hides others, or is
+  /// seen through.
+  private static let ofOneSource = [
+    ["--bands", "base.png=3,2,1"], ["--crs", "bare.png=EPSG:3857"], ["--nodata", "hole.png=1,2,3"],
+    ["--alpha", "soft.png=none"],
+  ]
+  private static let others = [
+    ["--bands", "base.png=2,1,3"], ["--crs", "bare.png=EPSG:3395"], ["--nodata", "hole.png=1,2,4"],
+    ["--alpha", "soft.png=4"],
+  ]
+
+  /// A cut of four sources that overlap.
+  private func mosaic(_ zooms: String, _ options: [[String]] = ofOneSource) throws -> DividedCut {
+    _ = try folder.writePlacedPicture("base.png", edge: 256)
+    _ = try folder.writePicture("bare.png", width: 256, height: 256)
+    try folder.write("bare.pgw", "1600\n0\n0\n-1600\n1200800\n5799200\n")
+    for (name, west, colour) in [("hole", 13.0, UInt32(0xff03_0201)), ("soft", 16, 0x4080_ff20)] {
+      let pixels = PixelBuffer(width: 64, height: 64)
+      for i in 0..<(64 * 64) { pixels.bytes.storeBytes(of: colour, toByteOffset: i * 4, as: UInt32.self) }
+      try folder.write("\(name).png", bytes: TileEncoder(.png(PNGOptions())).encode(pixels))
+      try folder.write("\(name).pgw", "0.04\n0\n0\n-0.04\n\(west)\n46\n")
+      try folder.write("\(name).prj", "EPSG:4326")
+    }
+    return DividedCut(
+      folder: folder,
+      words: ["base.png", "bare.png", "hole.png", "soft.png", "--zoom", zooms, "--format", "jpeg"]
+        + options.flatMap { $0 })
+  }
+
+  @Test func everyOptionOfOneSourceChangesTheMap() throws {
+    let whole = try mosaic("0-4").whole()
+    for left in Self.ofOneSource.indices {
+      var options = Self.ofOneSource
+      options.remove(at: left)
+      let cut = try mosaic("0-4", options)
+      if Self.ofOneSource[left][0] == "--crs" {
+        expectRefusal(try cut.run(["cut"] + cut.words + ["-o", "x.mbtiles"]), naming: "bare.png")
+      } else {
+        #expect(try cut.whole("other.mbtiles") != whole, "\(Self.ofOneSource[left])")
+      }
+    }
+  }
+
+  /// A killed cut goes on with the same options of single sources, and with no others.
+  @Test func killedCutsWithOptionsOfOneSourceEndTheSame() throws {
+    let cut = try mosaic("0-10")
+    let whole = try cut.whole()
+    try cut.kill()
+    for changed in Self.others.indices {
+      var options = Self.ofOneSource
+      options[changed] = Self.others[changed]
+      let other = try mosaic("0-10", options)
+      expectRefusal(
+        try other.run(["cut"] + other.words + ["-o", "killed.mbtiles", "--resume"]), status: 64,
+        naming: "\(options[changed][0])", "says of one source is not the same", "--force")
+      #expect(folder.names.contains(".killed.mbtiles.resume") && !folder.names.contains("killed.mbtiles"))
+    }
+    #expect(try cut.continued() == whole)
+    try FileManager.default.removeItem(atPath: folder.file("killed.mbtiles"))
+    // What --force says: other options start anew.
+    try cut.kill()
+    let anew = try mosaic("0-4", Self.others)
+    let run = try anew.run(["cut"] + anew.words + ["-o", "killed.mbtiles", "--force"])
+    #expect(run.status == 0 && run.stderr.contains("were removed"), "\(run)")
+    #expect(try folder.bytes("killed.mbtiles") == anew.whole("anew.mbtiles"))
+  }
+
+  @Test(arguments: ["mbtiles", "pmtiles"]) func shardsWithOptionsOfOneSourceGiveTheUndividedCut(_ kind: String) throws {
+    let cut = try mosaic("0-8")
+    let count = try cut.plan(shardTiles: 20)
+    #expect(count > 3)
+    #expect(try cut.merged(count, "out.\(kind)") == cut.whole("whole.\(kind)"))
   }
 }

@@ -15,6 +15,7 @@ import TileIndex
     ("drawing", { $0.drawing = [VectorLayer(.file("trip.gpx"), rules: [])] }),
     ("matrixSet", { $0.matrixSet = .worldCRS84Quad }),
     ("zoom", { $0.zoom = .levels(0...5) }),
+    ("variableDepth", { $0.variableDepth = true }),
     ("bounds", { $0.bounds = BoundingBox(west: 1, south: 2, east: 3, north: 4.000_000_000_1) }),
     ("isFlat", { $0.isFlat = true }),
     ("encoding", { $0.encoding = .png(PNGOptions(effort: .small)) }),

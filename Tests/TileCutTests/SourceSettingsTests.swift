@@ -126,14 +126,15 @@ struct SourceSettingsTests {
     }
     try source("coarse.tif", cell: 0.1)
     try source("fine.tif", cell: 0.001)
-    func warnings(_ zoom: ZoomSelection, _ names: String...) throws -> [String] {
+    func warnings(_ zoom: ZoomSelection, _ names: String..., variableDepth: Bool = false) throws -> [String] {
       var options = CutOptions(sources: names.map(folder.file))
-      options.zoom = zoom
+      (options.zoom, options.variableDepth) = (zoom, variableDepth)
       return try Cutter(options).warnings
     }
     for zoom in [ZoomSelection.native, .levels(0...4)] {
       let found = try warnings(zoom, "coarse.tif", "fine.tif")
       #expect(found.count == 1 && found[0].hasPrefix(folder.file("coarse.tif")), "\(found)")
+      #expect(try warnings(zoom, "coarse.tif", "fine.tif", variableDepth: true) == [])
     }
     #expect(try warnings(.levels(0...10), "coarse.tif", "fine.tif") == [])
     #expect(try warnings(.native, "fine.tif") == [])

@@ -61,7 +61,7 @@ struct TileServeFlags: ParsableArguments {
     help: ArgumentHelp(
       """
       For missing tiles: 404, 204, blank, or overzoom, which enlarges the nearest ancestor. (default: 404; 204 for \
-      vector tiles)
+      vector tiles, overzoom for bundles of variable depth)
       """,
       valueName: "policy"))
   var missing: MissingTilePolicy?

@@ -141,6 +141,11 @@ extension RegionManifest {
     if settings.linear, ["nearest", "mode"].contains(settings.resampling) {
       object.fault("linear", "means nothing for \(settings.resampling)", remedy: "leave it out")
     }
+    if settings.variableDepth, !settings.drawing.isEmpty {
+      object.fault(
+        "variableDepth", "does not go with lines and labels, which are drawn anew at every zoom", remedy: "leave it out"
+      )
+    }
     if settings.tileSize != nil, settings.matrixSet.matrices.contains(where: { $0.tileWidth != 256 }) {
       object.fault("tileSize", "is said by the grid", remedy: "leave it out, and set tileSizes of the grid")
     }

@@ -97,6 +97,8 @@ public struct RegionSettings: Hashable, Sendable {
   public var drawing: [VectorLayer] = []
   /// Zoom levels; nil for 0 to the sources' own resolution.
   public var zooms: ClosedRange<Int>?
+  /// Whether each area ends at the zoom where its sources have no more detail.
+  public var variableDepth = false
   /// The grid of the tiles.
   public var matrixSet: TileMatrixSet = .webMercatorQuad
   /// Pixels of the screen along a tile's edge, 256 or 512; nil for those of the grid.

@@ -4,7 +4,8 @@ import TileIndex
 extension RegionSettings {
   /// The keys of `defaults` and categories, also valid in regions.
   package static let keys = [
-    "sources", "layers", "zoom", "matrix", "tileSize", "scaleFactor", "format", "quality", "effort", "colors",
+    "sources", "layers", "zoom", "variableDepth", "matrix", "tileSize", "scaleFactor", "format", "quality", "effort",
+    "colors",
     "resampling", "linear", "nodata", "scale", "bands", "alpha", "crs", "attribution", "type", "edition", "priceTier",
     "preview", "gazetteers", "packBytes", "clip", "buffer", "container",
   ]
@@ -43,6 +44,9 @@ extension RegionSettings {
     if let factor = object.whole("scaleFactor", in: 1...2) { scaleFactor = factor }
     if let count = object.whole("colors", in: 2...256) { colors = count }
     if object.has("zoom") { zooms = Self.zooms(object) ?? zooms }
+    if let value = object.flag("variableDepth", remedy: "write true to end each area at its sources' zoom") {
+      variableDepth = value
+    }
     if let word = object.word("container", among: Self.containers.map(\.rawValue)) {
       container = BundleFile.Kind(rawValue: word) ?? container
     }

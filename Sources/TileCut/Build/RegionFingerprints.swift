@@ -44,6 +44,7 @@ struct RegionFingerprints {
     try add("boundary", region.boundary)
     lines.append("grid \(settings.matrixSet.definition?.text ?? "")")
     try add("zooms", settings.zooms)
+    if settings.variableDepth { lines.append("variable depth") }
     if settings.container != .mbtiles { lines.append("container \(settings.container.rawValue)") }
     try add("format", settings.format.rawValue)
     try add("quality", settings.quality)

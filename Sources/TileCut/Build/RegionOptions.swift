@@ -21,6 +21,7 @@ extension CutOptions {
     tileSize = settings.tileSize
     scaleFactor = settings.scaleFactor
     if let zooms = settings.zooms { zoom = .levels(zooms) }
+    variableDepth = settings.variableDepth
     sourceSettings = settings.sourceSettings
     if settings.clip, let outline = region.boundary {
       bounds = region.bounds

@@ -56,13 +56,16 @@ package struct CandidateTiles: Sendable {
 
   /// The union of all tiles below ranges of this zoom or coarser ones.
   package init(zoom: Int, _ ranges: [TileRange], in matrixSet: TileMatrixSet) {
-    self.init(
-      zoom: zoom,
-      ranges.compactMap { range in
-        var range: TileRange? = range
-        while let coarse = range, coarse.zoom < zoom { range = matrixSet.children(of: coarse) }
-        return range
-      })
+    self.init(zoom: zoom, Self.ranges(zoom: zoom, ranges, in: matrixSet))
+  }
+
+  /// What lies below ranges of a zoom or coarser ones, as ranges of that zoom.
+  static func ranges(zoom: Int, _ ranges: [TileRange], in matrixSet: TileMatrixSet) -> [TileRange] {
+    ranges.compactMap { range in
+      var range: TileRange? = range
+      while let coarse = range, coarse.zoom < zoom { range = matrixSet.children(of: coarse) }
+      return range
+    }
   }
 
   /// The tiles that both sets contain; both must be of the same zoom.
@@ -72,6 +75,44 @@ package struct CandidateTiles: Sendable {
       runs: rows.map { row in
         let others = other.runs(inRow: row)
         return runs(inRow: row).flatMap { run in others.map { run.clamped(to: $0) }.filter { !$0.isEmpty } }
+      })
+  }
+
+  /// The tiles that one of the sets contains; both must be of the same zoom.
+  func union(_ other: CandidateTiles) -> CandidateTiles {
+    guard !rows.isEmpty else { return other }
+    guard !other.rows.isEmpty else { return self }
+    let all = min(rows.lowerBound, other.rows.lowerBound)..<max(rows.upperBound, other.rows.upperBound)
+    return CandidateTiles(
+      zoom: zoom, firstRow: all.lowerBound,
+      runs: all.map { Self.merged(runs(inRow: $0) + other.runs(inRow: $0)) })
+  }
+
+  /// The tiles that lie in one of the ranges, of the same zoom.
+  ///
+  /// - Complexity: O(rows of the set + ranges that begin or end there), however far the ranges reach.
+  func within(_ ranges: [TileRange]) -> CandidateTiles {
+    let sorted = ranges.sorted { $0.rows.lowerBound < $1.rows.lowerBound }
+    var next = 0
+    var active: [TileRange] = []
+    var columns: [Range<Int>] = []
+    // The first row after which a range ends.
+    var end = Int.max
+    return CandidateTiles(
+      zoom: zoom, firstRow: firstRow,
+      runs: rows.map { row in
+        let own = runs(inRow: row)
+        guard !own.isEmpty else { return [] }
+        if row > end || next < sorted.count && sorted[next].rows.lowerBound <= row {
+          while next < sorted.count, sorted[next].rows.lowerBound <= row {
+            active.append(sorted[next])
+            next += 1
+          }
+          active.removeAll { $0.rows.upperBound < row }
+          columns = Self.merged(active.map { $0.columns.lowerBound..<($0.columns.upperBound + 1) })
+          end = active.map(\.rows.upperBound).min() ?? Int.max
+        }
+        return own.flatMap { run in columns.map { run.clamped(to: $0) }.filter { !$0.isEmpty } }
       })
   }
 
@@ -108,6 +149,14 @@ package struct CandidateTiles: Sendable {
 
   package var rows: Range<Int> { firstRow..<(firstRow + runs.count) }
 
+  /// The north western and the south eastern tile of the rectangle around all; nil for none.
+  var corners: (first: TileID, last: TileID)? {
+    guard let low = runs.lazy.compactMap(\.first?.lowerBound).min(),
+      let high = runs.lazy.compactMap(\.last?.upperBound).max()
+    else { return nil }
+    return (TileID(unchecked: zoom, low, firstRow), TileID(unchecked: zoom, high - 1, rows.upperBound - 1))
+  }
+
   package func runs(inRow row: Int) -> [Range<Int>] {
     rows.contains(row) ? runs[row - firstRow] : []
   }
@@ -136,5 +185,20 @@ package struct CandidateTiles: Sendable {
         })
     }
     return CandidateTiles(zoom: zoom - 1, firstRow: first, runs: parents)
+  }
+
+  /// The children of all tiles.
+  func children(in matrixSet: TileMatrixSet) -> CandidateTiles {
+    let (ratio, below) = (matrixSet.ratio(below: zoom), matrixSet[zoom + 1])
+    let all = (rows.lowerBound * ratio)..<(rows.upperBound * ratio)
+    return CandidateTiles(
+      zoom: zoom + 1, firstRow: all.lowerBound,
+      runs: all.clamped(to: all.lowerBound..<max(below.matrixHeight, all.lowerBound)).map { row in
+        runs(inRow: row / ratio).compactMap { run in
+          let columns = (run.lowerBound * ratio)..<(run.upperBound * ratio)
+          let inside = columns.clamped(to: 0..<below.matrixWidth)
+          return inside.isEmpty ? nil : inside
+        }
+      })
   }
 }

@@ -27,7 +27,7 @@ struct ClipMask: Sendable {
     // A tile that no edge crosses lies inside if its centre does.
     var covered: [TileRange] = []
     var scanner = Scanner(area.edges)
-    for row in coverage.rows {
+    for row in coverage.rows where !coverage.runs(inRow: row).isEmpty {
       for span in scanner.spans(at: (Double(row) + 0.5) * size.y) {
         let run = PixelArea.centres(Scanner.Span(start: span.start / size.x, end: span.end / size.x), columns)
         guard let last = run.last else { continue }

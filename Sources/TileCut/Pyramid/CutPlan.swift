@@ -20,10 +20,16 @@ public struct CutPlan: Sendable {
   package let footprints: [SourceFootprint]
   /// The tiles that may have a visible pixel, for each zoom from the lowest stored one to the working zoom.
   package let coverages: [Int: CandidateTiles]
-  /// Rectangles of working-zoom pixels outside which nothing is drawn.
-  package let clips: [PixelRect]?
-  /// What the map shows of its tiles; nil shows everything.
-  let mask: ClipMask?
+  /// Those of them above the working zoom that are drawn themselves, because no source has more detail there. None
+  /// unless the depth is variable (``VariableDepth``).
+  let leaves: [Int: CandidateTiles]
+  /// The zooms at which sources end, ascending; the last is the working zoom, and the only one unless the depth is
+  /// variable.
+  let depths: [Int]
+  /// What the map shows of its tiles, for each zoom at which tiles are drawn; none shows everything.
+  let masks: [Int: ClipMask]
+  /// Boxes in target CRS units outside which nothing is drawn.
+  private let clipBoxes: [BoundingBox]?
   /// What is drawn over the tiles of the stored zooms; nil for nothing.
   package var drawing: VectorMap?
   /// The bounding box of the sources clipped to the bounds and the area, in target CRS units.
@@ -42,90 +48,123 @@ public struct CutPlan: Sendable {
   /// The limit for rows of tiles in all boxes of all sources; each takes 32 bytes while planning.
   private static let rowCountLimit = 4_000_000
 
-  /// - Parameter detail: the edge of the finest pixel that is drawn, in target CRS units; nil means the footprints'
-  ///   finest.
+  /// - Parameters:
+  ///   - detail: the edge of a pixel of each source as it is drawn, in target CRS units; nil means the footprints'.
+  ///   - variableDepth: whether each area ends at the zoom where its sources have no more detail.
   package init(
-    footprints: [SourceFootprint], detail: Double? = nil, matrixSet: TileMatrixSet, zoom: ZoomSelection,
-    bounds: BoundingBox?, boundary: RegionBoundary? = nil, clip: ClipArea? = nil, resampling: Resampling,
-    isLinear: Bool = false, encoding: TileEncoding
+    footprints: [SourceFootprint], detail: [Double]? = nil, matrixSet: TileMatrixSet, zoom: ZoomSelection,
+    variableDepth: Bool = false, bounds: BoundingBox?, boundary: RegionBoundary? = nil, clip: ClipArea? = nil,
+    resampling: Resampling, isLinear: Bool = false, encoding: TileEncoding
   ) throws {
     self.matrixSet = matrixSet
     self.footprints = footprints
     self.resampling = resampling
     self.encoding = encoding
     self.isLinear = isLinear
-    let finest = footprints.map(\.resolution).min()!
-    let native = matrixSet.nearestZoom(toCellSize: finest)
-    zooms = try Self.zooms(zoom, native: native, matrixSet: matrixSet)
-    var working = zooms.upperBound
-    while working < native, matrixSet[working].cellSize > 4.0001 * (detail ?? finest) { working += 1 }
-    workingZoom = working
+    let native = footprints.map { matrixSet.nearestZoom(toCellSize: $0.resolution) }
+    let detail = detail ?? footprints.map(\.resolution)
+    var zooms = try Self.zooms(zoom, native: native.max()!, matrixSet: matrixSet)
+    if variableDepth { zooms = zooms.lowerBound...max(min(zooms.upperBound, native.max()!), zooms.lowerBound) }
+    func depth(native: Int, detail: Double) -> Int {
+      var working = zooms.upperBound
+      while working < native, matrixSet[working].cellSize > 4.0001 * detail { working += 1 }
+      return working
+    }
+    // Of each source.
+    let ends = footprints.indices.map { i in
+      guard variableDepth else { return depth(native: native.max()!, detail: detail.min()!) }
+      return native[i] > zooms.upperBound
+        ? depth(native: native[i], detail: detail[i]) : max(native[i], zooms.lowerBound)
+    }
+    var working = ends.max()!
 
     let clipBoxes = try bounds.map { try Self.clipBoxes($0, matrixSet: matrixSet) }
-    var boxes = footprints.flatMap(\.boxes)
-    var outlines = footprints.flatMap(\.outlines)
-    if let clipBoxes {
-      boxes = boxes.flatMap { box in clipBoxes.compactMap { box.intersection($0) } }
-      outlines = outlines.flatMap { outline in clipBoxes.compactMap { outline.intersection($0) } }
+    func withinBounds(_ boxes: [BoundingBox]) -> [BoundingBox] {
+      let parts = clipBoxes.map { clips in boxes.flatMap { box in clips.compactMap { box.intersection($0) } } }
+      return (parts ?? boxes).filter { $0.width > 0 && $0.height > 0 }
     }
-    boxes = boxes.filter { $0.width > 0 && $0.height > 0 }
-    outlines = outlines.filter { $0.width > 0 && $0.height > 0 }
-    guard !boxes.isEmpty, let first = outlines.first else {
+    var boxes = footprints.map { withinBounds($0.boxes) }
+    let outlines = footprints.flatMap { withinBounds($0.outlines) }
+    guard boxes.contains(where: { !$0.isEmpty }), let first = outlines.first else {
       throw CutError(
         .invalidOption, "the bounds and the sources have no ground in common",
         remedy: "choose bounds (west, south, east, north in degrees) within the sources")
     }
     let hull = outlines.dropFirst().reduce(first) { $0.union($1) }
-    clips = clipBoxes?.map { Self.pixels(of: $0, matrix: matrixSet[working]) }
 
     let matrix = matrixSet[working]
     let area = clip?.pixels(matrixSet, zoom: working)
     if let area {
       let around = try Self.box(around: area, matrix: matrix)
-      boxes = boxes.compactMap { $0.intersection(around) }
+      boxes = boxes.map { $0.compactMap { $0.intersection(around) } }
       outline = try Self.clipped(hull, to: around, world: matrixSet.boundingBox)
     } else {
       outline = hull
     }
     extent = Self.extent(outlines, within: outline, matrixSet: matrixSet)
-    let estimate = outline.width / matrix.tileSpanX * outline.height / matrix.tileSpanY
+    func tiles(_ box: BoundingBox, zoom: Int) -> Double {
+      box.width / matrixSet[zoom].tileSpanX * box.height / matrixSet[zoom].tileSpanY
+    }
+    var estimate = tiles(outline, zoom: working)
+    if variableDepth {
+      estimate = 0
+      for (part, end) in zip(boxes, ends) { for box in part { estimate += tiles(box, zoom: end) } }
+    }
     guard estimate < Double(Self.tileCountLimit) else {
       throw CutError(
         .invalidOption, "zoom \(working) would take more than a thousand million tiles",
         remedy: "give a smaller --zoom or --bounds"
-          + (Self.areMixed(footprints) ? "; of sources that differ much in detail, \(Self.coarseRemedy)" : ""))
+          + (!variableDepth && Self.areMixed(footprints) ? ", or \(Self.coarseRemedy)" : ""))
     }
-    let ranges = boxes.compactMap { matrixSet.range(coveringCRSBounds: $0, zoom: working) }
-    // So many overlapping boxes come from extremely stretched pixels, for instance at the limb of a globe.
-    guard ranges.reduce(0, { $0 + $1.rows.count }) < Self.rowCountLimit else {
-      throw CutError(
-        .invalidOption, "the sources' pixels differ so much in size that zoom \(working) cannot be planned",
-        remedy: "give a smaller --zoom, --bounds without the stretched edges, or cut fewer sources at a time")
-    }
-    var coverage = CandidateTiles(zoom: working, ranges)
-    if let boundary {
-      // Tiles entirely outside the boundary are skipped; tiles that it crosses are drawn completely.
-      coverage = coverage.intersection(
-        CandidateTiles(zoom: working, boundary.tiles(zoom: zooms.upperBound, in: matrixSet), in: matrixSet))
-      guard coverage.count > 0 else {
-        throw CutError(
-          .invalidOption, "the boundary and the sources have no ground in common",
-          remedy: "give the boundary in degrees, longitude first, within the sources")
+
+    if variableDepth {
+      let shown = ShownArea(boundary: boundary, boundaryZoom: zooms.upperBound, clip: clip)
+      let depth = try VariableDepth(
+        boxes: boxes, depths: ends, zoomMin: zooms.lowerBound, in: matrixSet, showing: shown)
+      guard let deepest = depth.deepest else { throw clip == nil ? Self.outsideBoundary : Self.nothingToShow }
+      // Of the sources with the most detail nothing may be shown.
+      working = deepest
+      zooms = zooms.lowerBound...min(zooms.upperBound, deepest)
+      (coverages, leaves, masks) = (depth.coverages, depth.leaves, depth.masks)
+    } else {
+      let ranges = boxes.joined().compactMap { matrixSet.range(coveringCRSBounds: $0, zoom: working) }
+      try Self.requireFewRows(ranges, zoom: working)
+      var coverage = CandidateTiles(zoom: working, ranges)
+      if let boundary {
+        // Tiles entirely outside the boundary are skipped; tiles that it crosses are drawn completely.
+        coverage = coverage.intersection(
+          CandidateTiles(zoom: working, boundary.tiles(zoom: zooms.upperBound, in: matrixSet), in: matrixSet))
+        guard coverage.count > 0 else { throw Self.outsideBoundary }
       }
+      let mask = area.map { ClipMask($0, matrix: matrix, zoom: working, within: coverage) }
+      if let mask {
+        coverage = mask.tiles
+        guard coverage.count > 0 else { throw Self.nothingToShow }
+      }
+      var coverages = [working: coverage]
+      while coverage.zoom > zooms.lowerBound {
+        coverage = coverage.parents(in: matrixSet)
+        coverages[coverage.zoom] = coverage
+      }
+      (self.coverages, leaves, masks) = (coverages, [:], mask.map { [working: $0] } ?? [:])
     }
-    mask = area.map { ClipMask($0, matrix: matrix, zoom: working, within: coverage) }
-    if let mask {
-      coverage = mask.tiles
-      guard coverage.count > 0 else { throw Self.nothingToShow }
-    }
-    var coverages = [working: coverage]
-    while coverage.zoom > zooms.lowerBound {
-      coverage = coverage.parents(in: matrixSet)
-      coverages[coverage.zoom] = coverage
-    }
-    self.coverages = coverages
+    (self.zooms, workingZoom, self.clipBoxes) = (zooms, working, clipBoxes)
+    depths = Set(ends).filter { $0 < working }.sorted() + [working]
     try checkSteps()
   }
+
+  /// Refuses so many overlapping boxes as come from extremely stretched pixels, for instance at the limb of a globe.
+  static func requireFewRows(_ ranges: [TileRange], zoom: Int) throws {
+    guard ranges.reduce(0, { $0 + $1.rows.count }) < rowCountLimit else {
+      throw CutError(
+        .invalidOption, "the sources' pixels differ so much in size that zoom \(zoom) cannot be planned",
+        remedy: "give a smaller --zoom, --bounds without the stretched edges, or cut fewer sources at a time")
+    }
+  }
+
+  private static let outsideBoundary = CutError(
+    .invalidOption, "the boundary and the sources have no ground in common",
+    remedy: "give the boundary in degrees, longitude first, within the sources")
 
   /// The candidate tiles among a tile's children.
   package func candidates(under tile: TileID) -> [TileID] {
@@ -133,8 +172,43 @@ public struct CutPlan: Sendable {
     return coverages[tile.zoom + 1]!.tiles(in: range)
   }
 
+  /// Whether a tile is drawn from the sources, and not reduced from its children.
+  func isDrawn(_ tile: TileID) -> Bool {
+    tile.zoom == workingZoom || leaves[tile.zoom]?.contains(tile) == true
+  }
+
+  /// The zooms at which tiles are drawn from the sources.
+  var drawnZooms: [Int] { leaves.keys.sorted() + [workingZoom] }
+
+  /// The coarsest and the finest stored zoom at which areas end.
+  package var endZooms: ClosedRange<Int> {
+    min(leaves.keys.min() ?? workingZoom, zooms.upperBound)...zooms.upperBound
+  }
+
+  /// Rectangles of a zoom's pixels outside which nothing is drawn; nil draws everything.
+  package func clips(zoom: Int) -> [PixelRect]? {
+    clipBoxes?.map { Self.pixels(of: $0, matrix: matrixSet[zoom]) }
+  }
+
+  /// Visible pixels of a zoom in pixels of the working zoom. Sides within a pixel of the sources' outline are that
+  /// outline: a coarse pixel that reaches beyond it says no more.
+  func atWorkingZoom(_ visible: VisibleExtent, from zoom: Int) -> VisibleExtent {
+    guard zoom < workingZoom else { return visible }
+    let (own, working) = (matrixSet[zoom], matrixSet[workingZoom])
+    func side(_ place: Double, _ outline: Double) -> Double { abs(place - outline) < own.cellSize ? outline : place }
+    let low = own.point(atPixel: SIMD2(Double(visible.left), Double(visible.bottom)))
+    let high = own.point(atPixel: SIMD2(Double(visible.right), Double(visible.top)))
+    let first = working.pixelCoordinates(of: SIMD2(side(low.x, outline.west), side(high.y, outline.north)))
+    let last = working.pixelCoordinates(of: SIMD2(side(high.x, outline.east), side(low.y, outline.south)))
+    // Edges of coarse pixels are edges of fine ones, but for rounding.
+    let tolerance = 1e-3
+    return VisibleExtent(
+      left: Int((first.x + tolerance).rounded(.down)), top: Int((first.y + tolerance).rounded(.down)),
+      right: Int((last.x - tolerance).rounded(.up)), bottom: Int((last.y - tolerance).rounded(.up)))
+  }
+
   /// Draws over finished tiles; nil if there is nothing to draw. One per worker thread.
-  func makePainter() -> TilePainter? { drawing.map { TilePainter($0, insideOnly: mask != nil) } }
+  func makePainter() -> TilePainter? { drawing.map { TilePainter($0, insideOnly: !masks.isEmpty) } }
 
   /// What is shown at each zoom: of the candidate tiles what lies in the sources' outline, and in the clipped area.
   var labelFrame: LabelFrame {
@@ -145,7 +219,7 @@ public struct CutPlan: Sendable {
         low: matrix.pixelCoordinates(of: SIMD2(outline.west, outline.north)),
         high: matrix.pixelCoordinates(of: SIMD2(outline.east, outline.south)))
     }
-    let (coverages, mask, workingZoom) = (coverages, mask, workingZoom)
+    let (coverages, mask, workingZoom) = (coverages, masks[workingZoom], workingZoom)
     return LabelFrame(box: box) { zoom, part in
       let matrix = matrixSet[zoom]
       // Tiles of coarser zooms than the stored ones do not matter.
@@ -283,6 +357,9 @@ extension CutPlan: CustomStringConvertible {
     var lines = ["\(matrixSet.identifier), zoom \(zooms.lowerBound)-\(zooms.upperBound)"]
     lines += zooms.map { "  zoom \($0): \(upTo(tileCountMax(zoom: $0)))" }
     lines.append("  in all \(upTo(tileCountMax))")
+    if endZooms.count > 1 {
+      lines.append("  areas end at zoom \(endZooms.lowerBound) to \(endZooms.upperBound), as their sources do")
+    }
     if workingZoom > zooms.upperBound { lines.append("  drawn at zoom \(workingZoom) and reduced from there") }
     return lines.joined(separator: "\n")
   }

@@ -2,27 +2,32 @@ import MapDrawing
 import TileImage
 import TileIndex
 
-/// Cuts one subtree of the pyramid after the other: draws the tiles of the working zoom, reduces them to their parents
-/// while they are in memory, and encodes each tile once. One per worker thread.
+/// Cuts one subtree of the pyramid after the other: draws the tiles of the working zoom (and those at which an area ends
+/// before it), reduces them to their parents while they are in memory, and encodes each tile once. One per worker
+/// thread.
 final class SubtreeCutter {
   private let plan: CutPlan
-  private let mosaic: Mosaic
+  private let makeMosaic: (Int) throws -> Mosaic
+  /// By the zoom at which they draw.
+  private var mosaics: [Int: Mosaic] = [:]
   private let encoder: TileEncoder
   private let reduction: Reduction
   private let isCancelled: () -> Bool
   private let pool: BufferPool
-  private let clipShares: ClipShares?
+  private let clipShares: [Int: ClipShares]
   private let painter: TilePainter?
 
-  init(plan: CutPlan, mosaic: Mosaic, isCancelled: @escaping () -> Bool) {
+  /// - Parameter makeMosaic: makes the sources' mosaic at a zoom.
+  init(plan: CutPlan, makeMosaic: @escaping (Int) throws -> Mosaic, isCancelled: @escaping () -> Bool) {
     self.plan = plan
-    self.mosaic = mosaic
+    self.makeMosaic = makeMosaic
     encoder = TileEncoder(plan.encoding)
     reduction = plan.reduction
     self.isCancelled = isCancelled
     pool = BufferPool(plan.matrixSet[plan.workingZoom])
     painter = plan.makePainter()
-    clipShares = plan.mask.map { ClipShares($0, matrix: plan.matrixSet[plan.workingZoom]) }
+    clipShares = Dictionary(
+      uniqueKeysWithValues: plan.masks.map { ($0, ClipShares($1, matrix: plan.matrixSet[$0])) })
   }
 
   func cut(_ root: TileID) throws -> CutSubtree {
@@ -35,7 +40,7 @@ final class SubtreeCutter {
   private func pixels(of tile: TileID, _ subtree: inout CutSubtree) throws -> PixelBuffer? {
     if isCancelled() { throw CutError(.cancelled, "cancelled") }
     let pixels: PixelBuffer?
-    if tile.zoom == plan.workingZoom {
+    if plan.isDrawn(tile) {
       pixels = try draw(tile, &subtree)
     } else {
       let children = plan.candidates(under: tile)
@@ -61,10 +66,11 @@ final class SubtreeCutter {
     let rect = PixelRect(
       x: tile.column * matrix.tileWidth, y: tile.row * matrix.tileHeight, width: matrix.tileWidth,
       height: matrix.tileHeight)
+    let clipShares = clipShares[tile.zoom]
     let cover = clipShares?.measure(tile, rect) ?? .everything
     if cover == .nothing { return nil }
     let buffer = pool.take()
-    guard try mosaic.draw(rect, into: buffer) else {
+    guard try mosaic(tile.zoom).draw(rect, into: buffer) else {
       pool.give(untouched: buffer)
       return nil
     }
@@ -74,8 +80,23 @@ final class SubtreeCutter {
       pool.give(buffer)
       return nil
     }
-    subtree.extent = VisibleExtent.merged(subtree.extent, with: buffer, at: rect, isOpaque: opacity == .opaque)
+    // Pixels are looked at only where they may say something new.
+    let whole = plan.atWorkingZoom(VisibleExtent(rect), from: tile.zoom)
+    if let known = subtree.extent, known.union(whole) == known { return buffer }
+    if opacity == .opaque {
+      subtree.extent = subtree.extent?.union(whole) ?? whole
+    } else if let visible = VisibleExtent(visibleIn: buffer, at: rect) {
+      let part = plan.atWorkingZoom(visible, from: tile.zoom)
+      subtree.extent = subtree.extent?.union(part) ?? part
+    }
     return buffer
+  }
+
+  private func mosaic(_ zoom: Int) throws -> Mosaic {
+    if let mosaic = mosaics[zoom] { return mosaic }
+    let mosaic = try makeMosaic(zoom)
+    mosaics[zoom] = mosaic
+    return mosaic
   }
 }
 
@@ -112,18 +133,16 @@ struct VisibleExtent: Sendable, Equatable {
       left: min(left, other.left), top: min(top, other.top), right: max(right, other.right),
       bottom: max(bottom, other.bottom))
   }
+}
 
-  static func merged(_ extent: VisibleExtent?, with buffer: PixelBuffer, at rect: PixelRect, isOpaque: Bool)
-    -> VisibleExtent?
-  {
-    let whole = VisibleExtent(left: rect.x, top: rect.y, right: rect.x + rect.width, bottom: rect.y + rect.height)
-    if let extent, extent.union(whole) == extent { return extent }
-    let visible = isOpaque ? whole : visiblePart(of: buffer, at: rect)
-    guard let visible else { return extent }
-    return extent?.union(visible) ?? visible
+extension VisibleExtent {
+  /// A rectangle that is visible as a whole.
+  init(_ rect: PixelRect) {
+    self.init(left: rect.x, top: rect.y, right: rect.x + rect.width, bottom: rect.y + rect.height)
   }
 
-  private static func visiblePart(of buffer: PixelBuffer, at rect: PixelRect) -> VisibleExtent? {
+  /// The visible pixels of a buffer that lies at a rectangle; nil for none.
+  init?(visibleIn buffer: PixelBuffer, at rect: PixelRect) {
     var (left, right, top, bottom) = (Int.max, -1, -1, -1)
     for y in 0..<buffer.height {
       let row = UnsafeRawPointer(buffer.bytes) + y * buffer.rowBytes
@@ -136,6 +155,6 @@ struct VisibleExtent: Sendable, Equatable {
       right = max(right, last)
     }
     guard top >= 0 else { return nil }
-    return VisibleExtent(left: rect.x + left, top: rect.y + top, right: rect.x + right + 1, bottom: rect.y + bottom + 1)
+    self.init(left: rect.x + left, top: rect.y + top, right: rect.x + right + 1, bottom: rect.y + bottom + 1)
   }
 }

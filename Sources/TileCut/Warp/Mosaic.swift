@@ -1,7 +1,8 @@
 package import TileImage
 import TileIndex
 
-/// Draws tiles of the working zoom from one or more sources, later sources over earlier ones. One per worker thread.
+/// Draws tiles of one zoom from one or more sources, later sources over earlier ones. One per worker thread and zoom at
+/// which tiles are drawn.
 ///
 /// 1. Draw each source that reaches the tile, over those before it, within its cutline.
 /// 2. Where several sources meet and the tile is not opaque, close the gaps between them (``SeamFill``).
@@ -21,17 +22,20 @@ package final class Mosaic {
   private let grid: PixelGrid
   private let resampling: Resampling
   private let clips: [PixelRect]?
-  private let scratch = WarpScratch()
+  private let scratch: WarpScratch
   private var overlay: PixelBuffer?
 
   /// - Parameters:
   ///   - footprints: one for each source, in the same order.
   ///   - cutlines: in target pixels, one for each source; empty if no source has any.
   ///   - clips: rectangles of target pixels outside which nothing is drawn; nil draws everything.
+  ///   - scratch: shared by the mosaics of a worker.
   package init(
     sources: [any RasterSource], footprints: [SourceFootprint], cutlines: [PixelArea?] = [],
-    target: CoordinateReferenceSystem, grid: PixelGrid, resampling: Resampling, clips: [PixelRect]?
+    target: CoordinateReferenceSystem, grid: PixelGrid, resampling: Resampling, clips: [PixelRect]?,
+    scratch: WarpScratch = WarpScratch()
   ) {
+    self.scratch = scratch
     self.target = target
     self.grid = grid
     self.resampling = resampling

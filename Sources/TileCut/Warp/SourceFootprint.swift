@@ -58,6 +58,12 @@ package struct SourceFootprint: Sendable {
     resolution = resolutions[resolutions.count / 2]
   }
 
+  /// The same source in the boxes of its parts, between which there may be nothing.
+  init(_ whole: SourceFootprint, parts: [SourceFootprint]) {
+    (outlines, resolution) = (whole.outlines, whole.resolution)
+    boxes = parts.isEmpty ? whole.boxes : parts.flatMap(\.boxes)
+  }
+
   private static func visible(_ box: BoundingBox, in world: BoundingBox) -> BoundingBox? {
     guard let visible = box.intersection(world), visible.width > 0, visible.height > 0 else { return nil }
     return visible

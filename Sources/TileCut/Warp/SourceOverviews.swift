@@ -6,8 +6,8 @@ import TileIndex
 /// again, however it was made. The zoom whose pixels are the source's own is always drawn from the source itself.
 struct SourceOverviews {
   let sources: [any RasterSource]
-  /// The edge of the finest pixel that is drawn, in target CRS units; nil if no overview is used.
-  let resolution: Double?
+  /// The edge of a pixel of each of them, in target CRS units.
+  let resolutions: [Double]
 
   /// - Parameters:
   ///   - footprints: one for each source, in the same order.
@@ -15,25 +15,16 @@ struct SourceOverviews {
   init(
     _ sources: [any RasterSource], footprints: [SourceFootprint], cell: Double?, resampling: Resampling
   ) throws {
-    guard let cell else {
-      (self.sources, resolution) = (sources, nil)
-      return
-    }
-    var finest = Double.infinity
-    var isUsed = false
-    self.sources = try zip(sources, footprints).map { source, footprint in
+    typealias Drawn = (source: any RasterSource, resolution: Double)
+    let drawn = try zip(sources, footprints).map { source, footprint -> Drawn in
       // A little more, since resolutions are measured.
-      let factorMax = cell / footprint.resolution / 2 * 1.001
+      let factorMax = (cell ?? 0) / footprint.resolution / 2 * 1.001
       // Picked pixels must be the source's own.
-      guard factorMax >= 2, resampling != .nearest, let overview = try source.overview(factorMax: factorMax)
-      else {
-        finest = min(finest, footprint.resolution)
-        return source
+      guard factorMax >= 2, resampling != .nearest, let overview = try source.overview(factorMax: factorMax) else {
+        return (source, footprint.resolution)
       }
-      isUsed = true
-      finest = min(finest, footprint.resolution * Double(source.width) / Double(overview.width))
-      return overview
+      return (overview, footprint.resolution * Double(source.width) / Double(overview.width))
     }
-    resolution = isUsed ? finest : nil
+    (self.sources, resolutions) = (drawn.map(\.source), drawn.map(\.resolution))
   }
 }

@@ -119,3 +119,18 @@ package enum RegionMetadata {
 package enum DrawnLayersMetadata {
   package static let key = "drawn_layers"
 }
+
+/// The metadata row of bundles whose areas end at different zooms, each where its sources have no more detail: the
+/// coarsest and the finest of these zooms, as `8-17`. Below the tiles of an area that ends nothing is missing.
+package enum VariableDepthMetadata {
+  package static let key = "variable_depth"
+
+  package static func text(_ zooms: ClosedRange<Int>) -> String { "\(zooms.lowerBound)-\(zooms.upperBound)" }
+
+  /// The coarsest zoom at which areas end; nil for a value that says none.
+  package static func coarsest(_ text: String) -> Int? {
+    let parts = text.split(separator: "-", omittingEmptySubsequences: false).map { Int($0) }
+    guard parts.count == 2, let first = parts[0], let last = parts[1], 0 <= first, first <= last else { return nil }
+    return first
+  }
+}

@@ -2,7 +2,7 @@ import Support
 
 /// The rows of the metadata table for a finished set of tiles.
 ///
-/// 1. Clip the bounds to what every zoom covers.
+/// 1. Clip the bounds to what every zoom covers; if areas end at different zooms, every zoom before the first of these.
 /// 2. Take the zooms from the tiles.
 /// 3. Choose a center if none is given.
 /// 4. Format everything as text.
@@ -16,13 +16,14 @@ struct MetadataRows {
     _ metadata: BundleMetadata, coverage: TileCoverage, matrixSet: TileMatrixSet, format: TileFormat,
     mixing: Set<TileFormat> = [], path: String
   ) throws {
-    guard let zooms = coverage.zooms, let covered = coverage.bounds(in: matrixSet) else {
+    let whole = coverage.ofWholeZooms(metadata.extra[VariableDepthMetadata.key])
+    guard let zooms = coverage.zooms, let covered = whole.bounds(in: matrixSet) else {
       throw BundleError(
         .invalidContent, path: path, "not one tile was written, so there is no bundle",
         remedy: "check that the source has visible pixels inside the bounds and zooms asked for")
     }
     self.zooms = zooms
-    let bounds = Self.clipped(metadata.bounds, to: covered, coverage, matrixSet)
+    let bounds = Self.clipped(metadata.bounds, to: covered, whole, matrixSet)
     let center =
       metadata.center.map { Self.clipped($0, to: bounds, zooms: zooms) }
       ?? Self.center(bounds: bounds, given: metadata.bounds, coverage, zooms: zooms, matrixSet: matrixSet)
@@ -167,6 +168,16 @@ struct TileCoverage {
   var zooms: ClosedRange<Int>? {
     guard let first = levels.keys.min(), let last = levels.keys.max() else { return nil }
     return first...last
+  }
+
+  /// The zooms that no area ends before, or all if there are none.
+  ///
+  /// - Parameter variableDepth: the value of the metadata row ``VariableDepthMetadata``.
+  func ofWholeZooms(_ variableDepth: String?) -> TileCoverage {
+    guard let last = variableDepth.flatMap(VariableDepthMetadata.coarsest) else { return self }
+    let whole = levels.filter { $0.key <= last }
+    guard !whole.isEmpty else { return self }
+    return TileCoverage(levels: whole, count: whole.values.reduce(0) { $0 + $1.count })
   }
 
   /// The box in degrees that the tiles of every zoom cover: the intersection of the zooms' boxes.

@@ -140,7 +140,8 @@ extension PMTilesHeader {
       }
     let tiles = coverage.zooms ?? 0...0
     zooms = (tiles.lowerBound, tiles.upperBound)
-    let covered = coverage.bounds(in: .webMercatorQuad) ?? .world
+    let whole = coverage.ofWholeZooms(metadata[VariableDepthMetadata.key])
+    let covered = whole.bounds(in: .webMercatorQuad) ?? .world
     let stated = metadata.bounds.flatMap { box in
       box.west < box.east && box.south < box.north ? box.intersection(.world) : nil
     }

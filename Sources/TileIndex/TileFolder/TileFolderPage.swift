@@ -23,10 +23,13 @@ struct TileFolderPage {
       ])
     }
     let box = set.crsBounds(ofGeographicBounds: documents.bounds)
-    settings = JSONValue.object([
-      .init("template", .string(documents.template)), .init("tms", .bool(documents.scheme == .tms)),
-      .init("box", .numbers(box.west, box.south, box.east, box.north)), .init("levels", .array(levels)),
-    ]).text(insideMarkup: true)
+    let ends = rows[VariableDepthMetadata.key].flatMap(VariableDepthMetadata.coarsest)
+    settings = JSONValue.object(
+      [
+        .init("template", .string(documents.template)), .init("tms", .bool(documents.scheme == .tms)),
+        .init("box", .numbers(box.west, box.south, box.east, box.north)), .init("levels", .array(levels)),
+      ] + (ends.map { [.init("ends", .number($0))] } ?? [])
+    ).text(insideMarkup: true)
   }
 
   var bytes: [UInt8] {
@@ -110,9 +113,10 @@ struct TileFolderPage {
       }
     }
     function draw() {
-      const shown = new Set(), now = level(), index = levels.indexOf(now);
-      // The next coarser level shows through until the tiles are there.
-      if (index > 0) place(shown, levels[index - 1]);
+      const shown = new Set(), now = level();
+      // The next coarser level shows through until the tiles are there, others where an area ends at them.
+      const first = Math.min(settings.ends ?? now.zoom, now.zoom - 1);
+      for (const l of levels) if (l.zoom >= first && l.zoom < now.zoom) place(shown, l);
       place(shown, now);
       for (const [name, image] of images) if (!shown.has(name)) { image.remove(); images.delete(name); }
       document.getElementById("zoom").textContent = "zoom " + now.zoom;

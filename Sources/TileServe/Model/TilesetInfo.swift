@@ -54,6 +54,9 @@ extension TilesetInfo {
     guard matrixSet == .webMercatorQuad else { return nil }
     return metadata[FlatImage.metadataKey].flatMap(FlatImage.init)
   }
+
+  /// Whether areas end at different zooms, each where its sources have no more detail.
+  var hasVariableDepth: Bool { metadata[VariableDepthMetadata.key].flatMap(VariableDepthMetadata.coarsest) != nil }
 }
 
 extension TilesetInfo {

@@ -61,6 +61,26 @@ import TileIndex
 
   /// An overview of the world and one region in detail: the bounds are those of the region.
   @Test func overviewsMayCoverMoreThanTheBounds() throws {
+    let path = try worldAndRegion()
+    let report = try verify(path)
+    #expect(report.isValid)
+    #expect(report.outcomes.filter { $0.warnings > 0 }.map(\.rule.id) == ["bounds"])
+  }
+
+  /// Where it is said that areas end at different zooms, the bounds are those of the zooms before.
+  @Test(arguments: ["3-10", "2-10"]) func areasMayEndAtDifferentZooms(_ ends: String) throws {
+    let path = try worldAndRegion(extra: ["variable_depth": ends])
+    let bounds = try #require(try BundleFile.open(path).metadata.bounds)
+    #expect(bounds.west == -180 && bounds.east == 180)
+    #expect(try verify(path).outcomes.allSatisfy { $0.findings.isEmpty })
+    // That holds for the deeper zooms only.
+    try Database(path).run("DELETE FROM map WHERE zoom_level = 2 AND tile_column > 0")
+    let report = try verify(path)
+    #expect(report.outcomes.contains { $0.rule.id == "bounds" && $0.errors > 0 })
+  }
+
+  /// The world through zoom 3, and a region through zoom 10.
+  private func worldAndRegion(extra: [String: String] = [:]) throws -> String {
     let path = folder.file("sparse.mbtiles")
     let writer = try BundleWriter(path: path, matrixSet: .webMercatorQuad, format: .png)
     for zoom in 0...3 {
@@ -72,10 +92,8 @@ import TileIndex
         try writer.put(tile, Images.grey256)
       }
     }
-    _ = try writer.finish(BundleMetadata(name: "sparse"))
-    let report = try verify(path)
-    #expect(report.isValid)
-    #expect(report.outcomes.filter { $0.warnings > 0 }.map(\.rule.id) == ["bounds"])
+    _ = try writer.finish(BundleMetadata(name: "sparse", description: "a test", attribution: "us", extra: extra))
+    return path
   }
 
   struct Break: Sendable, CustomTestStringConvertible {

@@ -24,6 +24,7 @@ extension CutCommand {
     }
     if let matrix { options.matrixSet = try matrix.matrixSet() }
     if let zoom { options.zoom = zoom.selection }
+    options.variableDepth = variableDepth || options.variableDepth
     options.bounds = bounds?.box ?? options.bounds
     if let clip { options.clip = try ClipArea(file: clip) }
     if let buffer {

@@ -59,6 +59,12 @@ struct CutCommand: ParsableCommand {
       "Zoom levels to store, such as 8 or 0-12; unless given, from 0 to the one that shows each pixel of the sources.",
       valueName: "N|MIN-MAX"))
   var zoom: ZoomArgument?
+  @Flag(
+    help: """
+      End each area at the zoom that shows each pixel of the sources there, at most the deepest of --zoom, so that a \
+      fine source does not deepen all of a coarse one.
+      """)
+  var variableDepth = false
   @Option(
     parsing: .unconditional,
     help: ArgumentHelp(
@@ -216,6 +222,9 @@ struct CutCommand: ParsableCommand {
     }
     if append != nil, format == nil, colors != nil || effort != nil {
       throw ValidationError("--append keeps the bundle's format: name it with --format for --colors and --effort")
+    }
+    if append != nil, variableDepth {
+      throw ValidationError("--append draws at all zooms of the bundle: leave --variable-depth out")
     }
     if append != nil, resume { throw ValidationError("--resume is for new bundles, not for --append") }
     if let tileSize, tileSize != 256, tileSize != 512 { throw ValidationError("--tile-size is 256 or 512") }

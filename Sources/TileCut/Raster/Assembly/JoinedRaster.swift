@@ -36,6 +36,8 @@ final class JoinedRaster: RasterSource {
   private let cellHeight: Int
 
   var warnings: [String] { parts.flatMap(\.source.warnings) }
+  /// What was joined, in drawing order.
+  var members: [any RasterSource] { parts.map(\.source) }
 
   /// Joins the sources that share a pixel grid. A source moves down in the drawing order only past sources that it does
   /// not overlap.

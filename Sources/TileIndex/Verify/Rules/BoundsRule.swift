@@ -16,7 +16,9 @@ struct BoundsRule: BundleRule {
   }
 
   mutating func end(_ coverage: TileCoverage, _ findings: inout Findings) throws {
-    let covered = coverage.bounds(in: matrixSet)
+    // Deeper than the zooms at which the first areas end, tiles are not everywhere.
+    let whole = coverage.ofWholeZooms(metadata[VariableDepthMetadata.key])
+    let covered = whole.bounds(in: matrixSet)
     let better = covered.map { box in
       let numbers = [box.west, box.south, box.east, box.north].map(DecimalText.text).joined(separator: ",")
       return "the tiles cover \(numbers)"
@@ -44,14 +46,14 @@ struct BoundsRule: BundleRule {
       return
     }
     for (_, level) in coverage.levels.sorted(by: { $0.key < $1.key }) {
-      check(bounds, level, covered ?? bounds, &findings, remedy)
+      check(bounds, level, covered ?? bounds, isWhole: whole.levels[level.range.zoom] != nil, &findings, remedy)
     }
   }
 
   /// Compares the bounds with the rectangle of a zoom's tiles, in tiles.
   private func check(
-    _ bounds: BoundingBox, _ level: TileCoverage.Level, _ covered: BoundingBox, _ findings: inout Findings,
-    _ remedy: String
+    _ bounds: BoundingBox, _ level: TileCoverage.Level, _ covered: BoundingBox, isWhole: Bool,
+    _ findings: inout Findings, _ remedy: String
   ) {
     let (zoom, range) = (level.range.zoom, level.range)
     let matrix = matrixSet[zoom]
@@ -66,7 +68,7 @@ struct BoundsRule: BundleRule {
     var slack = max(1.0 / Double(matrix.tileWidth), 1e-6 / 360 * Double(matrix.matrixWidth))
     // The corners of turned tiles reach further than what they show.
     if case .fitted = matrixSet.projection { slack += 1 }
-    for (side, tiles, room) in sides {
+    for (side, tiles, room) in sides where isWhole || tiles < 0 {
       let distance = Self.rounded(abs(tiles))
       // At the deepest zooms the slack exceeds a tile.
       if tiles >= max(1 - slack, 2 * slack), container == .mbtiles {

@@ -27,9 +27,11 @@ final class ServedTileset: Sendable {
     drawnHeadline = TileHeadline(format: info.format, caching: caching, modified: info.modified)
   }
 
-  /// Vector viewers and GDAL's TMS driver treat 404 as a failure, so their default is 204.
+  /// Vector viewers and GDAL's TMS driver treat 404 as a failure, so their default is 204. Below tiles at which an area
+  /// ends, nothing is missing.
   func policy(_ address: TileAddress) -> MissingTilePolicy {
-    chosenPolicy ?? (info.format == .pbf || address.isTMS ? .noContent : .notFound)
+    chosenPolicy
+      ?? (info.format == .pbf || address.isTMS ? .noContent : info.hasVariableDepth ? .overzoom : .notFound)
   }
 }
 

@@ -98,6 +98,23 @@ import TileIndex
     }
   }
 
+  /// Where areas end at different zooms, tiles below them are parts of theirs, unless another policy is chosen.
+  @Test(arguments: [nil, MissingTilePolicy.notFound]) func tilesBelowTheEndOfAnAreaAreEnlarged(
+    _ policy: MissingTilePolicy?
+  ) async throws {
+    let folder = try TemporaryFolder()
+    for (name, extra) in [("one", [:]), ("several", ["variable_depth": "1-3"])] {
+      try folder.writeBundle("\(name).mbtiles", zooms: 0...1, metadata: BundleMetadata(name: name, extra: extra))
+    }
+    try await serving([folder.path]) { options in
+      options.missing = policy
+    } _: { (served) async throws in
+      #expect(try served.get("/one/3/5/2.png").status == 404)
+      #expect(try served.get("/several/3/5/2.png").status == (policy == nil ? 200 : 404))
+      #expect(try served.get("/one,several/3/5/2.png").status == (policy == nil ? 200 : 404))
+    }
+  }
+
   @Test func doubledTilesComeFromTheNextZoom() async throws {
     try await serving([SampleTilesets.path]) { (served) async throws in
       let response = try served.get("/relief/1/0/0@2x.png")
