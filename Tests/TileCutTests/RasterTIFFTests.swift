@@ -225,7 +225,7 @@ struct RasterTIFFTests {
     var fixture = TIFFFixture()
     (fixture.samples, fixture.photometric) = (samples, samples == 3 ? 2 : 1)
     let path = try fixture.write(folder)
-    func isVisible(_ x: Int, _ y: Int) -> Bool { (x / 5 + y / 3) % 2 == 0 }
+    @Sendable func isVisible(_ x: Int, _ y: Int) -> Bool { (x / 5 + y / 3) % 2 == 0 }
     var mask = TIFFFixture()
     mask.sample = { x, y, _ in isVisible(x, y) ? 255 : 0 }
     try FileManager.default.moveItem(atPath: mask.write(folder, "mask.tif"), toPath: "\(path).msk")

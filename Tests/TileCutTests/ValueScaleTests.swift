@@ -3,6 +3,7 @@ import RegionCatalog
 import TestSupport
 import Testing
 import TileImage
+import TileIndex
 
 @testable import TileCut
 
