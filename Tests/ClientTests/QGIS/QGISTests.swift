@@ -3,10 +3,16 @@ import TestSupport
 import Testing
 import TileIndex
 
+private enum QGIS {
+  /// Debian's Python has QGIS's module; another one that is found earlier has not.
+  static let python = Command(path: "/usr/bin/python3")
+  static let isInstalled = (try? python.run(["-c", "import qgis.core"]).status) == 0
+}
+
 /// QGIS draws every layer of the built `tileserve`'s WMTS document, and GeoPackages.
 @Suite(
   .ownThread, .enabled(if: TestEffort.isFull, "takes very long: make test-clients runs it"),
-  .enabled(if: QGISTests.isInstalled, "QGIS is not installed (apt-get install python3-qgis qgis-providers)"))
+  .enabled(if: QGIS.isInstalled, "QGIS is not installed (apt-get install python3-qgis qgis-providers)"))
 struct QGISTests {
   private struct Layer: Decodable {
     let layer: String
@@ -16,14 +22,10 @@ struct QGISTests {
     let deep: Double?
   }
 
-  /// Debian's Python has QGIS's module; another one that is found earlier has not.
-  private static let python = Command(path: "/usr/bin/python3")
-  static let isInstalled = (try? python.run(["-c", "import qgis.core"]).status) == 0
-
   /// Draws all layers of a document, or all GeoPackages of a folder.
   private func layers(_ source: String) throws -> [Layer] {
     let folder = try TemporaryFolder()
-    let run = try Self.python.run(
+    let run = try QGIS.python.run(
       [ProjectFiles.path("scripts/qgis-layers.py"), source, folder.path],
       environment: ["HOME": folder.path, "XDG_RUNTIME_DIR": folder.path, "LC_ALL": "C.UTF-8", "NO_PROXY": "*"])
     try #require(run.status == 0, "\(run)")
