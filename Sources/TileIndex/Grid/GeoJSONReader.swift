@@ -148,7 +148,9 @@ package struct GeoJSONReader {
         hasGeometry = true
         path.append(.member(name))
         let start = json.mark
-        if try json.kind() != .word || json.value() != .null {
+        var isNull = false
+        if json.kind() == .word { isNull = try json.value() == .null }
+        if !isNull {
           json.go(to: start)
           found = try geometry()
         }
