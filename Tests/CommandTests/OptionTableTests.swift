@@ -85,7 +85,7 @@ import TileIndex
   /// no place on Earth.
   private static let ofOneCut: Set = [
     "--threads", "--memory", "--force", "--resume", "--plan", "--shard", "--shard-offset", "--shard-list", "--progress",
-    "--dry-run", "--json", "--help", "--scheme", "--append", "--flat",
+    "--quiet", "--dry-run", "--json", "--help", "--scheme", "--append", "--flat",
   ]
 
   @Test func everyOptionIsInTheTable() throws {

@@ -26,7 +26,7 @@ struct MetadataRows {
     let bounds = Self.clipped(metadata.bounds, to: covered, whole, matrixSet)
     let center =
       metadata.center.map { Self.clipped($0, to: bounds, zooms: zooms) }
-      ?? Self.center(bounds: bounds, given: metadata.bounds, coverage, zooms: zooms, matrixSet: matrixSet)
+      ?? Self.center(bounds: bounds, given: metadata.bounds, whole, zooms: zooms, matrixSet: matrixSet)
     let formats = metadata.formats ?? mixing.union([format])
     let format = formats.isEmpty ? format : TileFormat(stating: formats)
 
@@ -115,8 +115,11 @@ struct MetadataRows {
         projected.width <= 1024 * matrixSet[zoom].cellSize && projected.height <= 768 * matrixSet[zoom].cellSize
       } ?? zooms.lowerBound
     let middle = matrixSet.coordinate(of: projected.centre)
-    return BundleMetadata.Center(
-      longitude: TileMatrixSet.wrapped(middle.longitude), latitude: middle.latitude, zoom: zoom)
+    // Between two areas beside the antimeridian there may be none: then the edge of one of them.
+    return clipped(
+      BundleMetadata.Center(
+        longitude: TileMatrixSet.wrapped(middle.longitude), latitude: middle.latitude, zoom: zoom),
+      to: bounds, zooms: zooms)
   }
 }
 
