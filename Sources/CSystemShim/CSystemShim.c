@@ -4,6 +4,7 @@
 
 #include <dlfcn.h>
 #include <sched.h>
+#include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -115,7 +116,11 @@ void csystem_begin_writeback(int descriptor, int64_t offset, int64_t count) {
   sync_file_range(descriptor, offset, count, SYNC_FILE_RANGE_WRITE);
 }
 
-int csystem_open_direct(const char *path) { return open(path, O_WRONLY | O_DIRECT | O_CLOEXEC); }
+int csystem_open_direct(int descriptor) {
+  char path[32];
+  snprintf(path, sizeof path, "/proc/self/fd/%d", descriptor);
+  return open(path, O_WRONLY | O_DIRECT | O_CLOEXEC);
+}
 
 #else
 
@@ -123,7 +128,7 @@ int csystem_open_direct(const char *path) { return open(path, O_WRONLY | O_DIREC
 #include <unistd.h>
 
 int csystem_event_descriptor(void) { return -1; }
-int csystem_open_direct(const char *path) { return -1; }
+int csystem_open_direct(int descriptor) { return -1; }
 int csystem_exchange(const char *first, const char *second) {
   errno = ENOSYS;
   return -1;

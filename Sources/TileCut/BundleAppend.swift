@@ -2,7 +2,7 @@ import Support
 public import TileImage
 import TileIndex
 
-/// Adds rasters to an existing bundle: their pixels are drawn over its own at every zoom.
+/// Adds rasters to an existing bundle: their pixels are drawn over its own.
 ///
 /// 1. Cut the rasters on the bundle's grid and zooms, without loss and with transparency, into a bundle in a hidden
 ///    folder beside the output (``Cutter``).

@@ -203,7 +203,15 @@ public struct CutResources: Hashable, Sendable {
   }
 
   /// What layers may take: their features, and what is drawn of them at each zoom.
-  var layerBytesMax: Int { memoryBytes / 2 }
+  var layerBytesMax: Int { limitsLayers ? memoryBytes / 2 : .max }
+  private var limitsLayers = true
+
+  /// For plans and merges, which have no cut's memory to share: layers take what they need.
+  public static var planning: CutResources {
+    var resources = CutResources()
+    resources.limitsLayers = false
+    return resources
+  }
 
   /// What is left beside some bytes.
   func without(_ bytes: Int) -> CutResources { CutResources(threads: threads, memoryBytes: memoryBytes - bytes) }

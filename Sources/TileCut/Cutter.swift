@@ -125,7 +125,8 @@ public struct Cutter: Sendable {
   private var coarseWarnings: [String] {
     plan.coarseSources(options.zoom).map { index, factor in
       "\(sources[index].path): a pixel of it spans \(Int(factor)) of the finest source's, and all of it is drawn at zoom"
-        + " \(plan.workingZoom) like that one; if that takes too long, \(CutPlan.coarseRemedy)"
+        + " \(plan.workingZoom) like that one; if that takes too long, "
+        + (options.drawing.isEmpty ? CutPlan.coarseRemedy : "cut lines and labels into a bundle of their own first")
     }
   }
 

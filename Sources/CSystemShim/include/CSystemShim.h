@@ -58,8 +58,8 @@ int csystem_library_of(const void *function, char *path, size_t bytes);
 /* Lets the system begin to write these bytes of a file to the disk, and does not wait for it; nothing where it cannot be told. */
 void csystem_begin_writeback(int descriptor, int64_t offset, int64_t count);
 
-/* Opens a file for writing past the system's cache (O_DIRECT): a descriptor, or -1 where that is not possible. */
-int csystem_open_direct(const char *path);
+/* Opens an open file again, for writing past the system's cache (O_DIRECT): a descriptor, or -1 where that is not possible. */
+int csystem_open_direct(int descriptor);
 
 /* Has everything that was written to the file system of an open file on the disk: 0, or -1 (errno). */
 int csystem_sync_file_system(int descriptor);

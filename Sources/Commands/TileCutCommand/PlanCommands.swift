@@ -70,7 +70,7 @@ struct PlanCommand: ParsableCommand {
   }
 
   private func planCut() throws {
-    let cutter = try CutCommand.cutter(words, CutResources())
+    let cutter = try CutCommand.cutter(words, .planning)
     for warning in cutter.warnings { printError("tilecut: warning: \(warning)") }
     let plan = try ShardPlan(
       cutter, toolVersion: ToolVersion.text, arguments: words, folder: FileSystem.absolutePath("."),

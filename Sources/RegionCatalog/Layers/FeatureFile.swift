@@ -3,9 +3,14 @@ import TileIndex
 
 /// Reads the features of GeoJSON and GPX files.
 package enum FeatureFile {
+  /// Reads all features of a file of at most 1 GiB.
+  ///
   /// - Parameter properties: the names of those that are wanted; nil for all.
   /// - Throws: ``TrackError``.
   package static func features(path: String, properties: Set<String>? = nil) throws -> [MapFeature] {
+    guard FileSystem.size(path) <= GeoJSONGeometry.bytesMax else {
+      throw TrackError(path: path, "has more than 1 GiB", remedy: "export a part of it")
+    }
     var features: [MapFeature] = []
     try read(path: path, properties: properties) { features.append($0) }
     return features

@@ -20,7 +20,7 @@ final class DirectWriter: @unchecked Sendable {
   private static let blocksMax = 4
 
   private let descriptor: Int32
-  /// For a file system that takes the option and refuses the writes.
+  /// The file's own, for a file system that takes the option and refuses the writes.
   private let fallback: Int32
   private var thread: WorkerThread?
   private let condition = ThreadCondition()
@@ -31,19 +31,22 @@ final class DirectWriter: @unchecked Sendable {
   private var done: Int
   private var failure: FileSystem.SystemError?
   private var isStopped = false
+  private var isRefused = false
+
+  /// False once the file system has refused a block, which then went through the cache.
+  var isUseful: Bool { condition.withLock { !isRefused } }
 
   static func makeBlock(_ byteCount: Int) -> UnsafeMutableRawBufferPointer {
     .allocate(byteCount: byteCount, alignment: alignment)
   }
 
   /// - Parameters:
-  ///   - path: the open file.
-  ///   - fallback: its descriptor for writes through the cache.
+  ///   - file: its descriptor for writes through the cache.
   ///   - offset: of the first block.
   /// - Returns: nil where nothing can be written past the cache.
-  init?(_ path: String, fallback: Int32, from offset: Int, blockBytes: Int) {
-    (self.fallback, done) = (fallback, offset)
-    descriptor = csystem_open_direct(path)
+  init?(_ file: Int32, from offset: Int, blockBytes: Int) {
+    (fallback, done) = (file, offset)
+    descriptor = csystem_open_direct(file)
     guard descriptor >= 0 else { return nil }
     empty = (1..<Self.blocksMax).map { _ in Self.makeBlock(blockBytes) }
     thread = WorkerThread.start { [unowned self] in work() }
@@ -117,6 +120,7 @@ final class DirectWriter: @unchecked Sendable {
       try FileSystem.write(bytes, to: descriptor, at: offset)
     } catch {
       guard error.number == EINVAL else { throw error }
+      condition.withLock { isRefused = true }
       try FileSystem.write(bytes, to: fallback, at: offset)
     }
   }

@@ -12,14 +12,13 @@ import CSystemShim
 /// lock tells other processes that somebody writes it.
 ///
 /// The first 256 MiB stay in the system's cache, where those who need a small file next find it. The rest of a larger
-/// file goes past the cache (``DirectWriter``): copying it there takes as long as the disk does, and pushes out what
-/// other programs have in it.
+/// file goes past the cache (``DirectWriter``), if it is not flushed before its end: copying it there takes as long as
+/// the disk does, and pushes out what other programs have in it.
 package final class SpoolFile {
   /// The disk begins with so many bytes at a time. Without that the system lets gigabytes wait until they are synced.
   private static let writebackBytes = 8 << 20
   private static let blockBytes = 1 << 20
 
-  private let path: String
   private let descriptor: Int32
   /// Full blocks from this offset on go past the system's cache.
   private let cachedBytes: Int
@@ -42,7 +41,7 @@ package final class SpoolFile {
   ///
   /// - Parameters:
   ///   - offset: where the first appended byte goes; what is before it is written by ``overwrite(_:at:)``.
-  ///   - cachedBytes: how much of the file may stay in the system's cache.
+  ///   - cachedBytes: how much of the file goes through the system's cache in any case.
   /// - Throws: ``FileSystem/SystemError``.
   package init(_ path: String, from offset: Int = 0, cachedBytes: Int = 256 << 20) throws {
     descriptor = open(path, O_RDWR | O_CLOEXEC)
@@ -52,7 +51,7 @@ package final class SpoolFile {
     lock.l_whence = Int16(SEEK_SET)
     _ = fcntl(descriptor, F_SETLK, &lock)
     buffer = DirectWriter.makeBlock(Self.blockBytes)
-    (self.path, self.cachedBytes, written, begun) = (path, cachedBytes, offset, offset)
+    (self.cachedBytes, written, begun) = (cachedBytes, offset, offset)
   }
 
   deinit {
@@ -108,9 +107,9 @@ package final class SpoolFile {
     guard isKept, written >= cachedBytes, written.isMultiple(of: DirectWriter.alignment) else { return nil }
     if triesDirect {
       triesDirect = false
-      direct = DirectWriter(path, fallback: descriptor, from: written, blockBytes: buffer.count)
+      direct = DirectWriter(descriptor, from: written, blockBytes: buffer.count)
     }
-    return direct
+    return direct?.isUseful == true ? direct : nil
   }
 
   /// Writes what is in the buffer, and waits for what goes past the cache.

@@ -4,7 +4,7 @@ extension JSONReader {
   ///
   /// - Parameter body: reads the document's value.
   /// - Throws: ``JSONValue/SyntaxError``; what the source and the closure throw.
-  /// - Complexity: O(bytes), and memory for the longest name, text or number.
+  /// - Complexity: O(bytes), and memory for the longest name, text or number and the names of an object's members.
   package static func read<Value>(
     _ source: any ByteSource, _ body: (inout JSONReader) throws -> Value
   ) throws -> Value {
@@ -20,6 +20,8 @@ extension JSONReader {
       // A text that cannot be read seems to end.
       if let error = window.error { throw error }
       throw JSONValue.SyntaxError(failure, in: source)
+    } catch {
+      throw window.error ?? error
     }
   }
 

@@ -52,7 +52,7 @@ public struct BuildPlan: Sendable {
     var libraries: [LibraryIdentity] = []
     shards = try builder.shards(onReading) { region, inputs, scratch in
       let cut = CutOptions(of: region, in: options.manifest)
-      let cutter = try Cutter(cut, scratchDirectory: scratch)
+      let cutter = try Cutter(cut, resources: .planning, scratchDirectory: scratch)
       for library in try cutter.libraries() where !libraries.contains(library) { libraries.append(library) }
       return Shard(region: region.id, tiles: cutter.plan.tileCountMax, inputs: inputs)
     }.enumerated().sorted { ($1.element.tiles, $0.offset) < ($0.element.tiles, $1.offset) }.map(\.element)

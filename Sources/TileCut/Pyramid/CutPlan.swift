@@ -107,8 +107,11 @@ public struct CutPlan: Sendable {
     }
     var estimate = tiles(outline, zoom: working)
     if variableDepth {
-      estimate = 0
-      for (part, end) in zip(boxes, ends) { for box in part { estimate += tiles(box, zoom: end) } }
+      // Sources over each other are counted more than once, the outline is not.
+      let sum = zip(boxes, ends).reduce(0.0) { sum, source in
+        source.0.reduce(sum) { $0 + tiles($1, zoom: source.1) }
+      }
+      estimate = min(estimate, sum)
     }
     guard estimate < Double(Self.tileCountLimit) else {
       throw CutError(

@@ -29,7 +29,6 @@ struct VariableDepth {
   /// - Throws: ``CutError`` if the sources' pixels are too different to plan.
   init(boxes: [[BoundingBox]], depths: [Int], zoomMin: Int, in matrixSet: TileMatrixSet, showing area: ShownArea) throws
   {
-    let all = boxes.joined()
     // The parents of the tiles of the zoom below.
     var refined: CandidateTiles?
     for zoom in (zoomMin...max(depths.max()!, zoomMin)).reversed() {
@@ -44,9 +43,10 @@ struct VariableDepth {
       var mask: ClipMask?
       let parents = zoom > zoomMin ? tiles.parents(in: matrixSet) : nil
       if let parents {
-        // The other children, whose sources have no more detail.
+        // The other children, whose sources have no more detail. Those with more have their tiles already.
         let others = parents.children(in: matrixSet).subtracting(tiles)
-        let ranges = Self.ranges(of: all, meeting: others, in: matrixSet)
+        let coarse = boxes.indices.filter { depths[$0] <= zoom }.flatMap { boxes[$0] }
+        let ranges = Self.ranges(of: coarse, meeting: others, in: matrixSet)
         let found = filter.shown(tiles.union(others.within(ranges)))
         (tiles, mask) = (tiles.union(found.tiles), found.mask)
       } else {

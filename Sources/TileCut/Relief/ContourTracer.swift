@@ -74,10 +74,18 @@ struct ContourTracer {
     return features
   }
 
-  /// Passes the contours to a closure, from the lowest level.
-  func forEachFeature(interval: Double, indexEvery: Int, _ body: (MapFeature) -> Void) {
+  /// Passes the contours to a closure, from the lowest level, unless their positions alone take more than some bytes.
+  ///
+  /// - Returns: what the positions take.
+  @discardableResult
+  func forEachFeature(
+    interval: Double, indexEvery: Int, bytesMax: Int = .max, _ body: (MapFeature) -> Void
+  ) -> Int {
     var counts: [Int: Int] = [:]
     forEachCell { addCell($0, $1, $2, interval) { number, _, _ in counts[number, default: 0] += 1 } }
+    let bytes = counts.values.reduce(0, +) * MemoryLayout<SIMD2<Double>>.stride
+    // Each group of levels is a walk over all heights.
+    guard bytes <= bytesMax else { return bytes }
     var numbers = counts.keys.sorted()[...]
     while let first = numbers.first {
       // As many levels as there is room for.
@@ -105,6 +113,7 @@ struct ContourTracer {
       }
       numbers = numbers[group.endIndex...]
     }
+    return bytes
   }
 
   private func forEachCell(_ body: (_ x: Int, _ y: Int, UnsafeBufferPointer<Float>) -> Void) {

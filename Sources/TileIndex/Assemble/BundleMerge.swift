@@ -175,6 +175,15 @@ struct MergedMetadata {
     merged.center = all.count == 1 ? merged.center : nil
     merged.json = Self.layers(all.compactMap(\.json))
     for other in all.dropFirst() { merged.extra.merge(other.extra) { own, _ in own } }
+    let ends = all.map { $0.extra[VariableDepthMetadata.key].flatMap(VariableDepthMetadata.zooms) }
+    if ends.contains(where: { $0 != nil }) {
+      // Of a bundle of one depth all areas end at its last zoom.
+      let zooms = zip(ends, bundles).compactMap { end, bundle in end ?? bundle.metadata.maxZoom.map { $0...$0 } }
+      let limits = zooms.dropFirst().reduce(zooms[0]) {
+        min($0.lowerBound, $1.lowerBound)...max($0.upperBound, $1.upperBound)
+      }
+      merged.extra[VariableDepthMetadata.key] = VariableDepthMetadata.text(limits)
+    }
     // Merged tile packs are no longer a pack.
     if all.count > 1 { merged.extra[RegionMetadata.packKey] = nil }
     metadata = merged

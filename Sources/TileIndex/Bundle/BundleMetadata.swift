@@ -128,9 +128,12 @@ package enum VariableDepthMetadata {
   package static func text(_ zooms: ClosedRange<Int>) -> String { "\(zooms.lowerBound)-\(zooms.upperBound)" }
 
   /// The coarsest zoom at which areas end; nil for a value that says none.
-  package static func coarsest(_ text: String) -> Int? {
+  package static func coarsest(_ text: String) -> Int? { zooms(text)?.lowerBound }
+
+  /// The zooms at which areas end; nil for a value that says none.
+  static func zooms(_ text: String) -> ClosedRange<Int>? {
     let parts = text.split(separator: "-", omittingEmptySubsequences: false).map { Int($0) }
     guard parts.count == 2, let first = parts[0], let last = parts[1], 0 <= first, first <= last else { return nil }
-    return first
+    return first...last
   }
 }

@@ -28,10 +28,15 @@ package enum GeoJSONGeometry: Hashable, Sendable {
     try reading(document, at: "document") { try polygons(in: $0) }
   }
 
+  /// Of a document that is held in memory.
+  package static let bytesMax = 1 << 30
+
   /// All polygons of a document in a file.
   ///
   /// - Throws: ``Fault``, also when there is no polygon; `JSONValue.SyntaxError`; what the source throws.
   package static func polygons(in source: any ByteSource) throws -> [Polygon] {
+    // All of them are held, and a wrong file must not fill the memory.
+    guard source.byteCount <= bytesMax else { throw Fault(place: "document", message: "has more than 1 GiB") }
     var found: [Polygon] = []
     try GeoJSONReader.read(source, properties: [], onlyFeatures: true) { feature in
       feature.geometry?.collectPolygons(into: &found)

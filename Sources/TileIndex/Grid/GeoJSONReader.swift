@@ -124,15 +124,18 @@ package struct GeoJSONReader {
     guard hasFeatures else { throw fault("is missing", at: "features") }
   }
 
-  /// Systems of degrees within a metre or two of WGS 84: EPSG's codes, and OGC's. Before RFC 7946 a file named one.
+  /// Systems of degrees within a metre or two of WGS 84, which the world's present national ones are: EPSG's codes, and
+  /// OGC's names in small letters. Before RFC 7946 a file named one.
   private static let degrees: Set<Substring> = [
-    "4326", "4979", "4269", "4258", "4283", "7844", "4167", "6318", "CRS84", "CRS84h", "CRS83",
+    "4326", "4979", "4269", "4258", "4283", "7844", "4167", "6318", "4674", "4490", "4617", "6668", "4612", "4171",
+    "4619", "4148", "4152", "4140", "4189", "4190", "4686", "4737", "6311", "crs84", "crs84h", "crs83", "wgs84",
+    "wgs 84",
   ]
 
   /// Refuses coordinates in another system than degrees of WGS 84, which look as if they were such.
   private mutating func checkCRS() throws {
-    guard let name = try json.value()["properties"]?["name"]?.string, let code = name.split(separator: ":").last,
-      !Self.degrees.contains(code)
+    guard let name = try json.value()["properties"]?["name"]?.string,
+      let code = name.lowercased().split(whereSeparator: { $0 == ":" || $0 == "/" }).last, !Self.degrees.contains(code)
     else { return }
     throw fault("is \(name); write degrees of WGS 84 (ogr2ogr -t_srs EPSG:4326)", at: "crs")
   }
@@ -244,8 +247,14 @@ package struct GeoJSONReader {
     return line
   }
 
+  /// The fault of a value of another kind. What is no JSON is an error of another kind.
+  private mutating func wrongKind(_ message: String) throws -> GeoJSONGeometry.Fault {
+    try json.skip()
+    return fault(message)
+  }
+
   private mutating func list<Item>(_ read: (inout GeoJSONReader) throws -> Item) throws -> [Item] {
-    guard json.kind() == .array else { throw fault(Self.noList) }
+    guard json.kind() == .array else { throw try wrongKind(Self.noList) }
     var items: [Item] = []
     try elements { reader in items.append(try read(&reader)) }
     guard !items.isEmpty else { throw fault(Self.noList) }
@@ -255,7 +264,7 @@ package struct GeoJSONReader {
   private static let noList = "is missing, empty or no list"
 
   private mutating func positions() throws -> [SIMD2<Double>] {
-    guard json.kind() == .array else { throw fault(Self.noList) }
+    guard json.kind() == .array else { throw try wrongKind(Self.noList) }
     line.removeAll(keepingCapacity: true)
     try elements { reader in
       let position = try reader.position()
@@ -267,11 +276,12 @@ package struct GeoJSONReader {
   }
 
   private mutating func position() throws -> SIMD2<Double> {
-    guard json.kind() == .array else { throw fault(Self.noPosition) }
+    guard json.kind() == .array else { throw try wrongKind(Self.noPosition) }
     var array = try json.beginArray()
     var position = SIMD2<Double>.zero
     for axis in 0..<2 {
-      guard try json.nextElement(of: &array), json.kind() == .number else { throw fault(Self.noPosition) }
+      guard try json.nextElement(of: &array) else { throw fault(Self.noPosition) }
+      guard json.kind() == .number else { throw try wrongKind(Self.noPosition) }
       position[axis] = try json.number()
     }
     while try json.nextElement(of: &array) { try json.skip() }

@@ -156,7 +156,7 @@ struct PlanMerge {
     // Before the folder changes, from which relative paths count.
     let (path, target) = (FileSystem.absolutePath(plan), FileSystem.absolutePath(output))
     let shards = try ShardPlan(path: path, toolVersion: ToolVersion.text)
-    let cutter = try cutter(shards, CutResources())
+    let cutter = try cutter(shards, .planning)
     let printer = ProgressPrinter(style: progress)
     defer { printer.finish() }
     let summary = try cutter.merge(

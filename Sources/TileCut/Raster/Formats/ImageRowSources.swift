@@ -65,6 +65,16 @@ final class PNGRowSource: RowSource {
     form.pack(words, count: width, into: row)
   }
 
+  /// Whether the colours of a file need a scale.
+  static func needsScale(path: String) throws -> Bool {
+    do {
+      let reader = try PNGRowReader(path: path)
+      return !reader.isPalette && reader.bitDepth == 16
+    } catch {
+      throw CutError(error, path: path)
+    }
+  }
+
   /// A sample of the colours' values of a file; nil if they need no scale.
   ///
   /// The whole file is decoded, because there is no other way to its last rows. Of an interlaced one the last pass is

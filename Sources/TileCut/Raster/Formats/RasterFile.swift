@@ -58,10 +58,13 @@ package enum RasterFile {
   ///
   /// - Throws: ``CutError`` as for ``open(path:options:)``.
   static func needsScale(_ file: SourceFile, options: RasterOpenOptions) throws -> Bool {
-    guard RasterFormat(file.prefix(RasterFormat.bytesWanted)) == .tiff else {
-      return try valueSample(file, options: options) != nil
+    switch RasterFormat(file.prefix(RasterFormat.bytesWanted)) {
+    case .tiff: try GeoTIFFSource.needsScale(file, options: options.withAuxiliary(beside: file))
+    case .png: try PNGRowSource.needsScale(path: file.readablePath)
+    case .jpeg2000: try JP2Image.needsScale(file, options: options)
+    case .vrt: try valueSample(file, options: options) != nil
+    case .jpeg, .webp, nil: false
     }
-    return try GeoTIFFSource.needsScale(file, options: options.withAuxiliary(beside: file))
   }
 }
 

@@ -37,13 +37,16 @@ struct SideFiles {
   /// The path of the file with the raster's mask, a TIFF.
   var mask: String { path + ".msk" }
 
+  /// The path of the file with the mask's overviews.
+  var maskOverviews: String { mask + ".ovr" }
+
   /// The path of the ``AuxiliaryFile``.
   var auxiliary: String { path + ".aux.xml" }
 
   /// The files that exist beside the raster. All of them count where inputs are compared, because one may take
   /// precedence over another.
   var present: [String] {
-    ((worldFileSuffixes + ["prj", "PRJ"]).map(path(withSuffix:)) + [overviews, mask, auxiliary]).filter {
+    ((worldFileSuffixes + ["prj", "PRJ"]).map(path(withSuffix:)) + [overviews, mask, maskOverviews, auxiliary]).filter {
       FileStamp($0) != nil
     }
   }

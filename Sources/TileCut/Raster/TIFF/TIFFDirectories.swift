@@ -32,7 +32,8 @@ struct TIFFDirectories: Sendable {
   init(_ source: SourceFile, image: TIFFLayout, warnings: WarningList) {
     let side = SideFiles(path: source.path)
     let found =
-      Self.entries(of: source, from: 1) + Self.entries(in: side.overviews) + Self.entries(in: side.mask, areMasks: true)
+      Self.entries(of: source, from: 1) + Self.entries(in: side.overviews)
+      + [side.mask, side.maskOverviews].flatMap { Self.entries(in: $0, areMasks: true) }
     self.init(found, width: image.width, height: image.height, warnings) { $0.isReduced(from: image) }
   }
 
