@@ -35,12 +35,12 @@ struct VariableDepthTests {
   }
 
   private func options(
-    _ names: [String] = ["coarse.tif", "fine.tif"], _ change: (inout CutOptions) -> Void = { _ in }
-  ) -> CutOptions {
+    _ names: [String] = ["coarse.tif", "fine.tif"], _ change: (inout CutOptions) throws -> Void = { _ in }
+  ) rethrows -> CutOptions {
     var options = CutOptions(sources: names.map(folder.file))
     options.variableDepth = true
     options.encoding = .png(PNGOptions(effort: .fast))
-    change(&options)
+    try change(&options)
     return options
   }
 
@@ -96,6 +96,24 @@ struct VariableDepthTests {
     let mixed = deepest.map { $0.parent! }.filter { $0.children.allSatisfy { found[$0] != nil } }
     #expect(!mixed.isEmpty)
     for tile in mixed { #expect(found[tile] == uniform[tile], "\(tile)") }
+  }
+
+  @Test("A clip that also shows ground beside the sources leaves no zoom out", arguments: [false, true])
+  func clipBesideTheSource(asBoundary: Bool) throws {
+    // In tiles that the source reaches into, but where it is not.
+    let boxes = [(21.4, 40.9, 21.6, 41.0), (21.72, 40.9, 22.4, 41.0)]
+    let rings = boxes.map { w, s, e, n in "[[[\(w),\(s)],[\(e),\(s)],[\(e),\(n)],[\(w),\(n)],[\(w),\(s)]]]" }
+    let text = "{\"type\": \"MultiPolygon\", \"coordinates\": [\(rings.joined(separator: ","))]}"
+    let file = try folder.write("shown.geojson", text)
+    func tiles(_ variableDepth: Bool) throws -> Set<TileID> {
+      let options = try options(["fine.tif"]) {
+        $0.variableDepth = variableDepth
+        if asBoundary { $0.boundary = try RegionBoundary(file: file) } else { $0.clip = try ClipArea(file: file) }
+      }
+      return Set(try cut(options).keys)
+    }
+    let uniform = try tiles(false)
+    #expect(try tiles(true) == uniform && Set(uniform.map(\.zoom)) == Set(0...10))
   }
 
   @Test("The bytes do not depend on threads and memory")

@@ -21,6 +21,23 @@ import TileIndex
     return try BundleFile.open(folder.file(name))
   }
 
+  /// Of bundles whose areas end at different zooms the row says where the first and the last of all end.
+  @Test func variableDepthsAreJoined() throws {
+    func part(_ name: String, _ tile: TileID, _ depth: String?) throws -> any BundleReader {
+      let extra = depth.map { ["variable_depth": $0] } ?? [:]
+      return try bundle(name, [tile: blob(tile.column)], BundleMetadata(name: "A", extra: extra))
+    }
+    let bundles = [
+      try part("a.mbtiles", TileID(unchecked: 2, 0, 0), "2-6"),
+      try part("b.mbtiles", TileID(unchecked: 2, 1, 0), "1-3"),
+      try part("c.mbtiles", TileID(unchecked: 2, 2, 0), nil),
+    ]
+    for order in [[0, 1, 2], [2, 1, 0]] {
+      try BundleMerge().write(order.map { bundles[$0] }, to: folder.file("out.mbtiles"), replacing: true)
+      #expect(try BundleFile.open(folder.file("out.mbtiles")).metadata["variable_depth"] == "1-6")
+    }
+  }
+
   @Test func conflictsAreResolvedAsRequested() throws {
     let bundles = [
       try bundle("a.mbtiles", [own: blob(1), shared: blob(2)]), try bundle("b.mbtiles", [shared: blob(3)]),
