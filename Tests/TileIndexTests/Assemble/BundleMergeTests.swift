@@ -25,7 +25,7 @@ import TileIndex
   @Test func variableDepthsAreJoined() throws {
     func part(_ name: String, _ tile: TileID, _ depth: String?) throws -> any BundleReader {
       let extra = depth.map { ["variable_depth": $0] } ?? [:]
-      return try bundle(name, [tile: blob(tile.column)], BundleMetadata(name: "A", extra: extra))
+      return try bundle(name, [tile: blob(UInt8(tile.column))], BundleMetadata(name: "A", extra: extra))
     }
     let bundles = [
       try part("a.mbtiles", TileID(unchecked: 2, 0, 0), "2-6"),
