@@ -18,7 +18,8 @@ extension BrowserTests {
     #expect(zooms.lowerBound == first && zooms.count > 2)
     let middle = try #require(reader.metadata.bounds).centre
     for zoom in zooms {
-      for part in [0, 0.5] where zoom < zooms.upperBound || part == 0 {
+      // Where levels step by 2, the viewer has whole zooms alone.
+      for part in id == "utm" ? [0] : [0, 0.5] where zoom < zooms.upperBound || part == 0 {
         let map = try MapPage(server, id, at: "\(Double(zoom) + part)/\(middle.y)/\(middle.x)")
         let state = try map.state()
         #expect(state.zoom == Double(zoom) + part)
