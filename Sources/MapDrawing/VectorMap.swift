@@ -92,8 +92,8 @@ package final class VectorMap: Sendable {
 
   /// Makes what is drawn at some zooms, from the coarsest, before the first tile asks for it.
   ///
-  /// - Parameter bytesMax: what it may take. From the zoom on at which it takes more nothing is kept, and labels are not
-  ///   placed: they take little.
+  /// - Parameter bytesMax: what it may take. From the zoom on at which it takes more nothing is kept, and labels are
+  ///   not placed: they take little.
   /// - Returns: the memory that it takes in bytes, or would take, without labels from that zoom on.
   /// - Throws: ``DrawingError`` for unknown fonts and icons.
   package func prepare(_ zooms: ClosedRange<Int>, bytesMax: Int) throws(DrawingError) -> Int {

@@ -18,8 +18,8 @@ public struct CutOptions: Sendable {
   /// Pixels of a tile for each of the screen: 2 for tiles that are sharp on dense screens (`@2x`).
   public var scaleFactor = 1
   public var zoom: ZoomSelection = .native
-  /// Whether each area ends at the zoom where its sources have no more detail, at the latest at the deepest of ``zoom``.
-  /// Otherwise all areas have the same zooms.
+  /// Whether each area ends at the zoom where its sources have no more detail, at the latest at the deepest of
+  /// ``zoom``. Otherwise all areas have the same zooms.
   public var variableDepth = false
   /// WGS 84 degrees. Places a source without a georeference and clips any other. `west` greater than `east` crosses the
   /// antimeridian.

@@ -2,8 +2,8 @@ import Foundation
 import TestSupport
 import Testing
 
-/// `tilecut cut --variable-depth`: a coarse map of 10 to 20 degrees east and 40 to 50 north, and a fine inset of a tenth
-/// of that.
+/// `tilecut cut --variable-depth`: a coarse map of 10 to 20 degrees east and 40 to 50 north, and a fine inset of a
+/// tenth of that.
 @Suite(.ownThread) struct VariableDepthCommandTests {
   let folder: TemporaryFolder
   private static let coarse = (west: 10.0, south: 40.0, east: 20.0, north: 50.0)

@@ -11,8 +11,8 @@ import CSystemShim
 /// Writes the blocks of a file in their order past the system's cache (`O_DIRECT`), on a thread of its own, so that the
 /// next block is filled while the disk takes the last ones.
 ///
-/// A block is memory that ``makeBlock(_:)`` made. ``write(_:at:)`` takes a full one and returns another, which is empty.
-/// Unchecked, because what both threads use is protected by `condition`.
+/// A block is memory that ``makeBlock(_:)`` made. ``write(_:at:)`` takes a full one and returns another, which is
+/// empty. Unchecked, because what both threads use is protected by `condition`.
 final class DirectWriter: @unchecked Sendable {
   /// Of offsets and memory, as disks want it.
   static let alignment = 4096

@@ -1,7 +1,7 @@
 import TileIndex
 
-/// Sources that differ much in detail. Unless the depth is variable, all are drawn at one working zoom, so that a coarse
-/// one over a large area takes the time of a fine one.
+/// Sources that differ much in detail. Unless the depth is variable, all are drawn at one working zoom, so that a
+/// coarse one over a large area takes the time of a fine one.
 extension CutPlan {
   /// A source with pixels of so many of the finest source's, along an edge, is coarse.
   private static let coarseFactor = 8.0

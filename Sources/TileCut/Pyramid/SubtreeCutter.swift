@@ -2,8 +2,8 @@ import MapDrawing
 import TileImage
 import TileIndex
 
-/// Cuts one subtree of the pyramid after the other: draws the tiles of the working zoom (and those at which an area ends
-/// before it), reduces them to their parents while they are in memory, and encodes each tile once. One per worker
+/// Cuts one subtree of the pyramid after the other: draws the tiles of the working zoom (and those at which an area
+/// ends before it), reduces them to their parents while they are in memory, and encodes each tile once. One per worker
 /// thread.
 final class SubtreeCutter {
   private let plan: CutPlan

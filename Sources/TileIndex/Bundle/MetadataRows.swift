@@ -145,8 +145,8 @@ struct TileCoverage {
     levels[tile.zoom, default: Level(range: single)].insert(tile, single)
   }
 
-  /// The longitudes of an area on both sides of the antimeridian that leaves at least half of the Earth out; the eastern
-  /// one is beyond 180. Nil for other areas, and in grids that do not go around the Earth.
+  /// The longitudes of an area on both sides of the antimeridian that leaves at least half of the Earth out; the
+  /// eastern one is beyond 180. Nil for other areas, and in grids that do not go around the Earth.
   func longitudesAcrossAntimeridian(in matrixSet: TileMatrixSet) -> (west: Double, east: Double)? {
     guard matrixSet.isGlobal, let zoom = levels.keys.filter({ levels[$0]?.columns != nil }).max(),
       let columns = levels[zoom]?.columns?.sorted(), let first = columns.first, let last = columns.last
