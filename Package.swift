@@ -437,12 +437,18 @@ if Context.environment["TILECUT_ONLY"] == "1" {
 // on it.
 if let runtime = Context.environment["LIBFUZZER_RUNTIME"] {
   package.targets.append(.systemLibrary(name: "CLibFuzzer", path: "Fuzz/CLibFuzzer"))
-  for (name, libraries) in [("LedgerFuzz", ["Support", "PurchaseLedger"]), ("RasterFuzz", ["TileCut", "TileImage"])] {
+  let fuzzers = [
+    "LedgerFuzz": ["Support", "PurchaseLedger"],
+    "RasterFuzz": ["RegionCatalog", "TileCut", "TileImage", "TileIndex"],
+  ]
+  for (name, libraries) in fuzzers {
     let fuzzer = program(name, in: "Fuzz/\(name)", (libraries + ["CLibFuzzer"]).map { .byName(name: $0) })
     fuzzer.linkerSettings = [.unsafeFlags([runtime]), .linkedLibrary("stdc++")]
     package.targets.append(fuzzer)
   }
-  let fuzzed = ["PurchaseLedger", "PurchaseVerification", "Support", "TileCut", "TileImage", "TileIndex"]
+  let fuzzed = [
+    "PurchaseLedger", "PurchaseVerification", "RegionCatalog", "Support", "TileCut", "TileImage", "TileIndex",
+  ]
   for target in package.targets where fuzzed.contains(target.name) {
     target.swiftSettings = strict + [.unsafeFlags(["-sanitize=fuzzer"])]
   }

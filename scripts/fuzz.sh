@@ -1,10 +1,11 @@
 #!/bin/bash
-# libFuzzer on the parsers of purchase evidence (JWS, receipts in DER and BER, notifications) and on the readers of rasters; FUZZ_SECONDS each.
+# libFuzzer on the parsers of purchase evidence (JWS, receipts in DER and BER, notifications), and on the readers of rasters, of the files
+# beside them, of GeoJSON and GPX; FUZZ_SECONDS each.
 # No trap, no hang, no more than 512 MB. What fails is kept: LedgerFuzz KIND FILE or RasterFuzz KIND FILE runs it again.
 # FUZZ_KINDS names some of them.
 set -euo pipefail
 seconds=${FUZZ_SECONDS:-120}
-kinds=${FUZZ_KINDS:-jws receipt notification tiff png jpeg webp jpeg2000 geokeys vrt aux}
+kinds=${FUZZ_KINDS:-jws receipt notification tiff png jpeg webp jpeg2000 geokeys vrt aux overviews mask worldfile geojson gpx}
 runtime=$(find "$(dirname "$(readlink -f "$(command -v swift)")")/../lib/clang" -name "libclang_rt.fuzzer_no_main-$(uname -m).a" 2>/dev/null | head -n 1)
 if [ -z "$runtime" ]; then
   echo "fuzz: this Swift toolchain has no libclang_rt.fuzzer_no_main-$(uname -m).a; the toolchains of swift.org for Linux have" >&2

@@ -1,15 +1,20 @@
 import CLibFuzzer
 import Foundation
+import RegionCatalog
 import TileCut
 import TileImage
+import TileIndex
 
-/// libFuzzer on the readers of rasters: `RasterFuzz KIND CORPUS [libFuzzer's options]`, or `RasterFuzz KIND FILE`.
+/// libFuzzer on the readers of rasters, of the files beside them, and of what is drawn over them: `RasterFuzz KIND
+/// CORPUS [libFuzzer's options]`, or `RasterFuzz KIND FILE`.
 ///
 /// Seeds are written into the corpus first. Each input becomes a file in memory, is opened with several options, and
 /// parts of it are read.
 @main
 struct RasterFuzz {
-  enum Kind: String, CaseIterable { case tiff, png, jpeg, webp, jpeg2000, geokeys, vrt, aux }
+  enum Kind: String, CaseIterable {
+    case tiff, png, jpeg, webp, jpeg2000, geokeys, vrt, aux, overviews, mask, worldfile, geojson, gpx
+  }
 
   nonisolated(unsafe) private static var kind = Kind.tiff
   nonisolated(unsafe) private static var folder = ""
@@ -53,6 +58,19 @@ struct RasterFuzz {
     case .aux:
       write(bytes, "part.tif.aux.xml")
       open("part.tif")
+    case .overviews:
+      write(bytes, "part.tif.ovr")
+      open("part.tif")
+    case .mask:
+      write(bytes, "part.tif.msk")
+      open("part.tif")
+    case .worldfile:
+      write(bytes, "part.tfw")
+      open("part.tif", crs: CoordinateReferenceSystem.wgs84LongLat)
+    case .geojson, .gpx:
+      let name = kind == .gpx ? "lines.gpx" : "lines.geojson"
+      write(bytes, name)
+      features(name)
     case .vrt: read(bytes, "map.vrt")
     case .tiff: read(bytes, "map.tif")
     case .png: read(bytes, "map.png")
@@ -72,15 +90,23 @@ struct RasterFuzz {
   }
 
   /// Refusals are what is expected; a trap, a hang or memory without bounds is what libFuzzer looks for.
-  private static func open(_ name: String) {
+  private static func open(_ name: String, crs: CoordinateReferenceSystem? = nil) {
     for isFlat in [true, false] {
-      var options = RasterOpenOptions(cacheBytesMax: 4 << 20, scratchDirectory: folder)
+      var options = RasterOpenOptions(crs: isFlat ? nil : crs, cacheBytesMax: 4 << 20, scratchDirectory: folder)
       options.isFlat = isFlat
       if isFlat { options.scale = try? SampleScale(low: 0, high: 1000) }
       guard let source = try? RasterFile.open(path: "\(folder)/\(name)", options: options) else { continue }
       read(source)
       if let overview = try? source.overview(factorMax: 8) { read(overview) }
     }
+  }
+
+  /// Reads features as layers and, of GeoJSON, polygons as an area to clip to.
+  private static func features(_ name: String) {
+    let path = "\(folder)/\(name)"
+    try? FeatureFile.read(path: path, properties: ["name"]) { _ in }
+    guard kind == .geojson, let area = try? RegionBoundary(file: path) else { return }
+    _ = area.tiles(zoom: 6, in: .webMercatorQuad)
   }
 
   /// Reads the corners.
@@ -121,6 +147,11 @@ struct RasterFuzz {
     case .jpeg2000: return [RasterSeeds.jpeg2000]
     case .vrt: return RasterSeeds.vrts
     case .aux: return RasterSeeds.auxiliary
+    case .overviews: return RasterSeeds.reducedTIFFs
+    case .mask: return Array(RasterSeeds.tiffs.prefix(1)) + RasterSeeds.reducedTIFFs
+    case .worldfile: return [Array("0.1\n0\n0\n-0.1\n10.05\n49,95\n".utf8)]
+    case .geojson: return RasterSeeds.geoJSON + realFiles(".geojson")
+    case .gpx: return RasterSeeds.gpx
     case .geokeys:
       let place: [Double] = [0.1, 0.1, 0, 0, 0, 0, 10, 50, 0]
       func seed(_ keys: [Int], _ doubles: [Double], _ text: String) -> [UInt8] {

@@ -35,6 +35,17 @@ enum RasterSeeds {
     }
   }
 
+  /// Overviews of the first of ``tiffs``: 10 x 8 grey pixels, as an image and as a mask.
+  static var reducedTIFFs: [[UInt8]] {
+    [(1, 1), (4, 5)].map { photometric, subfile in
+      tiff(
+        [
+          (254, [subfile]), (256, [10]), (257, [8]), (258, [8]), (259, [1]), (262, [photometric]), (277, [1]),
+          (278, [8]), (284, [1]),
+        ], blocks: 1, bytes: 80)
+    }
+  }
+
   /// A TIFF with GeoTIFF tags.
   ///
   /// - Parameter place: the values of ModelPixelScale (3), ModelTiepoint (6) and ModelTransformation (16).
@@ -101,6 +112,25 @@ enum RasterSeeds {
     <GCPList Projection="EPSG:4326"><GCP Id="1" Pixel="0" Line="0" X="10" Y="50"/></GCPList>
     <PAMRasterBand band="1"><NoDataValue>0</NoDataValue>
     <Metadata><MDI key="STATISTICS_MINIMUM">1</MDI></Metadata></PAMRasterBand></PAMDataset>
+    """
+  ].map { Array($0.utf8) }
+
+  static let geoJSON = [
+    """
+    {"type": "FeatureCollection", "features": [{"type": "Feature", "properties": {"name": "a", "x": [1, null]},
+    "geometry": {"type": "Polygon", "coordinates": [[[0, 0], [9, 0], [9, 9], [0, 0]], [[3, 1], [4, 1], [4, 2],
+    [3, 1]]]}},
+    {"type": "Feature", "properties": null, "geometry": {"type": "GeometryCollection", "geometries": [{"type":
+    "MultiLineString", "coordinates": [[[1, 2, 3], [4, 5e0]]]}, {"type": "Point", "coordinates": [-1.5, 80]}]}}]}
+    """
+  ].map { Array($0.utf8) }
+
+  static let gpx = [
+    """
+    <?xml version="1.0"?><gpx xmlns="http://www.topografix.com/GPX/1/1"><wpt lat="47" lon="8.5"><name>a&amp;b</name>
+    </wpt>
+    <trk><name><![CDATA[c]]></name><trkseg><trkpt lat="47" lon="8"><ele>1</ele></trkpt><trkpt lat="47.1" lon="8.1"/>
+    </trkseg></trk><rte><rtept lat="1" lon="2"/></rte></gpx>
     """
   ].map { Array($0.utf8) }
 

@@ -32,39 +32,12 @@ public struct BundleAppend: Sendable {
     to path: String, options: CutOptions, encoding: TileEncoding? = nil, resources: CutResources = CutResources(),
     scratchDirectory: String? = nil
   ) throws {
-    guard options.drawing.isEmpty else {
-      throw CutError(
-        .invalidOption, path: path, "layers of type \"contours\" and \"vector\" are drawn on new bundles alone",
-        remedy: "leave them out, or cut all layers anew")
-    }
-    guard !options.variableDepth else {
-      throw CutError(
-        .invalidOption, path: path, "is drawn over at all of its zooms, also with sources of less detail",
-        remedy: "leave --variable-depth out, or cut all sources anew with it")
-    }
     let bundle = try BundleFile.open(path)
-    // At the finest zoom new tiles would lie over nothing where the bundle ends before it.
-    if let ends = bundle.metadata[VariableDepthMetadata.key] {
-      throw CutError(
-        .invalidOption, path: path, "its areas end at different zooms, \(ends), so that nothing can be drawn over it",
-        remedy: "cut all sources anew with --variable-depth")
-    }
+    try Self.requirePictures(in: bundle, for: options)
     guard let format = try bundle.tileFormat(), let usual = TileEncoding(usualFor: format) else {
       throw CutError(
         .invalidOption, path: path, "its tiles are no images, so that nothing can be drawn over them",
         remedy: "append to a bundle of PNG, JPEG or WebP tiles")
-    }
-    // The rasters would cover parts of labels, and the labels of overviews, which have other places, would be mixed
-    // with those of the tiles below.
-    if let layers = bundle.metadata[DrawnLayersMetadata.key] {
-      throw CutError(
-        .invalidOption, path: path, "its lines and labels (\(layers)) are part of its pictures",
-        remedy: "add the rasters to the region's layers, and cut them anew")
-    }
-    guard bundle.metadata[FlatImage.metadataKey] == nil else {
-      throw CutError(
-        .invalidOption, path: path, "it is a flat image, in which places on Earth have no pixels",
-        remedy: "cut all pictures as one flat image")
     }
     let encoding = encoding ?? TileEncoding(usualFor: bundle.metadata.mixedFormats) ?? usual
     let allowed = bundle.metadata.mixedFormats.union([format])
@@ -99,6 +72,40 @@ public struct BundleAppend: Sendable {
     self.options = options
     self.encoding = encoding
     cutter = try Cutter(options, resources: resources, scratchDirectory: scratchDirectory)
+  }
+
+  /// Refuses what is more than pictures at every zoom of every place, in the bundle or in what is added.
+  private static func requirePictures(in bundle: any BundleReader, for options: CutOptions) throws {
+    func refuse(_ reason: String, remedy: String) -> CutError {
+      CutError(.invalidOption, path: bundle.path, reason, remedy: remedy)
+    }
+    guard options.drawing.isEmpty else {
+      throw refuse(
+        "layers of type \"contours\" and \"vector\" are drawn on new bundles alone",
+        remedy: "leave them out, or cut all layers anew")
+    }
+    guard !options.variableDepth else {
+      throw refuse(
+        "is drawn over at all of its zooms, also with sources of less detail",
+        remedy: "leave --variable-depth out, or cut all sources anew with it")
+    }
+    // At the finest zoom new tiles would lie over nothing where the bundle ends before it.
+    if let ends = bundle.metadata[VariableDepthMetadata.key] {
+      throw refuse(
+        "its areas end at different zooms, \(ends), so that nothing can be drawn over it",
+        remedy: "cut all sources anew with --variable-depth")
+    }
+    // The rasters would cover parts of labels, and the labels of overviews, which have other places, would be mixed
+    // with those of the tiles below.
+    if let layers = bundle.metadata[DrawnLayersMetadata.key] {
+      throw refuse(
+        "its lines and labels (\(layers)) are part of its pictures",
+        remedy: "add the rasters to the region's layers, and cut them anew")
+    }
+    guard bundle.metadata[FlatImage.metadataKey] == nil else {
+      throw refuse(
+        "it is a flat image, in which places on Earth have no pixels", remedy: "cut all pictures as one flat image")
+    }
   }
 
   /// Steps 1 to 3.

@@ -91,13 +91,15 @@ public struct Cutter: Sendable {
     self.sources = sources
     self.automaticScale = automaticScale.map { ($0.low, $0.high) }
     givenCRS = try options.givenCRS()
+    let steps = SourceFootprint.meshSteps(sourceCount: sources.count)
     let footprints = try sources.map { source in
-      let whole = try SourceFootprint(source: source, target: target, matrixSet: matrixSet)
+      let whole = try SourceFootprint(source: source, target: target, matrixSet: matrixSet, steps: steps)
       guard options.variableDepth, let joined = source as? JoinedRaster else { return whole }
       // What lies between sheets that are far from each other must not be refined. A sheet outside of the grid counts
       // nothing.
       let parts = joined.members.compactMap {
-        try? SourceFootprint(source: $0, target: target, matrixSet: matrixSet, steps: 8)
+        try? SourceFootprint(
+          source: $0, target: target, matrixSet: matrixSet, steps: SourceFootprint.meshStepsRange.lowerBound)
       }
       return SourceFootprint(whole, parts: parts)
     }
@@ -254,6 +256,12 @@ public struct Cutter: Sendable {
       throw CutError(
         .badSource, path: sources[0].path, "it has no visible pixel within the bounds",
         remedy: "check --bounds and --nodata")
+    }
+    // A map without its overviews would not be seen to be wrong.
+    guard pyramid.waitingCount == 0 else {
+      throw CutError(
+        .systemError, "\(pyramid.waitingCount) overviews lack some of their tiles, which is a fault of this program",
+        remedy: "report it with the command and what the sources are")
     }
     var metadata = metadata(extent: extent)
     if !sink.mixing.isEmpty { metadata.formats = pyramid.formats }

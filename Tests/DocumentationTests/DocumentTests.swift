@@ -63,6 +63,27 @@ import Testing
     }
   }
 
+  /// The formatter does not break comments and documents. Tables and pictures stay on a line.
+  @Test func proseHasAtMost120Columns() throws {
+    for document in try Self.documents + ["CHANGELOG.md", "sample-regions/README.md", "examples/README.md"] {
+      var isCode = false
+      for line in try Self.text(document).split(separator: "\n") {
+        let start = line.drop { $0 == " " }
+        if start.hasPrefix("```") { isCode.toggle() }
+        guard !isCode, !start.hasPrefix("|"), !start.hasPrefix("![") else { continue }
+        #expect(line.count <= 120, "\(document): \(line)")
+      }
+    }
+    for file in try ["Sources", "Tests", "Benchmarks", "Fuzz", "examples"].flatMap({
+      try Self.files(below: $0, ".swift")
+    })
+    where !file.contains("/.build/") {
+      for line in try Self.text(file).split(separator: "\n") where line.drop(while: { $0 == " " }).hasPrefix("//") {
+        #expect(line.count <= 120, "\(file): \(line)")
+      }
+    }
+  }
+
   @Test func everyDocumentIsInTheIndex() throws {
     let index = try Self.text("docs/README.md")
     for document in try Self.documents where document.hasPrefix("docs/") && !document.hasPrefix("docs/history/") {

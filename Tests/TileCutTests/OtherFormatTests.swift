@@ -80,6 +80,23 @@ struct OtherFormatTests {
     }
   }
 
+  @Test("The mask in the file beside a JPEG 2000 hides pixels", .enabled(if: GDALPrograms.arePresent))
+  func jpeg2000Mask() throws {
+    let path = folder.file("map.jp2")
+    try GDALPrograms.make(
+      "gdal_translate", tiff("map.tif"), path, "-of", "JP2OpenJPEG", "-co", "REVERSIBLE=YES", "-co", "QUALITY=100")
+    let words = try open(path).words()
+    let mask = try tiff("mask.tif") {
+      ($0.samples, $0.photometric) = (1, 1)
+      $0.sample = { x, y, _ in x > y ? 255 : 0 }
+    }
+    try FileManager.default.moveItem(atPath: mask, toPath: "\(path).msk")
+    let masked = try open(path)
+    #expect(masked.alphaKind == .mask)
+    #expect(try masked.overview(factorMax: 4) == nil)
+    #expect(try masked.words() == words.indices.map { $0 % 300 > $0 / 300 ? words[$0] : 0 })
+  }
+
   @Test("A 16-bit JPEG 2000 needs a scale", .enabled(if: GDALPrograms.arePresent), arguments: [1, 2])
   func wideJPEG2000(format: Int) throws {
     let original = try tiff("map.tif") {

@@ -228,6 +228,32 @@ struct OverviewTests {
     #expect(try pixels(cut(path, zoom: 0...3), zoom: 3) == before)
   }
 
+  @Test("The mask beside a TIFF has overviews in a file of its own", arguments: [true, false])
+  func masksBeside(hasOverviews: Bool) throws {
+    func raster(_ name: String, edge: Int, isMask: Bool) throws {
+      var fixture = TIFFFixture()
+      (fixture.width, fixture.height) = (edge, edge)
+      if edge < 64 { fixture.tags[254] = .long([1]) }
+      fixture.sample = { x, y, _ in isMask ? (x * 4 < edge ? 0 : 255) : Double(50 + 100 * x / edge) }
+      try FileManager.default.moveItem(atPath: fixture.write(folder, "written.tif"), toPath: folder.file(name))
+    }
+    for (suffix, isMask) in [("", false), (".msk", true)] {
+      try raster("map.tif\(suffix)", edge: 64, isMask: isMask)
+      if hasOverviews || !isMask { try raster("map.tif\(suffix).ovr", edge: 32, isMask: isMask) }
+    }
+    var options = RasterOpenOptions()
+    options.isFlat = true
+    let overview = try RasterFile.open(path: folder.file("map.tif"), options: options).overview(factorMax: 2)
+    guard hasOverviews else {
+      // Without the mask, its pixels would show what is hidden.
+      #expect(overview == nil)
+      return
+    }
+    let words = try #require(overview).words()
+    #expect(overview?.alphaKind == .mask && words.count == 32 * 32)
+    #expect(words.indices.allSatisfy { (words[$0] == 0) == ($0 % 32 < 8) })
+  }
+
   @Test(
     "Masks have overviews, too",
     .enabled(if: TestData.isPresent, Comment(rawValue: TestData.skipMessage)))

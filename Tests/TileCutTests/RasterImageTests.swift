@@ -77,6 +77,27 @@ struct RasterImageTests {
     #expect(try source.words(PixelRect(x: 1, y: 1, width: 10, height: 10)).isOpaque)
   }
 
+  @Test("The mask in the file beside an image hides pixels, also of a turned one", arguments: ["png", "jpg", "webp"])
+  func maskBeside(format: String) throws {
+    let encoding: TileEncoding =
+      format == "png" ? .png(PNGOptions()) : format == "jpg" ? .jpeg(JPEGOptions(quality: 80)) : .webp(WebPOptions())
+    let path = try write(picture(width: 70, height: 50), width: 70, encoding, "map.\(format)")
+    func opened() throws -> any RasterSource { try RasterFile.open(path: path, options: options()) }
+    let plain = try opened()
+    var mask = TIFFFixture()
+    mask.sample = { x, y, _ in (x / 5 + y / 3) % 2 == 0 ? 255 : 0 }
+    try FileManager.default.moveItem(atPath: mask.write(folder, "mask.tif"), toPath: "\(path).msk")
+    let masked = try opened()
+    #expect(plain.alphaKind == .opaque && masked.alphaKind == .mask)
+    let words = try plain.words()
+    #expect(try masked.words() == words.indices.map { ($0 % 70 / 5 + $0 / 70 / 3) % 2 == 0 ? words[$0] : 0 })
+    // A mask of another size belongs to another image.
+    mask.width = 71
+    try FileManager.default.removeItem(atPath: "\(path).msk")
+    try FileManager.default.moveItem(atPath: mask.write(folder, "mask.tif"), toPath: "\(path).msk")
+    #expect(try opened().words() == words)
+  }
+
   @Test("Nodata values and scales apply to PNG and JPEG, too")
   func nodataAndScale() throws {
     let words = (0..<60 * 10).map { i in i % 60 < 30 ? rgba(1, 2, 3) : rgba(i % 256, 50, 100) }

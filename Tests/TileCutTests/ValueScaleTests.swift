@@ -98,13 +98,23 @@ struct ValueScaleTests {
     #expect(try Cutter(eight).automaticScale == nil)
   }
 
-  @Test("A range is for sources of more than 8 bits where others have 8, and for those of 8 among themselves")
-  func mixedDepths() throws {
+  @Test(
+    "A range is for sources of more than 8 bits where others have 8, and for those of 8 among themselves",
+    arguments: ["tif", "png", "jp2"])
+  func mixedDepths(format: String) throws {
+    guard format != "jp2" || GDALPrograms.arePresent else { try Test.cancel("\(GDALPrograms.skipMessage)") }
     var fixture = TIFFFixture()
     fixture.sample = { x, _, _ in Double(x + 100) }
     let eight = try fixture.write(folder, "eight.tif")
     (fixture.bits, fixture.sample) = (16, { x, _, _ in Double(x * 600) })
-    let wide = try fixture.write(folder, "wide.tif")
+    var wide = try fixture.write(folder, "wide.tif")
+    if format == "png" { wide = try png(width: 70, height: 50, channels: 1) { x, _, _ in x * 600 } }
+    if format == "jp2" {
+      try GDALPrograms.make(
+        "gdal_translate", wide, folder.file("wide.jp2"), "-of", "JP2OpenJPEG", "-co", "REVERSIBLE=YES", "-co",
+        "QUALITY=100")
+      wide = folder.file("wide.jp2")
+    }
     var options = options(.values(low: 0, high: 60_000))
     options.isFlat = false
     options.crs = "EPSG:3857"

@@ -40,15 +40,32 @@ struct TileServeCommand: ParsableCommand {
     limitAllocator()
     // Before other threads start, because they must not receive the signals.
     let signals = SignalWatch()
-    let arguments = CommandLine.arguments.dropFirst()
+    var arguments = Array(CommandLine.arguments.dropFirst())
+    if arguments.first == "--generate-completion-script" { CompletedCommand.main(arguments) }
+    if arguments.first == "help" { arguments = arguments.dropFirst() + ["--help"] }
     // Not a subcommand of the argument parser, so that `tileserve PATH` and its help stay unchanged. A bundle named
     // replay can be given as ./replay.
     guard arguments.first == "replay" else {
+      let given = arguments
       CommandProcess(Self.self, status: status, next: next, outputFailed: nil)
-        .runAsynchronously { try await parse().serve(signals) }
+        .runAsynchronously { try await parse(given).serve(signals) }
     }
     CommandProcess(ReplayCommand.self, name: "tileserve", status: status, next: next, outputFailed: .outputFailed)
       .run { try ReplayCommand.parse(Array(arguments.dropFirst())).run() }
+  }
+
+  /// What completion scripts know: `replay` as if it were a subcommand of the argument parser.
+  private struct CompletedCommand: ParsableCommand {
+    struct Replay: ParsableCommand {
+      static let configuration = CommandConfiguration(
+        commandName: "replay", abstract: ReplayCommand.configuration.abstract)
+      @OptionGroup var options: ReplayCommand
+    }
+
+    static let configuration = CommandConfiguration(
+      commandName: "tileserve", abstract: TileServeCommand.configuration.abstract, version: TileServer.version,
+      subcommands: [Replay.self])
+    @OptionGroup var flags: TileServeFlags
   }
 
   /// Makes glibc's allocator return free memory to the system. Must be called before other threads start.

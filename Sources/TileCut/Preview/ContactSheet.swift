@@ -15,17 +15,12 @@ public struct ContactSheet: Sendable {
 
   /// Draws the sheet.
   ///
-  /// - Parameter progress: called every 64 tiles with the number of tiles decoded so far.
+  /// - Parameter progress: called every 256 tiles with the number of tiles decoded so far.
   /// - Returns: a PNG file.
   /// - Throws: ``BundleError`` if the bundle cannot be read, has no tiles, or has a tile that cannot be decoded.
-  public func png(of bundle: any BundleReader, progress: (Int) -> Void = { _ in }) throws -> [UInt8] {
-    var count = 0
-    let panels = try bundle.zooms().compactMap { zoom in
-      try panel(of: bundle, zoom: zoom) {
-        count += 1
-        if count % 64 == 0 { progress(count) }
-      }
-    }
+  public func png(of bundle: any BundleReader, progress: @escaping (Int) -> Void = { _ in }) throws -> [UInt8] {
+    let count = TileCount(progress)
+    let panels = try bundle.zooms().compactMap { try panel(of: bundle, zoom: $0, count) }
     guard !panels.isEmpty else {
       throw BundleError(.malformed, path: bundle.path, "has no tiles to show", remedy: "check what made it")
     }
@@ -55,9 +50,7 @@ public struct ContactSheet: Sendable {
   }
 
   /// Draws the tiles of one zoom, cropped to the bundle's bounds and reduced by a power of two until they fit.
-  ///
-  /// - Parameter decoded: called for each tile.
-  private func panel(of bundle: any BundleReader, zoom: Int, decoded: () -> Void) throws -> Panel? {
+  private func panel(of bundle: any BundleReader, zoom: Int, _ count: TileCount) throws -> Panel? {
     guard let range = try bundle.range(zoom: zoom), let edge = try tileEdge(of: bundle, range) else { return nil }
     let part = visiblePart(of: bundle, range: range, edge: edge)
     // Large zooms are reduced tile by tile, so that a whole zoom is never in memory.
@@ -69,7 +62,7 @@ public struct ContactSheet: Sendable {
     var tiles = 0
     try bundle.forEachTile(in: range) { tile, bytes in
       tiles += 1
-      decoded()
+      count.add()
       let pixels = try TileDrawing.decoding(tile, bundle.path) { try ImageDecoder.decode(bytes) }
       guard pixels.width == edge, pixels.height == edge else { return }
       level.copy(

@@ -34,6 +34,46 @@ package struct CandidateTiles: Sendable {
     self.init(zoom: zoom, firstRow: low, runs: rows.map(Self.merged))
   }
 
+  /// The tiles that boxes in CRS units meet.
+  ///
+  /// - Parameter boxes: of each source. They are united source by source, as the boxes of one mostly lie in the same
+  ///   rows of tiles.
+  /// - Throws: ``CutError`` for so many rows as come from extremely stretched pixels, for instance at the limb of a
+  ///   globe.
+  init(zoom: Int, meeting boxes: [[BoundingBox]], in matrixSet: TileMatrixSet) throws {
+    func requireFewRows(_ ranges: [TileRange]) throws {
+      guard ranges.reduce(0, { $0 + $1.rows.count }) < Self.rowCountLimit else {
+        throw CutError(
+          .invalidOption, "the sources' pixels differ so much in size that zoom \(zoom) cannot be planned",
+          remedy: "give a smaller --zoom, --bounds without the stretched edges, or cut fewer sources at a time")
+      }
+    }
+    var ranges: [TileRange] = []
+    for source in boxes {
+      let own = source.compactMap { matrixSet.range(coveringCRSBounds: $0, zoom: zoom) }
+      try requireFewRows(own)
+      ranges += CandidateTiles(zoom: zoom, own).ranges
+    }
+    try requireFewRows(ranges)
+    self.init(zoom: zoom, ranges)
+  }
+
+  /// The limit for rows of tiles in all ranges; each takes 32 bytes while planning.
+  private static let rowCountLimit = 4_000_000
+
+  /// The same tiles in rectangles: rows that follow each other with the same columns are one.
+  private var ranges: [TileRange] {
+    var ranges: [TileRange] = []
+    var top = rows.lowerBound
+    for row in rows where row + 1 == rows.upperBound || runs(inRow: row + 1) != runs(inRow: row) {
+      ranges += runs(inRow: row).map {
+        TileRange(zoom: zoom, columns: $0.lowerBound...($0.upperBound - 1), rows: top...row)
+      }
+      top = row + 1
+    }
+    return ranges
+  }
+
   private init(zoom: Int, firstRow: Int, runs: [[Range<Int>]]) {
     self.zoom = zoom
     self.firstRow = firstRow
@@ -161,14 +201,16 @@ package struct CandidateTiles: Sendable {
     rows.contains(row) ? runs[row - firstRow] : []
   }
 
+  /// The parts of a row's runs that lie in some columns.
+  func runs(inRow row: Int, within columns: Range<Int>) -> [Range<Int>] {
+    runs(inRow: row).map { $0.clamped(to: columns) }.filter { !$0.isEmpty }
+  }
+
   /// The tiles of a range that are in the set, row by row.
   package func tiles(in range: TileRange) -> [TileID] {
-    range.rows.flatMap { row in
-      runs(inRow: row).flatMap { run in
-        run.clamped(to: range.columns.lowerBound..<(range.columns.upperBound + 1)).map {
-          TileID(unchecked: zoom, $0, row)
-        }
-      }
+    let columns = range.columns.lowerBound..<(range.columns.upperBound + 1)
+    return range.rows.flatMap { row in
+      runs(inRow: row, within: columns).joined().map { TileID(unchecked: zoom, $0, row) }
     }
   }
 

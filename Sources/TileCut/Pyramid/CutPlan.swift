@@ -45,8 +45,6 @@ public struct CutPlan: Sendable {
 
   /// A cut of more tiles is refused as a probable mistake.
   public static let tileCountLimit = 1_000_000_000
-  /// The limit for rows of tiles in all boxes of all sources; each takes 32 bytes while planning.
-  private static let rowCountLimit = 4_000_000
 
   /// - Parameters:
   ///   - detail: the edge of a pixel of each source as it is drawn, in target CRS units; nil means the footprints'.
@@ -61,22 +59,10 @@ public struct CutPlan: Sendable {
     self.resampling = resampling
     self.encoding = encoding
     self.isLinear = isLinear
-    let native = footprints.map { matrixSet.nearestZoom(toCellSize: $0.resolution) }
-    let detail = detail ?? footprints.map(\.resolution)
-    var zooms = try Self.zooms(zoom, native: native.max()!, matrixSet: matrixSet)
-    if variableDepth { zooms = zooms.lowerBound...max(min(zooms.upperBound, native.max()!), zooms.lowerBound) }
-    func depth(native: Int, detail: Double) -> Int {
-      var working = zooms.upperBound
-      while working < native, matrixSet[working].cellSize > 4.0001 * detail { working += 1 }
-      return working
-    }
-    // Of each source.
-    let ends = footprints.indices.map { i in
-      guard variableDepth else { return depth(native: native.max()!, detail: detail.min()!) }
-      return native[i] > zooms.upperBound
-        ? depth(native: native[i], detail: detail[i]) : max(native[i], zooms.lowerBound)
-    }
-    var working = ends.max()!
+    let (wanted, ends) = try Self.depths(
+      footprints, detail: detail ?? footprints.map(\.resolution), zoom: zoom, matrixSet: matrixSet,
+      variableDepth: variableDepth)
+    var (zooms, working) = (wanted, ends.max()!)
 
     let clipBoxes = try bounds.map { try Self.clipBoxes($0, matrixSet: matrixSet) }
     func withinBounds(_ boxes: [BoundingBox]) -> [BoundingBox] {
@@ -92,28 +78,19 @@ public struct CutPlan: Sendable {
     }
     let hull = outlines.dropFirst().reduce(first) { $0.union($1) }
 
-    let matrix = matrixSet[working]
     let area = clip?.pixels(matrixSet, zoom: working)
     if let area {
-      let around = try Self.box(around: area, matrix: matrix)
+      let around = try Self.box(around: area, matrix: matrixSet[working])
       boxes = boxes.map { $0.compactMap { $0.intersection(around) } }
       outline = try Self.clipped(hull, to: around, world: matrixSet.boundingBox)
     } else {
       outline = hull
     }
     extent = Self.extent(outlines, within: outline, matrixSet: matrixSet)
-    func tiles(_ box: BoundingBox, zoom: Int) -> Double {
-      box.width / matrixSet[zoom].tileSpanX * box.height / matrixSet[zoom].tileSpanY
-    }
-    var estimate = tiles(outline, zoom: working)
-    if variableDepth {
-      // Sources over each other are counted more than once, the outline is not.
-      let sum = zip(boxes, ends).reduce(0.0) { sum, source in
-        source.0.reduce(sum) { $0 + tiles($1, zoom: source.1) }
-      }
-      estimate = min(estimate, sum)
-    }
-    guard estimate < Double(Self.tileCountLimit) else {
+    guard
+      Self.tileEstimate(outline, variableDepth ? zip(boxes, ends).map { ($0, $1) } : nil, zoom: working, in: matrixSet)
+        < Double(Self.tileCountLimit)
+    else {
       throw CutError(
         .invalidOption, "zoom \(working) would take more than a thousand million tiles",
         remedy: "give a smaller --zoom or --bounds"
@@ -130,39 +107,77 @@ public struct CutPlan: Sendable {
       zooms = zooms.lowerBound...min(zooms.upperBound, deepest)
       (coverages, leaves, masks) = (depth.coverages, depth.leaves, depth.masks)
     } else {
-      let ranges = boxes.joined().compactMap { matrixSet.range(coveringCRSBounds: $0, zoom: working) }
-      try Self.requireFewRows(ranges, zoom: working)
-      var coverage = CandidateTiles(zoom: working, ranges)
-      if let boundary {
-        // Tiles entirely outside the boundary are skipped; tiles that it crosses are drawn completely.
-        coverage = coverage.intersection(
-          CandidateTiles(zoom: working, boundary.tiles(zoom: zooms.upperBound, in: matrixSet), in: matrixSet))
-        guard coverage.count > 0 else { throw Self.outsideBoundary }
-      }
-      let mask = area.map { ClipMask($0, matrix: matrix, zoom: working, within: coverage) }
-      if let mask {
-        coverage = mask.tiles
-        guard coverage.count > 0 else { throw Self.nothingToShow }
-      }
-      var coverages = [working: coverage]
-      while coverage.zoom > zooms.lowerBound {
-        coverage = coverage.parents(in: matrixSet)
-        coverages[coverage.zoom] = coverage
-      }
-      (self.coverages, leaves, masks) = (coverages, [:], mask.map { [working: $0] } ?? [:])
+      let mask: ClipMask?
+      (coverages, mask) = try Self.tiles(
+        meeting: boxes, zooms: zooms, workingZoom: working, boundary: boundary, area: area, in: matrixSet)
+      (leaves, masks) = ([:], mask.map { [working: $0] } ?? [:])
     }
     (self.zooms, workingZoom, self.clipBoxes) = (zooms, working, clipBoxes)
     depths = Set(ends).filter { $0 < working }.sorted() + [working]
     try checkSteps()
   }
 
-  /// Refuses so many overlapping boxes as come from extremely stretched pixels, for instance at the limb of a globe.
-  static func requireFewRows(_ ranges: [TileRange], zoom: Int) throws {
-    guard ranges.reduce(0, { $0 + $1.rows.count }) < rowCountLimit else {
-      throw CutError(
-        .invalidOption, "the sources' pixels differ so much in size that zoom \(zoom) cannot be planned",
-        remedy: "give a smaller --zoom, --bounds without the stretched edges, or cut fewer sources at a time")
+  /// The stored zooms, and the zoom at which each source is drawn.
+  ///
+  /// - Parameter detail: the edge of a pixel of each source as it is drawn, in target CRS units.
+  private static func depths(
+    _ footprints: [SourceFootprint], detail: [Double], zoom: ZoomSelection, matrixSet: TileMatrixSet,
+    variableDepth: Bool
+  ) throws -> (zooms: ClosedRange<Int>, ends: [Int]) {
+    let native = footprints.map { matrixSet.nearestZoom(toCellSize: $0.resolution) }
+    var zooms = try Self.zooms(zoom, native: native.max()!, matrixSet: matrixSet)
+    if variableDepth { zooms = zooms.lowerBound...max(min(zooms.upperBound, native.max()!), zooms.lowerBound) }
+    func depth(native: Int, detail: Double) -> Int {
+      var working = zooms.upperBound
+      while working < native, matrixSet[working].cellSize > 4.0001 * detail { working += 1 }
+      return working
     }
+    let ends = footprints.indices.map { i in
+      guard variableDepth else { return depth(native: native.max()!, detail: detail.min()!) }
+      return native[i] > zooms.upperBound
+        ? depth(native: native[i], detail: detail[i]) : max(native[i], zooms.lowerBound)
+    }
+    return (zooms, ends)
+  }
+
+  /// How many tiles of a zoom there are in the outline, at most.
+  ///
+  /// - Parameter sources: the boxes of each source with the zoom at which it ends, where these differ.
+  private static func tileEstimate(
+    _ outline: BoundingBox, _ sources: [(boxes: [BoundingBox], end: Int)]?, zoom: Int, in matrixSet: TileMatrixSet
+  ) -> Double {
+    func tiles(_ box: BoundingBox, zoom: Int) -> Double {
+      box.width / matrixSet[zoom].tileSpanX * box.height / matrixSet[zoom].tileSpanY
+    }
+    let most = tiles(outline, zoom: zoom)
+    // Sources over each other are counted more than once, the outline is not.
+    let sum = sources?.reduce(0.0) { sum, source in source.boxes.reduce(sum) { $0 + tiles($1, zoom: source.end) } }
+    return min(most, sum ?? most)
+  }
+
+  /// The tiles of each zoom where all sources end at one, and what is shown of the working zoom's.
+  private static func tiles(
+    meeting boxes: [[BoundingBox]], zooms: ClosedRange<Int>, workingZoom: Int, boundary: RegionBoundary?,
+    area: PixelArea?, in matrixSet: TileMatrixSet
+  ) throws -> (coverages: [Int: CandidateTiles], mask: ClipMask?) {
+    var coverage = try CandidateTiles(zoom: workingZoom, meeting: boxes, in: matrixSet)
+    if let boundary {
+      // Tiles entirely outside the boundary are skipped; tiles that it crosses are drawn completely.
+      coverage = coverage.intersection(
+        CandidateTiles(zoom: workingZoom, boundary.tiles(zoom: zooms.upperBound, in: matrixSet), in: matrixSet))
+      guard coverage.count > 0 else { throw outsideBoundary }
+    }
+    let mask = area.map { ClipMask($0, matrix: matrixSet[workingZoom], zoom: workingZoom, within: coverage) }
+    if let mask {
+      coverage = mask.tiles
+      guard coverage.count > 0 else { throw nothingToShow }
+    }
+    var coverages = [workingZoom: coverage]
+    while coverage.zoom > zooms.lowerBound {
+      coverage = coverage.parents(in: matrixSet)
+      coverages[coverage.zoom] = coverage
+    }
+    return (coverages, mask)
   }
 
   private static let outsideBoundary = CutError(

@@ -44,6 +44,9 @@ final class PyramidAssembler {
     (bytesStored, formats, extent) = (state.bytesStored, state.formats, state.extent)
   }
 
+  /// The tiles that miss some of their children.
+  var waitingCount: Int { waiting.count }
+
   /// What the rest of the cut depends on. Its pixels are valid until the next call of ``accept(_:)``. Nil after a
   /// subtree that could not be stored.
   var state: PyramidState? {

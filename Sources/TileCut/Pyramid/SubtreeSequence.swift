@@ -80,14 +80,14 @@ struct SubtreeSequence: Sequence {
   /// - Complexity: O(1) if all areas end at one zoom, else O(subtrees).
   var count: Int { stages.count == 1 ? stages[0].roots.count : reduce(0) { sum, _ in sum + 1 } }
 
-  func makeIterator() -> AnyIterator<TileID> { roots(inRows: stages[0].roots.rows, columns: 0..<Int.max) }
+  func makeIterator() -> AnyIterator<TileID> { roots(inRows: 0..<Int.max, columns: 0..<Int.max) }
 
   /// The roots under a tile of the coarsest roots' zoom or one above it, in the same order.
   ///
   /// - Complexity: O(rows and runs under the tile), besides the roots.
   func under(_ tile: TileID, in matrixSet: TileMatrixSet) -> AnyIterator<TileID> {
     let (rows, columns) = below(tile, zoom: rootZoom)
-    return roots(inRows: rows.clamped(to: stages[0].roots.rows), columns: columns)
+    return roots(inRows: rows, columns: columns)
   }
 
   /// The tiles of a zoom below a tile, also where they lie beyond the matrix of that zoom.
@@ -97,11 +97,7 @@ struct SubtreeSequence: Sequence {
   }
 
   private func roots(inRows rows: Range<Int>, columns: Range<Int>) -> AnyIterator<TileID> {
-    let runs = rows.flatMap { stages[0].roots.runs(inRow: $0) }.map { $0.clamped(to: columns) }.filter { !$0.isEmpty }
-    guard let low = runs.map(\.lowerBound).min(), let high = runs.map(\.upperBound).max() else {
-      return AnyIterator { nil }
-    }
-    var walks = [Walk(rows: rows, columns: low..<high, width: stages[0].columnWidth)]
+    var walks = [Walk(stages[0], rows: rows, columns: columns)]
     return AnyIterator {
       while let stage = walks.indices.last {
         guard let tile = walks[stage].next(stages[stage]) else {
@@ -110,7 +106,7 @@ struct SubtreeSequence: Sequence {
         }
         guard stage + 1 < stages.count, stages[stage].deep.contains(tile) else { return tile }
         let (rows, columns) = below(tile, zoom: stages[stage + 1].rootZoom)
-        walks.append(Walk(rows: rows, columns: columns, width: stages[stage + 1].columnWidth))
+        walks.append(Walk(stages[stage + 1], rows: rows, columns: columns))
       }
       return nil
     }
@@ -118,17 +114,32 @@ struct SubtreeSequence: Sequence {
 
   /// A stage's way through a rectangle of its roots: in columns of limited width, each row by row.
   private struct Walk {
-    private let rows: Range<Int>
+    /// The rows in which subtrees begin: beside a small area of much detail nearly all are empty.
+    private var rows: [Int] = []
+    /// Around all subtrees.
     private let columns: Range<Int>
     private let width: Int
     private var band: Int
-    private var row: Int
+    /// The next of the rows.
+    private var row = 0
     /// What is left of a row.
     private var pending: ArraySlice<TileRange> = []
 
-    init(rows: Range<Int>, columns: Range<Int>, width: Int) {
-      (self.rows, self.columns, self.width) = (rows, columns, width)
-      (band, row) = (columns.lowerBound / width, rows.lowerBound)
+    init(_ stage: Stage, rows limits: Range<Int>, columns: Range<Int>) {
+      var around: Range<Int>?
+      for (tiles, edge) in [(stage.roots, 1)] + stage.single {
+        func scaled(_ limit: Int) -> Int { limit / edge + (limit % edge == 0 ? 0 : 1) }
+        for row in tiles.rows.clamped(to: scaled(limits.lowerBound)..<scaled(limits.upperBound)) {
+          let runs = tiles.runs(inRow: row, within: scaled(columns.lowerBound)..<scaled(columns.upperBound))
+          guard let first = runs.first?.lowerBound, let last = runs.last?.upperBound else { continue }
+          rows.append(row * edge)
+          let (low, high) = (first * edge, (last - 1) * edge + 1)
+          around = around.map { Swift.min($0.lowerBound, low)..<Swift.max($0.upperBound, high) } ?? low..<high
+        }
+      }
+      if !stage.single.isEmpty { rows = Set(rows).sorted() }
+      (self.columns, width) = (around ?? 0..<0, stage.columnWidth)
+      band = self.columns.lowerBound / width
     }
 
     mutating func next(_ stage: Stage) -> TileID? {
@@ -142,18 +153,18 @@ struct SubtreeSequence: Sequence {
           }
           return TileID(unchecked: run.zoom, column, run.rows.lowerBound)
         }
-        if row == rows.upperBound {
+        if row == rows.count {
           band += 1
-          row = rows.lowerBound
+          row = 0
         }
-        guard band * width < columns.upperBound, !rows.isEmpty else { return nil }
-        pending = runs(stage, ((band * width)..<((band + 1) * width)).clamped(to: columns))[...]
+        guard band * width < columns.upperBound else { return nil }
+        pending = runs(stage, row: rows[row], ((band * width)..<((band + 1) * width)).clamped(to: columns))[...]
         row += 1
       }
     }
 
-    /// The subtrees that begin in the row, by their first column.
-    private func runs(_ stage: Stage, _ limits: Range<Int>) -> [TileRange] {
+    /// The subtrees that begin in a row, by their first column.
+    private func runs(_ stage: Stage, row: Int, _ limits: Range<Int>) -> [TileRange] {
       var runs = Self.runs(stage.roots, row, limits)
       guard !stage.single.isEmpty else { return runs }
       var starts = runs.map(\.columns.lowerBound)
@@ -167,7 +178,7 @@ struct SubtreeSequence: Sequence {
     }
 
     private static func runs(_ tiles: CandidateTiles, _ row: Int, _ limits: Range<Int>) -> [TileRange] {
-      tiles.runs(inRow: row).map { $0.clamped(to: limits) }.filter { !$0.isEmpty }.map {
+      tiles.runs(inRow: row, within: limits).map {
         TileRange(zoom: tiles.zoom, columns: $0.lowerBound...($0.upperBound - 1), rows: row...row)
       }
     }

@@ -33,11 +33,9 @@ struct VariableDepth {
     var refined: CandidateTiles?
     for zoom in (zoomMin...max(depths.max()!, zoomMin)).reversed() {
       let filter = TileFilter(area, zoom: zoom, in: matrixSet)
-      let own = boxes.indices.filter { depths[$0] == zoom }.flatMap { boxes[$0] }.compactMap {
-        matrixSet.range(coveringCRSBounds: $0, zoom: zoom)
-      }
-      try CutPlan.requireFewRows(own, zoom: zoom)
-      let ending = own.isEmpty ? nil : filter.shown(CandidateTiles(zoom: zoom, own)).tiles
+      let own = boxes.indices.filter { depths[$0] == zoom }.map { boxes[$0] }
+      let ending =
+        own.isEmpty ? nil : filter.shown(try CandidateTiles(zoom: zoom, meeting: own, in: matrixSet)).tiles
       guard var tiles = refined.map({ below in ending.map { below.union($0) } ?? below }) ?? ending, tiles.count > 0
       else { continue }
       var mask: ClipMask?

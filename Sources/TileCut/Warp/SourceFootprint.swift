@@ -16,10 +16,20 @@ package struct SourceFootprint: Sendable {
   /// The edge of a source pixel in target CRS units: the median over the mesh of the square root of a pixel's area.
   package let resolution: Double
 
+  static let meshStepsRange = 8...64
+
+  /// How many cells a mesh has along each axis so that the boxes of all cells of all sources fit into memory. Boxes of
+  /// fewer cells hold more ground beside the source.
+  static func meshSteps(sourceCount: Int) -> Int {
+    let steps = Int((400_000 / Double(max(sourceCount, 1))).squareRoot())
+    return min(max(steps, meshStepsRange.lowerBound), meshStepsRange.upperBound)
+  }
+
   /// - Parameter steps: cells of the mesh along each axis.
   /// - Throws: ``CutError`` if the source lies entirely outside the matrix set.
   package init(
-    source: any RasterSource, target: CoordinateReferenceSystem, matrixSet: TileMatrixSet, steps: Int = 64
+    source: any RasterSource, target: CoordinateReferenceSystem, matrixSet: TileMatrixSet,
+    steps: Int = SourceFootprint.meshStepsRange.upperBound
   ) throws {
     let mesh = try Mesh(source: source, target: target, steps: steps)
     let world = matrixSet.boundingBox

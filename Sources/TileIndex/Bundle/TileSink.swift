@@ -92,14 +92,14 @@ struct TileTally {
 }
 
 /// Counts the tiles that a work has read, in all its passes, and tells whoever shows it.
-final class TileCount {
+package final class TileCount {
   private var tiles = 0
   private let progress: (Int) -> Void
 
   /// - Parameter progress: called every 256 tiles.
-  init(_ progress: @escaping (Int) -> Void) { self.progress = progress }
+  package init(_ progress: @escaping (Int) -> Void) { self.progress = progress }
 
-  func add() {
+  package func add() {
     tiles += 1
     if tiles % 256 == 0 { progress(tiles) }
   }

@@ -200,7 +200,8 @@ package enum TileAnswer: Hashable, Sendable {
   case missing(MissingTilePolicy)
 }
 
-/// The cache of rendered tiles (composites, overlays, enlarged, joined and re-encoded ones) and of tiles from slow disks.
+/// The cache of rendered tiles (composites, overlays, enlarged, joined and re-encoded ones) and of tiles from slow
+/// disks.
 ///
 /// Tiles that are served as stored are not cached here: the page cache has them. Concurrent requests for one tile share
 /// one rendering.

@@ -72,11 +72,15 @@ package final class ImageSource: RasterSource {
     georeference = try Placement(path: path, width: self.width, height: self.height, warnings: remarks)
       .georeference(options)
     let cache = options.cache ?? BlockCache(bytesMax: options.cacheBytesMax)
+    let mask = try TIFFPart.mask(beside: file, width: width, height: height, warnings: remarks)
     let rows = try rows(cache)
-    reader = orientation.turned(
-      try rows.readAll(cache: cache, scratchDirectory: options.scratchDirectory), width: self.width,
-      height: self.height)
-    self.alphaKind = alphaKind(rows)
+    let pixels = try rows.readAll(cache: cache, scratchDirectory: options.scratchDirectory)
+    let masked = try mask.map {
+      try MaskedReader(pixels, mask: $0, cache: cache, scratchDirectory: options.scratchDirectory)
+    }
+    reader = orientation.turned(masked ?? pixels, width: self.width, height: self.height)
+    let kind = alphaKind(rows)
+    self.alphaKind = mask != nil && kind == .opaque ? .mask : kind
     self.warnings = remarks.all + warnings()
   }
 

@@ -24,8 +24,7 @@ package enum RasterFile {
 
   private static func source(_ file: SourceFile, options: RasterOpenOptions) throws -> any RasterSource {
     let path = file.path
-    var options = options
-    options.auxiliary = file.isPlain ? try AuxiliaryFile(beside: path) : nil
+    let options = try options.withAuxiliary(beside: file)
     switch RasterFormat(file.prefix(RasterFormat.bytesWanted)) {
     case .tiff: return try GeoTIFFSource(file, options: options)
     case .png: return try ImageSource(png: file, options: options)
@@ -44,7 +43,7 @@ package enum RasterFile {
   ///
   /// - Throws: ``CutError`` as for ``open(path:options:)``.
   static func valueSample(_ file: SourceFile, options: RasterOpenOptions) throws -> ValueSample? {
-    let options = try options.withAuxiliary(beside: file)
+    let options = try options.withAuxiliary(beside: file).withAuxiliaryNodata
     switch RasterFormat(file.prefix(RasterFormat.bytesWanted)) {
     case .tiff: return try GeoTIFFSource.valueSample(file, options: options)
     case .png: return try PNGRowSource.valueSample(path: file.readablePath, options: options)
@@ -72,6 +71,6 @@ extension RasterOpenOptions {
   fileprivate func withAuxiliary(beside file: SourceFile) throws -> RasterOpenOptions {
     var options = self
     options.auxiliary = file.isPlain ? try AuxiliaryFile(beside: file.path) : nil
-    return options.withAuxiliaryNodata
+    return options
   }
 }

@@ -83,20 +83,13 @@ struct JP2Image: Sendable {
 
   /// Whether the colours need a scale.
   static func needsScale(_ file: SourceFile, options: RasterOpenOptions) throws -> Bool {
-    let image = try scaledImage(file, options)
+    let image = try JP2Image(file, options: options.withAnyScale)
     return image.depth > 8 || image.isSigned
-  }
-
-  private static func scaledImage(_ file: SourceFile, _ options: RasterOpenOptions) throws -> JP2Image {
-    var options = options
-    options.scale = SampleScale(unchecked: 0, 1)
-    options.keeps8Bit = true
-    return try JP2Image(file, options: options)
   }
 
   /// A sample of the colours' values from a coarser version; nil if they need no scale.
   static func valueSample(_ file: SourceFile, options: RasterOpenOptions) throws -> ValueSample? {
-    let image = try scaledImage(file, options)
+    let image = try JP2Image(file, options: options.withAnyScale)
     guard image.depth > 8 || image.isSigned else { return nil }
     var reduction = 0
     while reduction < image.reductionMax, (image.width >> reduction) * (image.height >> reduction) > 1 << 22 {

@@ -12,6 +12,7 @@ package final class JP2Source: RasterSource {
   package let georeference: Georeference
   package var warnings: [String] { warningList.all }
   private let image: JP2Image
+  private let mask: TIFFPart?
   private let cache: BlockCache
   private let scratchDirectory: String
   private let reader: Mutex<(any WindowReader)?>
@@ -26,7 +27,8 @@ package final class JP2Source: RasterSource {
     scratchDirectory = options.scratchDirectory
     warningList = WarningList()
     georeference = try Self.place(file, width: image.width, height: image.height, options, warningList)
-    alphaKind = image.hasAlpha ? .soft : options.nodata == nil ? .opaque : .mask
+    mask = try TIFFPart.mask(beside: file, width: image.width, height: image.height, warnings: warningList)
+    alphaKind = image.hasAlpha ? .soft : options.nodata == nil && mask == nil ? .opaque : .mask
     guard image.isTiled || file.size <= cache.bytesMax else {
       throw CutError(
         .badSource, path: file.path, "is a JPEG 2000 image of one tile, whose \(file.size >> 20) MB must be in memory",
@@ -38,7 +40,10 @@ package final class JP2Source: RasterSource {
   package func read(_ window: PixelRect, into target: UnsafeMutableRawPointer, rowBytes: Int) throws -> Bool {
     let reader = try self.reader.withLock { reader in
       if let reader { return reader }
-      let made = try Self.reader(image, reduction: 0, cache: cache, scratchDirectory: scratchDirectory)
+      let pixels = try Self.reader(image, reduction: 0, cache: cache, scratchDirectory: scratchDirectory)
+      let made =
+        try mask.map { try MaskedReader(pixels, mask: $0, cache: cache, scratchDirectory: scratchDirectory) }
+        ?? pixels
       reader = made
       return made
     }
@@ -46,6 +51,8 @@ package final class JP2Source: RasterSource {
   }
 
   package func overview(factorMax: Double) throws -> (any RasterSource)? {
+    // Of what the mask hides, coarser pixels would show a part.
+    guard mask == nil else { return nil }
     var reduction = 0
     while reduction < image.reductionMax, Double(2 << reduction) <= factorMax { reduction += 1 }
     guard reduction > 0 else { return nil }

@@ -54,13 +54,19 @@ package struct RasterOpenOptions: Sendable {
 extension RasterOpenOptions {
   /// Opens an elevation model: the first band's values as ``HeightCode``, whatever is said of the bands of pictures.
   var forHeights: RasterOpenOptions {
-    var options = self
+    var options = withAnyScale
     options.readsHeights = true
     options.bands = [1]
     options.alpha = nil
-    // Any scale says that the samples need not be 8-bit.
-    options.scale = SampleScale(unchecked: 0, 1)
     options.keeps8Bit = false
+    return options
+  }
+
+  /// Opens whatever needs a scale, to look at its values: any scale says that the samples need not be 8-bit.
+  var withAnyScale: RasterOpenOptions {
+    var options = self
+    options.scale = SampleScale(unchecked: 0, 1)
+    options.keeps8Bit = true
     return options
   }
 

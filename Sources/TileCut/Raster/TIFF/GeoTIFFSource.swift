@@ -46,21 +46,13 @@ package final class GeoTIFFSource: RasterSource {
 
   /// A sample of the values of a file's colour bands; nil if they need no scale.
   static func valueSample(_ file: SourceFile, options: RasterOpenOptions) throws -> ValueSample? {
-    let image = try scaledImage(file, options)
+    let image = try TIFFImage(file, options: options.withAnyScale)
     return image.model.scale == nil ? nil : image.valueSample(options)
   }
 
   /// Whether a file's colour bands need a scale.
   static func needsScale(_ file: SourceFile, options: RasterOpenOptions) throws -> Bool {
-    try scaledImage(file, options).model.scale != nil
-  }
-
-  /// The image with a scale, if it needs one.
-  private static func scaledImage(_ file: SourceFile, _ options: RasterOpenOptions) throws -> TIFFImage {
-    var options = options
-    options.scale = SampleScale(unchecked: 0, 1)
-    options.keeps8Bit = true
-    return try TIFFImage(file, options: options)
+    try TIFFImage(file, options: options.withAnyScale).model.scale != nil
   }
 
   package func overview(factorMax: Double) throws -> (any RasterSource)? {
@@ -101,11 +93,8 @@ package final class GeoTIFFSource: RasterSource {
     let pixels = try TIFFReader.reader(
       file: image.file, layout: image.layout, pixels: TIFFPixelDecoder(layout: image.layout, model: model),
       isSparse: image.isSparse, cache: cache, scratchDirectory: scratchDirectory)
-    guard let mask else { return pixels }
-    let maskReader = try TIFFReader.reader(
-      file: mask.file, layout: mask.layout, pixels: TIFFPixelDecoder(maskOf: mask.layout), isSparse: mask.isSparse,
-      cache: cache, scratchDirectory: scratchDirectory)
-    return MaskedReader(pixels: pixels, mask: maskReader)
+    return try mask.map { try MaskedReader(pixels, mask: $0, cache: cache, scratchDirectory: scratchDirectory) }
+      ?? pixels
   }
 }
 
@@ -152,31 +141,5 @@ struct TIFFPlacement {
     self.affine = affine
     self.controlPoints = controlPoints
     self.problem = problem
-  }
-}
-
-/// Pixels whose transparency another raster decides.
-private struct MaskedReader: WindowReader {
-  let pixels: any WindowReader
-  /// Has the same size; the result is transparent where the mask is.
-  let mask: any WindowReader
-
-  func mayBeVisible(_ window: PixelRect) -> Bool { pixels.mayBeVisible(window) && mask.mayBeVisible(window) }
-
-  func read(_ window: PixelRect, into target: UnsafeMutableRawPointer, rowBytes: Int) throws -> Bool {
-    let isOpaque = try pixels.read(window, into: target, rowBytes: rowBytes)
-    return try withUnsafeTemporaryAllocation(byteCount: window.width * 4, alignment: 16) { line in
-      let memory = line.baseAddress!
-      var maskIsOpaque = true
-      for y in 0..<window.height {
-        let row = PixelRect(x: window.x, y: window.y + y, width: window.width, height: 1)
-        if try mask.read(row, into: memory, rowBytes: window.width * 4) { continue }
-        maskIsOpaque = false
-        let flags = memory.assumingMemoryBound(to: UInt32.self)
-        let words = (target + y * rowBytes).assumingMemoryBound(to: UInt32.self)
-        for x in 0..<window.width { words[x] &= flags[x] }
-      }
-      return isOpaque && maskIsOpaque
-    }
   }
 }

@@ -48,6 +48,12 @@ struct TIFFDirectories: Sendable {
     if overviews.isEmpty { return nil }
   }
 
+  /// The masks in the file beside a raster that is no TIFF.
+  init(masksBeside path: String, width: Int, height: Int, warnings: WarningList) {
+    let found = Self.entries(in: SideFiles(path: path).mask, areMasks: true)
+    self.init(found, width: width, height: height, warnings) { _ in false }
+  }
+
   private init(
     _ found: [Entry], width: Int, height: Int, _ warnings: WarningList, isOverview: (TIFFLayout) -> Bool
   ) {
