@@ -59,6 +59,7 @@ build: packages
 	@scripts/build.sh tilecut tileserve purchase-ledger mapstore
 
 # Small maps need no optimisation: unless the optimised commands are there, the demo takes those that the tests go on from.
+demo: export DEMO_STARTED := $(shell date +%s)
 demo: built := $(if $(wildcard .build/release/mapstore),release,debug)
 demo: packages
 	@BUILT=$(built) scripts/demo-first-map.sh
@@ -71,7 +72,7 @@ tests-built:
 	@scripts/install-packages.sh --tests
 	@scripts/install-web-libraries.sh
 	@scripts/install-python-tools.sh
-	@echo "building the tests; the first time takes a few minutes"
+	@echo "building the tests and the commands that they run; the first time takes four to eight minutes on two quiet cores"
 	@scripts/build.sh --tests
 
 # Without the second option SwiftPM looks for tests in the index, and runs none.

@@ -48,7 +48,15 @@ usual() {
   esac
 }
 start=$SECONDS
-for product in "$@"; do echo "building $product, which $(purpose "$product")"; done
+built=.build/release
+[ "$options" != "$debug" ] || built=.build/debug
+for product in "$@"; do
+  if [ -x "$built/$product" ]; then
+    echo "$product is built; what has changed of it is compiled again"
+  else
+    echo "building $product, which $(purpose "$product")"
+  fi
+done
 [ -z "$(usual "$@")" ] || echo "  the first time takes about $(usual "$@") on two quiet cores"
 # One call for several: SwiftPM cannot be given more than one product, but all of them. One command has the package of
 # all four, so that what is built for one is built for the others.

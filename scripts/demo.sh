@@ -23,16 +23,23 @@ echo "again, without changes:"
 # shellcheck disable=SC2086
 run build "$manifest" -o "$out" --progress none $only
 echo
-for bundle in "$out"/*.mbtiles; do "$tilecut" verify "$bundle"; done
+verified=0
+for bundle in "$out"/*.mbtiles; do
+  "$tilecut" verify "$bundle" >"$out/.verify" || { cat "$out/.verify"; exit 1; }
+  verified=$((verified + 1))
+done
+echo "\$ tilecut verify: $verified bundles, of which the last says"
+cat "$out/.verify"
+rm "$out/.verify"
 echo
 echo "the packs for Longs Peak:"
 run packs "$out" --point=-105.615,40.255 --region rocky-mountain-np
 echo
 folder=$(cd "$out" && pwd)
-echo "the folder, its catalogue, and a preview of each region:"
-echo "  $folder"
+echo "the catalogue, and a preview of each region beside its bundle:"
 echo "  $folder/catalogue.json"
-for picture in "$folder"/*.png; do echo "  $picture"; done
+set -- "$folder"/*.png
+echo "  $1 and so on"
 
 # Serves those bundles on a free port, asks for a description and two tiles, and ends the server.
 if command -v curl >/dev/null; then
@@ -62,8 +69,8 @@ fi
 # A year of a fake store, recorded and reconciled.
 if [ -x "$ledger" ]; then
   echo
-  echo "\$ purchase-ledger demo"
-  "$ledger" demo ${DEMO_BUYERS:+--buyers "$DEMO_BUYERS"}
+  echo "\$ purchase-ledger demo --buyers ${DEMO_BUYERS:-50}"
+  "$ledger" demo --buyers "${DEMO_BUYERS:-50}"
 fi
 # The store itself, with its customers.
 if [ -x "$ledger" ] && [ -x "$mapstore" ] && command -v curl >/dev/null; then
@@ -73,4 +80,4 @@ if [ -x "$ledger" ] && [ -x "$mapstore" ] && command -v curl >/dev/null; then
   echo "to see the map store, with a map of its regions: $mapstore serve --catalogue $out --ledger $out/.store/ledger.sqlite, then http://127.0.0.1:8090/catalogue"
 fi
 echo "to look at the maps: $tileserve $out, then http://127.0.0.1:8080/"
-[ "$built" != .build/debug ] || echo "these commands are builds without optimisation; make install builds and installs the fast ones"
+[ "$built" != .build/debug ] || echo "these commands, in $(pwd)/.build/debug, are builds without optimisation; make build makes the fast ones"

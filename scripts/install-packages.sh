@@ -1,4 +1,4 @@
-#!/bin/sh
+#!/bin/bash
 # Installs the system libraries that the package links, when any is missing. Debian and its relatives only; says what is missing elsewhere.
 # The list is that of the apt providers in Package.swift.
 set -eu
@@ -54,15 +54,21 @@ if ! command -v apt-get >/dev/null; then
   [ -n "$missing" ] && exit 1
   exit 0
 fi
-echo "installing:$missing$missing_optional"
+case "${1:-}" in
+  --tests) echo "installing what the tests compare with (GDAL, SQLite, curl), and a browser for those of the web pages:" ;;
+  *) echo "installing what is linked or run:" ;;
+esac
+echo " $missing$missing_optional"
 sudo=""
 [ "$(id -u)" = 0 ] || sudo="sudo"
 export DEBIAN_FRONTEND=noninteractive
+# Without apt-utils debconf asks later, or not at all here: nobody answers.
+quietly() { "$@" >/dev/null 2> >(grep -v '^debconf: delaying package configuration' >&2); }
 $sudo apt-get update -qq
 # shellcheck disable=SC2086
-[ -z "$missing" ] || $sudo apt-get install -y -qq --no-install-recommends $missing >/dev/null
+[ -z "$missing" ] || quietly $sudo apt-get install -y -qq --no-install-recommends $missing
 for package in $missing_optional; do
-  $sudo apt-get install -y -qq --no-install-recommends "$package" >/dev/null || echo "$package could not be installed; what needs it is left out"
+  quietly $sudo apt-get install -y -qq --no-install-recommends "$package" || echo "$package could not be installed; what needs it is left out"
   # Their packages start them as services on ports 80 and 22; only the programs are wanted.
   case "$package" in
     nginx-light) service=nginx ;;

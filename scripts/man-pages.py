@@ -76,7 +76,10 @@ def page(command, parents, version):
         for paragraph in discussion.split("\n\n"):
             lines += [".PP", escape(paragraph)]
     lines += section([a for a in arguments if a["kind"] == "positional"], "ARGUMENTS")
-    lines += section([a for a in arguments if a["kind"] != "positional"], "OPTIONS")
+    options = [a for a in arguments if a["kind"] != "positional"]
+    lines += section([a for a in options if not a.get("sectionTitle")], "OPTIONS")
+    for group in dict.fromkeys(a["sectionTitle"] for a in options if a.get("sectionTitle")):
+        lines += section([a for a in options if a.get("sectionTitle") == group], group.upper())
     related = []
     if subcommands:
         lines.append(".SH SUBCOMMANDS")

@@ -1,19 +1,40 @@
-#!/bin/sh
-# Reads swift build's output: a line of progress now and then, warnings and errors whole, the rest dropped.
-exec awk '
-  /^\[[0-9]+\/[0-9]+\] / {
-    counts = $1
-    gsub(/[^0-9\/]/, "", counts)
-    split(counts, n, "/")
-    tenth = int(10 * n[1] / n[2])
-    if (n[2] > 20 && tenth > last) { print "  step " n[1] " of " n[2]; fflush(); last = tenth }
-    next
-  }
-  /^(Building|Build |Planning|Fetching|Fetched|Computing|Computed|Creating|Working|Updating|Updated|Resolving|Write )/ { next }
-  # The linker speaks of a function in Foundation that nothing here calls.
-  /FoundationEssentials.*mktemp/ { next }
-  # SwiftPM names what lies unused in packages that are not ours.
-  /^warning: .* file\(s\) which are unhandled/ { skipping = 1; next }
-  skipping && /^    \// { next }
-  { skipping = 0; print; fflush() }
-'
+#!/bin/bash
+# Reads swift build's output: a line of progress twice a minute, warnings and errors whole, the rest dropped.
+set -u
+begun=$SECONDS
+shown=$SECONDS
+step=""
+skipping=""
+line=""
+while true; do
+  # Without input for a second: a long step is going on. What was read of a line is kept.
+  IFS= read -r -t 1 part
+  status=$?
+  line+=$part
+  if [ $status -gt 128 ] || { [ $status -ne 0 ] && [ -z "$line" ]; }; then
+    [ $status -gt 128 ] || break
+  else
+    case "$line" in
+      \[[0-9]*/[0-9]*\]\ *)
+        step=${line#\[}
+        step=${step%%\]*}
+        ;;
+      Building* | Build\ * | Planning* | Fetching* | Fetched* | Computing* | Computed* | Creating* | Working* | Updating* | Updated* | Resolving* | Write\ *) ;;
+      # The linker speaks of a function in Foundation that nothing here calls.
+      *FoundationEssentials*mktemp*) ;;
+      # SwiftPM names what lies unused in packages that are not ours, a file a line.
+      warning:\ *file\(s\)\ which\ are\ unhandled*) skipping=1 ;;
+      "    /"*) [ -n "$skipping" ] || printf '%s\n' "$line" ;;
+      *)
+        skipping=""
+        printf '%s\n' "$line"
+        ;;
+    esac
+    line=""
+  fi
+  # SwiftPM finds more steps as it goes on.
+  if [ -n "$step" ] && [ $((SECONDS - shown)) -ge 30 ]; then
+    echo "  after $((SECONDS - begun)) s: step ${step%/*} of ${step#*/} that are known so far"
+    shown=$SECONDS
+  fi
+done

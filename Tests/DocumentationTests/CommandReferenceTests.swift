@@ -22,7 +22,7 @@ import Testing
     let kind: String
     let shouldDisplay, isOptional, isRepeating: Bool
     let names: [Name]?
-    let valueName, abstract, defaultValue: String?
+    let valueName, abstract, defaultValue, sectionTitle: String?
   }
 
   @Test func referenceOfCommandsIsThatOfTheirDefinitions() throws {
@@ -54,9 +54,12 @@ import Testing
     let subcommands = (command.subcommands ?? []).filter { $0.commandName != "help" }
     var text = "\n## \(path)\n\n\(command.abstract ?? "")\n"
     if let discussion = command.discussion, !discussion.isEmpty { text += "\n\(wrapped(discussion))\n" }
-    if !arguments.isEmpty {
+    var titles: [String?] = []
+    for argument in arguments where !titles.contains(argument.sectionTitle) { titles.append(argument.sectionTitle) }
+    for title in titles.sorted(by: { $0 == nil && $1 != nil }) {
+      text += title.map { "\n\($0):\n" } ?? ""
       text += "\n| | |\n|---|---|\n"
-      for argument in arguments {
+      for argument in arguments where argument.sectionTitle == title {
         let isSaid = argument.abstract?.contains("(default") == true
         let missing = isSaid ? nil : argument.defaultValue.map { " (default: \($0))" }
         let cells = ["`\(spelling(argument))`", "\(argument.abstract ?? "")\(missing ?? "")"]
@@ -78,9 +81,10 @@ import Testing
     return names.joined(separator: ", ") + (argument.kind == "option" ? " \(value)" : "")
   }
 
-  /// Paragraphs in lines of at most 120 columns.
+  /// Paragraphs in lines of at most 120 columns. Indented lines are commands.
   private static func wrapped(_ text: String) -> String {
     text.components(separatedBy: "\n").map { paragraph in
+      guard !paragraph.hasPrefix("  ") else { return "- `\(paragraph.drop { $0 == " " })`" }
       var lines = [""]
       for word in paragraph.split(separator: " ") {
         if lines[lines.count - 1].isEmpty {

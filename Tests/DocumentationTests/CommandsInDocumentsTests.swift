@@ -14,12 +14,7 @@ import Testing
 
   /// Documents with commands, except the reference, whose examples do not belong together.
   static let documents: [Document] = [
-    Document(
-      path: "README.md",
-      files: [
-        "usa.tif": "continental-us/us-shadedrelief.tif", "relief.tif": "jacksboro-fault/jacksboro-fault-relief.tif",
-      ]
-    ),
+    Document(path: "README.md"),
     Document(path: "docs/start/first-map.md"),
     Document(path: "docs/start/install.md"),
     Document(path: "docs/tutorials/sell-your-first-map.md"),

@@ -76,26 +76,38 @@ package struct CommandProcess<Command: ParsableCommand>: Sendable {
     }
     // A command that found faults has printed them. If that output was lost, the exit code reports the loss instead.
     if error is ExitCode { finish() }
+    if let line = unknownCommand { end(.usage, line) }
     if let hint = hint(error) { printError("\(name): \(hint)") }
     // Usage errors, --help and the statuses of commands are the argument parser's own.
     Command.exit(withError: error)
   }
 
-  /// What the argument parser does not say: the commands that there are, where a word is none of them, and what an
-  /// option of other tools is called here.
-  private func hint(_ error: any Error) -> String? {
+  /// The command that the arguments name, and the first word that is none of the commands that there are.
+  private var named: (command: any ParsableCommand.Type, path: String, unknown: String?) {
     var command: any ParsableCommand.Type = Command.self
     var path = ""
     for word in CommandLine.arguments.dropFirst() where !command.configuration.subcommands.isEmpty {
-      guard !word.hasPrefix("-"), word != "help" else { return nil }
-      let commands = command.configuration.subcommands
-      guard let found = commands.first(where: { $0.configuration.commandName == word }) else {
-        let names = commands.compactMap { $0.configuration.commandName }.joined(separator: ", ")
-        return "there is no command \(path)\(word); choose one of \(names)"
+      guard !word.hasPrefix("-"), word != "help" else { break }
+      guard let found = command.configuration.subcommands.first(where: { $0.configuration.commandName == word }) else {
+        return (command, path, word)
       }
       command = found
       path += "\(word) "
     }
+    return (command, path, nil)
+  }
+
+  /// What the argument parser calls unexpected arguments.
+  private var unknownCommand: String? {
+    let (command, path, unknown) = named
+    guard let unknown else { return nil }
+    let names = command.configuration.subcommands.compactMap { $0.configuration.commandName }.joined(separator: ", ")
+    return "there is no command \(path)\(unknown); choose one of \(names)"
+  }
+
+  /// What the argument parser does not say: what an option of other tools is called here.
+  private func hint(_ error: any Error) -> String? {
+    let command = named.command
     let message = Command.fullMessage(for: error)
     if let option = quietOptions.first(where: { message.contains("Unknown option '\($0)'") }) {
       return Command.helpMessage(for: command).contains("--quiet")

@@ -52,21 +52,6 @@ struct BuildCommand: ParsableCommand {
   var rebuild = false
   @Flag(help: "Remove bundles of earlier editions and of regions that are gone.")
   var prune = false
-  @Option(
-    help: ArgumentHelp(
-      "Publish the catalogue of a plan whose regions are all made, or make one with --shard; manifest and output are "
-        + "the plan's.",
-      valueName: "plan"))
-  var plan: String?
-  @Option(
-    help: ArgumentHelp(
-      """
-      The region to make, without publishing it: its number in the plan, or auto for that in \
-      \(ShardNumber.variables.joined(separator: ", ")).
-      """,
-      valueName: "n|auto"))
-  var shard: ShardArgument?
-  @OptionGroup var shardOptions: ShardListOptions
   @Flag(
     help: """
       Say which regions would be made, and about how many tiles, bytes and seconds their bundles take, and stop.
@@ -75,15 +60,16 @@ struct BuildCommand: ParsableCommand {
   @Flag(help: "Print JSON: the report of the build, of a region with --shard, or of --dry-run.")
   var json = false
   @OptionGroup var progress: ProgressOption
+  @OptionGroup(title: "One of many processes") var shards: ShardOptions
 
   func validate() throws {
-    if plan != nil {
+    if shards.plan != nil {
       guard manifest == nil, output == nil, jobs == nil, region.isEmpty, packBytes == nil, patchesFrom == nil, !rebuild,
         !dryRun
       else { throw ValidationError("--plan has manifest, output and options of the build: leave them out") }
-      if shard != nil, prune { throw ValidationError("--shard publishes nothing: leave --prune out") }
+      if shards.shard != nil, prune { throw ValidationError("--shard publishes nothing: leave --prune out") }
     } else {
-      if shard != nil { throw ValidationError("--shard needs --plan") }
+      if shards.shard != nil { throw ValidationError("--shard needs --plan") }
       if manifest == nil { throw ValidationError("Missing expected argument '<manifest>'") }
       if output == nil { throw ValidationError("Missing expected argument '--output <output>'") }
     }
@@ -95,21 +81,20 @@ struct BuildCommand: ParsableCommand {
         "--pack-bytes must be at least \(formatted(bytes: RegionSettings.packBytesLimits.lowerBound))")
     }
     if output?.isEmpty == true { throw ValidationError("--output is empty") }
-    if shard == nil, !shardOptions.isEmpty {
+    if shards.shard == nil, !shards.isEmpty {
       throw ValidationError("--shard-offset and --shard-list need --shard")
     }
   }
 
   func run() throws {
-    if let plan, let shard {
-      let number = ShardNumber(shard: shard, options: shardOptions)
+    if let plan = shards.plan, let number = ShardNumber(shards) {
       return try attempt { try make(number, of: FileSystem.absolutePath(plan), $0) }
     }
     try cancellable { try build($0()) }
   }
 
   private func build(_ cancellation: CutCancellation) throws {
-    let path = plan.map(FileSystem.absolutePath)
+    let path = shards.plan.map(FileSystem.absolutePath)
     let opened = try path.map(open)
     let builder = try opened?.builder ?? self.builder()
     if dryRun {

@@ -27,8 +27,8 @@ struct TileServeCommand: ParsableCommand {
 
       tileserve replay --help: replays recorded map sessions, to choose a cache's budget.
 
-      Exit codes: 0 ended by a signal after all requests were answered; 64 wrong usage; 66 a path is not there, or \
-      certificate and key cannot be used; 69 the address cannot be listened on; 70 internal error; 78 the \
+      Exit codes: 0 ended by a signal after all requests were answered; 64 wrong usage; 65 none of the files is a \
+      bundle; 66 a path is not there, or certificate and key cannot be used; 69 the address cannot be listened on; 70 internal error; 78 the \
       configuration file is wrong.
       """,
     version: TileServer.version)
@@ -85,6 +85,7 @@ struct TileServeCommand: ParsableCommand {
     signals.whenStopped { end.continuation.yield() }
     let server = try await TileServer.start(registry, settings.options, accessLog: settings.accessLog)
     await registry.findBroken()
+    try Self.requireTilesets(registry)
     Self.greeting(registry, server, settings).forEach(printLine)
     _ = StandardStreams.flush()
     ServiceManager.ready("serving \(counted(registry.readableTilesets.count, "tileset"))")
@@ -95,6 +96,20 @@ struct TileServeCommand: ParsableCommand {
     await registry.close()
     // Not earlier: a second signal during the drain must end the process.
     signals.stop()
+  }
+
+  /// Refuses files none of which can be served. In a folder bundles may appear later.
+  private static func requireTilesets(_ registry: TilesetRegistry) throws {
+    guard registry.readableTilesets.isEmpty, let failure = registry.failures.min(by: { $0.key < $1.key }) else {
+      return
+    }
+    guard registry.paths.allSatisfy({ (try? FileSystem.status($0))?.kind != .folder }) else { return }
+    throw ServeError(.unavailable, line(failure.key, failure.value), path: registry.paths.first)
+  }
+
+  /// Why something is not served; the reason of a file begins with its name.
+  private static func line(_ place: String, _ reason: String) -> String {
+    reason.hasPrefix("\(place):") ? reason : "\(place): \(reason)"
   }
 
   /// The text that the command prints once it is listening.
@@ -116,15 +131,19 @@ struct TileServeCommand: ParsableCommand {
       }
     }
     for (place, reason) in registry.failures.sorted(by: { $0.key < $1.key }) {
-      lines.append("not served: \(place): \(reason)")
+      lines.append("not served: \(line(place, reason))")
     }
     return lines
   }
 
   /// The command that shows what there is where a path was not found.
   private static func next(after error: any Error) -> String? {
-    guard let error = error as? ServeError, error.code == .invalidOption else { return nil }
-    return error.path.flatMap(listing)
+    guard let error = error as? ServeError else { return nil }
+    switch error.code {
+    case .invalidOption: return error.path.flatMap(listing)
+    case .unavailable: return "tilecut cut SOURCE -o NAME.mbtiles makes a bundle of a raster"
+    default: return nil
+    }
   }
 
   /// The exit code for an error of ours; nil for the argument parser's. docs/reference/exit-codes.md has the table.
@@ -134,6 +153,7 @@ struct TileServeCommand: ParsableCommand {
     case let error as ServeError:
       switch error.code {
       case .cannotListen: .unavailable
+      case .unavailable: .badInput
       case .invalidOption: .unreadableInput
       default: .internalError
       }

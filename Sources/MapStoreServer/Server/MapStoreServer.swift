@@ -55,6 +55,9 @@ public final class MapStoreServer: Sendable {
     let limits = options.limits
     let connections = OpenConnections()
     let addresses = ConcurrencyLimiter(max: limits.connectionsByAddress, exempt: options.trustedProxies)
+    // At that level Hummingbird announces the address, and so do we.
+    var frameworkLogger = logger
+    if logger.logLevel == .info { frameworkLogger.logLevel = .notice }
     let application = Application(
       router: StoreRouter.make(service),
       server: HTTPServerBuilder { responder in
@@ -77,8 +80,8 @@ public final class MapStoreServer: Sendable {
         reportPort.yield(channel.localAddress?.port ?? options.port)
         reportPort.finish()
       },
-      logger: logger)
-    let group = ServiceGroup(configuration: .init(services: [application], logger: logger))
+      logger: frameworkLogger)
+    let group = ServiceGroup(configuration: .init(services: [application], logger: frameworkLogger))
     let running = Task {
       defer { reportPort.finish() }
       try await group.run()

@@ -1,6 +1,7 @@
 import Foundation
 
-/// The examples between `// README begins` and `// README ends` in a test's source, as README.md must have them.
+/// The examples between `// README begins` and `// README ends` in a test's source, as README.md or the tutorial for
+/// apps must have them.
 public enum ReadmeExamples {
   /// Each example as a Swift block that imports one module.
   ///
@@ -19,7 +20,10 @@ public enum ReadmeExamples {
     }
   }
 
+  /// README.md and the tutorial.
   public static func readme() throws -> String {
-    try String(contentsOfFile: ProjectFiles.path("README.md"), encoding: .utf8)
+    try ["README.md", "docs/tutorials/embed.md"].map {
+      try String(contentsOfFile: ProjectFiles.path($0), encoding: .utf8)
+    }.joined(separator: "\n")
   }
 }

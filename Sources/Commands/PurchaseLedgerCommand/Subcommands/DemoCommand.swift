@@ -97,7 +97,7 @@ struct DemoCommand: AsyncParsableCommand {
       }
     }
     say("reconcile: the stores' records against the ledger; the first of each kind", start)
-    let before = try reconcile(ledger, shown: 2)
+    let before = try reconcile(ledger, shown: 1)
     let applied = try await progress.showing("transactions") { printer in
       try Reconciler(ledger: ledger).run(apply: true, progress: { printer.show($0, of: $1) })
     }

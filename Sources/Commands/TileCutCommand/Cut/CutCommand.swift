@@ -15,18 +15,15 @@ struct CutCommand: ParsableCommand {
       SOURCE is a GeoTIFF, a JPEG 2000 with its position inside, a VRT, or a PNG, JPEG or WebP with a world file and \
       .prj beside it; also its URL (http, https), or - for standard input. Several are drawn one over the other. \
       A region manifest (.json with one region) stands for all that it says of it; options go over it.
+
+      Examples:
+        tilecut cut usa.tif -o usa.mbtiles --dry-run
+        tilecut cut usa.tif city.tif -o usa.pmtiles --zoom 0-12 --format jpeg
+        tilecut cut subway.png -o subway.mbtiles --flat
       """)
 
   @Argument(help: ArgumentHelp("Rasters to cut, or one region manifest.", valueName: "source"))
   var sources: [String] = []
-  @Option(
-    help: ArgumentHelp(
-      """
-      A text file with the names of more rasters, one a line, such as list.txt of a thousand scans; they are drawn \
-      over those named here, and names are relative to the file.
-      """,
-      valueName: "file"))
-  var srcList: String?
   @Option(
     name: [.customShort("o"), .customLong("output")],
     help: "The bundle to write: .mbtiles, .pmtiles, .gpkg, or a folder with a slash at its end.")
@@ -36,144 +33,6 @@ struct CutCommand: ParsableCommand {
       "Draw the sources over this bundle, on its grid and zooms; it is replaced unless -o is given.",
       valueName: "bundle"))
   var append: String?
-  @Option(
-    help: ArgumentHelp(
-      """
-      The grid of the tiles, a tile matrix set: \(MatrixArgument.names), or a file with one in OGC's JSON form. \
-      (default: WebMercatorQuad)
-      """,
-      valueName: "name|file.json"))
-  var matrix: MatrixArgument?
-  @Option(
-    help: ArgumentHelp(
-      "Pixels of a tile's edge: 256, or 512 with the detail of the next zoom. (default: 256)",
-      valueName: "n"))
-  var tileSize: Int?
-  @Option(
-    help: ArgumentHelp(
-      "Pixels of a tile for each of the screen; 2 for dense screens (@2x). (default: 1)",
-      valueName: "n"))
-  var scaleFactor: Int?
-  @Option(
-    help: ArgumentHelp(
-      "Zoom levels to store, such as 8 or 0-12; unless given, from 0 to the one that shows each pixel of the sources.",
-      valueName: "N|MIN-MAX"))
-  var zoom: ZoomArgument?
-  @Flag(
-    help: """
-      End each area at the zoom that shows each pixel of the sources there, at most the deepest of --zoom, so that a \
-      fine source does not deepen all of a coarse one.
-      """)
-  var variableDepth = false
-  @Option(
-    parsing: .unconditional,
-    help: ArgumentHelp(
-      """
-      West, south, east and north in degrees: the part to cut, or the place of a source that does not say where it lies.
-      """,
-      valueName: "W,S,E,N"))
-  var bounds: BoundsArgument?
-  @Option(
-    help: ArgumentHelp("GeoJSON with the area to show; everything outside it is transparent.", valueName: "file"))
-  var clip: String?
-  @Option(help: ArgumentHelp("Metres by which the area of --clip grows on the ground.", valueName: "metres"))
-  var buffer: Double?
-  @Option(
-    parsing: .unconditionalSingleValue,
-    help: ArgumentHelp(
-      """
-      GeoJSON with the outline within which a source is drawn, or with the outlines of several by their "location"; \
-      repeatable.
-      """,
-      valueName: "[source=]file"))
-  var cutline: [String] = []
-  @Option(
-    parsing: .unconditionalSingleValue,
-    help: ArgumentHelp(
-      "Pixels to leave out at the left, top, right and bottom of a source, or of every source; repeatable.",
-      valueName: "[source=]L,T,R,B"))
-  var crop: [String] = []
-  @Flag(help: "The source lies nowhere on Earth (a scan, a plan): cut its pixels as they are.")
-  var flat = false
-  @Option(
-    help: """
-      Tile format: png, jpeg, webp, or one where opaque and another elsewhere: auto (JPEG and PNG), jpeg+webp, \
-      webp+png. (default: png)
-      """)
-  var format: FormatArgument?
-  @Option(
-    help: ArgumentHelp(
-      "Quality of JPEG and WebP, 1-100; --format webp is lossless unless it is given. (default: 85)", valueName: "n"))
-  var quality: Int?
-  @Option(help: ArgumentHelp("Reduce PNG tiles to palettes of at most so many colours, 2-256.", valueName: "n"))
-  var colors: Int?
-  @Option(help: "How hard PNG tiles are compressed: fast, balanced, or small, which takes longest. (default: balanced)")
-  var effort: PNGEffort?
-  @Option(
-    help: """
-      How pixels are interpolated: \(Resampling.allCases.map(\.rawValue).joined(separator: ", ")). \
-      (default: bilinear)
-      """)
-  var resampling: Resampling?
-  @Flag(help: "Average coarser zooms in linear light, which keeps small lights bright, not in sRGB values.")
-  var linear = false
-  @Option(help: "The tileset's name; the first source's file name unless given.")
-  var name: String?
-  @Option(help: "Whom the data must be credited to.")
-  var attribution: String?
-  @Option(help: "What the tileset shows.")
-  var description: String?
-  @Option(
-    help: """
-      Whether the map fills the screen, baselayer, or is drawn over another, overlay, such as clouds or trails. \
-      (default: baselayer)
-      """)
-  var type: BundleMetadata.Kind?
-  @Option(help: "The version of the tileset, which programs that show it can print. (default: 1)")
-  var version: String?
-  @Option(
-    help: ArgumentHelp(
-      "Places to look for on the map: GeoJSON, or a table of geonames.org; repeatable.", valueName: "file"))
-  var gazetteer: [String] = []
-  @Option(
-    parsing: .unconditionalSingleValue,
-    help: ArgumentHelp(
-      """
-      The value of pixels that show nothing, which become transparent: 0, or one for each band, such as 255,255,255; \
-      of a source or of every source; repeatable.
-      """, valueName: "[source=]V[,V...]"))
-  var nodata: [SourceArgument<NumbersArgument>] = []
-  @Option(
-    parsing: .unconditionalSingleValue,
-    help: ArgumentHelp(
-      """
-      The coordinate reference system (CRS) of a source's or every source's positions, where they do not say it or say \
-      it wrongly: EPSG:25832, WKT, a PROJ string or a .prj file; repeatable.
-      """, valueName: "[source=]crs"))
-  var crs: [String] = []
-  @Option(
-    parsing: .unconditional,
-    help: ArgumentHelp(
-      "Values that become black and white, for more than 8 bits; auto: the 2nd and 98th percentile.",
-      valueName: "MIN,MAX|auto"))
-  var scale: ScaleArgument?
-  @Option(help: "How rows count in a folder: xyz from the north, tms from the south. (default: xyz)")
-  var scheme: TileScheme?
-  @Option(
-    parsing: .unconditionalSingleValue,
-    help: ArgumentHelp(
-      """
-      Bands to show, from 1: one as grey, or red, green and blue; without alpha unless --alpha names it. Of a source \
-      or of every source; repeatable.
-      """,
-      valueName: "[source=]N[,N,N]"))
-  var bands: [SourceArgument<BandsArgument>] = []
-  @Option(
-    parsing: .unconditionalSingleValue,
-    help: ArgumentHelp(
-      "The alpha band of a source or of every source, or none; what each says unless given; repeatable.",
-      valueName: "[source=]N|none"))
-  var alpha: [SourceArgument<AlphaArgument>] = []
   @Option(help: ArgumentHelp("Worker threads; one a core unless given.", valueName: "n"))
   var threads: Int?
   @Option(help: ArgumentHelp("Memory that the cut may take, such as 512MB.", valueName: "bytes"))
@@ -182,17 +41,6 @@ struct CutCommand: ParsableCommand {
   var force = false
   @Flag(help: "Keep the work of a cut that is stopped or killed, and continue it.")
   var resume = false
-  @Option(
-    help: ArgumentHelp(
-      "Cut a shard of what tilecut plan wrote; sources and options are the plan's.",
-      valueName: "plan"))
-  var plan: String?
-  @Option(
-    help: ArgumentHelp(
-      "The shard to cut: its number, or auto for that in \(ShardNumber.variables.joined(separator: ", ")).",
-      valueName: "n|auto"))
-  var shard: ShardArgument?
-  @OptionGroup var shardOptions: ShardListOptions
   @OptionGroup var progress: ProgressOption
   @Flag(
     help: """
@@ -202,55 +50,53 @@ struct CutCommand: ParsableCommand {
   var dryRun = false
   @Flag(help: "Print JSON.")
   var json = false
+  @OptionGroup(title: "Sources") var source: SourceOptions
+  @OptionGroup(title: "Area and grid") var area: AreaOptions
+  @OptionGroup(title: "Tiles") var tiles: TileOptions
+  @OptionGroup(title: "Metadata") var metadata: MetadataOptions
+  @OptionGroup(title: "One of many processes") var shards: ShardOptions
 
   /// The bundle that is written. A dry run writes none, and only its container counts.
   private var output: String { outputOption ?? append ?? (dryRun ? "map.mbtiles" : "") }
 
   func validate() throws {
-    if plan != nil {
-      guard shard != nil, sources.isEmpty, srcList == nil, outputOption == nil, append == nil, !resume, !dryRun, !force
+    if shards.plan != nil {
+      guard shards.shard != nil, sources.isEmpty, source.srcList == nil, outputOption == nil, append == nil, !resume,
+        !dryRun, !force
       else { throw ValidationError("--plan goes with --shard, and sources, options and output are the plan's") }
       return
     }
-    if shard != nil || !shardOptions.isEmpty {
-      throw ValidationError("--shard, --shard-offset and --shard-list need --plan")
-    }
+    if !shards.isEmpty { throw ValidationError("--shard, --shard-offset and --shard-list need --plan") }
     if output.isEmpty { throw ValidationError("Missing expected argument '--output <output>'") }
-    if append != nil, matrix != nil || flat || tileSize != nil || scaleFactor != nil {
+    if append != nil { try checkAppending() }
+    if let threads, !(1...1024).contains(threads) { throw ValidationError("--threads goes from 1 to 1024") }
+    if memory.bytes < 32_000_000 { throw ValidationError("--memory must be at least 32MB") }
+    try requireFolder(output, for: tiles.scheme)
+    if sources.isEmpty, source.srcList == nil { throw ValidationError("name a source to cut, or --src-list") }
+    let hasManifest = sources.contains(where: isManifest)
+    if sources.count > 1 || source.srcList != nil, hasManifest {
+      throw ValidationError("a region manifest goes alone, without other sources")
+    }
+    if area.buffer != nil, area.clip == nil, !hasManifest { throw ValidationError("--buffer needs --clip") }
+  }
+
+  private func checkAppending() throws {
+    if source.flat || area.hasGrid {
       throw ValidationError(
         "--append takes the grid of the bundle: leave --matrix, --tile-size, --scale-factor and --flat out")
     }
-    if append != nil, format == nil, colors != nil || effort != nil {
+    if tiles.format == nil, tiles.colors != nil || tiles.effort != nil {
       throw ValidationError("--append keeps the bundle's format: name it with --format for --colors and --effort")
     }
-    if append != nil, variableDepth {
+    if area.variableDepth {
       throw ValidationError("--append draws at all zooms of the bundle: leave --variable-depth out")
     }
-    if append != nil, resume { throw ValidationError("--resume is for new bundles, not for --append") }
-    if let tileSize, tileSize != 256, tileSize != 512 { throw ValidationError("--tile-size is 256 or 512") }
-    if let scaleFactor, !(1...2).contains(scaleFactor) { throw ValidationError("--scale-factor is 1 or 2") }
-    try checkFormat()
-    if let threads, !(1...1024).contains(threads) { throw ValidationError("--threads goes from 1 to 1024") }
-    if memory.bytes < 32_000_000 { throw ValidationError("--memory must be at least 32MB") }
-    if name?.isEmpty == true { throw ValidationError("--name is empty") }
-    if version?.isEmpty == true { throw ValidationError("--version is empty") }
-    try requireFolder(output, for: scheme)
-    if sources.isEmpty, srcList == nil { throw ValidationError("name a source to cut, or --src-list") }
-    if sources.count > 1 || srcList != nil, sources.contains(where: isManifest) {
-      throw ValidationError("a region manifest goes alone, without other sources")
-    }
-    if let buffer, !(buffer.isFinite && buffer >= 0) {
-      throw ValidationError("--buffer is a number of metres from 0 on")
-    }
-    if buffer != nil, clip == nil, !sources.contains(where: isManifest) {
-      throw ValidationError("--buffer needs --clip")
-    }
+    if resume { throw ValidationError("--resume is for new bundles, not for --append") }
   }
 
   func run() throws {
     let resources = CutResources(threads: threads, memoryBytes: memory.bytes)
-    if let plan, let shard {
-      let number = ShardNumber(shard: shard, options: shardOptions)
+    if let plan = shards.plan, let number = ShardNumber(shards) {
       return try ShardRun(
         plan: plan, number: number, resources: resources, progress: progress.style, json: json, cutter: Self.cutter
       ).run()
@@ -266,7 +112,8 @@ struct CutCommand: ParsableCommand {
     } else {
       // Checked before a large source is unpacked, which takes minutes.
       try OutputFile.protect(
-        sources + options.sources + options.drawing.flatMap(\.files) + gazetteer + [clip, srcList].compactMap { $0 },
+        sources + options.sources + options.drawing.flatMap(\.files) + metadata.gazetteer
+          + [area.clip, source.srcList].compactMap { $0 },
         from: output)
       let isDone = resume && CutCheckpoints.isPublishing(output)
       try BundleFile.check(output: output, replacing: force || outputOption == nil || isDone)
@@ -275,16 +122,16 @@ struct CutCommand: ParsableCommand {
     let folder = FileSystem.split(output).folder
     let addition = try append.map { bundle in
       try BundleAppend(
-        to: bundle, options: options, encoding: format == nil ? nil : options.encoding, resources: resources,
+        to: bundle, options: options, encoding: tiles.format == nil ? nil : options.encoding, resources: resources,
         scratchDirectory: folder)
     }
     let cutter = try addition?.cutter ?? Cutter(options, resources: resources, scratchDirectory: folder)
     let warnings = cutter.warnings
-    for taken in cutter.givenCRS where !crs.isEmpty {
+    for taken in cutter.givenCRS where !source.crs.isEmpty {
       printError("tilecut: --crs \(taken.source.map { "of \($0) " } ?? "")is \(taken.title)")
     }
     for warning in warnings { printError("tilecut: warning: \(warning)") }
-    if let version, Double(version)?.isFinite != true {
+    if let version = metadata.version, Double(version)?.isFinite != true {
       printError(
         "tilecut: warning: --version \(version) is not a number, as MBTiles 1.3 wants it; some readers may object")
     }
@@ -349,5 +196,46 @@ struct CutCommand: ParsableCommand {
     }
     CutCheckpoints.removeLeftover(of: output)
     printError("tilecut: the \(work) that a stopped cut of \(output) left were removed")
+  }
+}
+
+/// From flags and manifests to the options of a cut.
+extension CutCommand {
+  /// Flags take precedence over the manifest, and the manifest over defaults.
+  func makeOptions() throws -> CutOptions {
+    var options = CutOptions(sources: sources)
+    if let srcList = source.srcList { options.sources += try SourceList.paths(inFile: srcList) }
+    let path = sources.first
+    if let path, isManifest(path) {
+      let manifest = try RegionManifest(path: path, crsLookup: CoordinateReferenceSystem.forGrid)
+      guard manifest.regions.count == 1 else {
+        throw CutError(
+          .invalidOption, path: path, "holds \(manifest.regions.count) regions",
+          remedy: "give a manifest with the one region to cut, or use tilecut build")
+      }
+      options.apply(manifest.regions[0], of: manifest)
+      try options.readPlaces(of: manifest.regions[0], in: manifest)
+    }
+    try area.apply(to: &options, path: path)
+    try source.apply(to: &options)
+    try tiles.apply(to: &options, path: path)
+    try metadata.apply(to: &options)
+    return options
+  }
+
+  func isManifest(_ source: String) -> Bool { source.lowercased().hasSuffix(".json") }
+
+  // MARK: Plans
+
+  /// The cut that words of a command line ask for.
+  static func cutter(_ words: [String], _ resources: CutResources) throws -> Cutter {
+    // The output's name has no influence on what is planned.
+    try Cutter(Self.parse(words + ["--output", "plan.mbtiles"]).makeOptions(), resources: resources)
+  }
+
+  /// The cut of a plan. Relative paths count from the folder of the plan's making, where that exists.
+  static func cutter(_ plan: ShardPlan, _ resources: CutResources) throws -> Cutter {
+    _ = FileSystem.enter(plan.folder)
+    return try cutter(plan.arguments, resources)
   }
 }

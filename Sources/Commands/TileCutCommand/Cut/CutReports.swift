@@ -32,6 +32,9 @@ struct DryRunReport: Encodable {
     (sources, planText) = (cutter.sourceDescriptions, plan.description)
   }
 
+  /// Of more sources the list says nothing that a reader looks for.
+  private static let sourcesShown = 20
+
   var lines: [String] {
     let about = estimate.map {
       "  about \(counted($0.tiles, "tile")), \(formatted(bytes: $0.bytes)), \(formatted(seconds: $0.seconds))"
@@ -43,8 +46,10 @@ struct DryRunReport: Encodable {
         + "\(formatted(bytes: abs(addition.bytes))) \(growth), \(formatted(seconds: addition.seconds))"
         + " (from a sample of \(addition.sampledTiles))"
     }
+    let more = sources.count - Self.sourcesShown
     return planText.split(separator: "\n").map(String.init) + [about, added].compactMap(\.self)
-      + sources.map(\.description)
+      + sources.prefix(Self.sourcesShown).map(\.description)
+      + (more > 0 ? ["and \(counted(more, "more source")); --json lists all"] : [])
   }
 }
 

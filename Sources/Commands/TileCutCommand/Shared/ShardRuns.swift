@@ -19,8 +19,24 @@ enum ShardArgument: ExpressibleByArgument {
   }
 }
 
-/// What schedulers with short arrays need beside a shard's number.
-struct ShardListOptions: ParsableArguments {
+/// Which part of a plan is made.
+struct ShardOptions: ParsableArguments {
+  @Option(
+    help: ArgumentHelp(
+      """
+      What tilecut plan wrote; sources, options and output are the plan's. A build without --shard publishes the \
+      catalogue when all of its regions are made.
+      """,
+      valueName: "plan"))
+  var plan: String?
+  @Option(
+    help: ArgumentHelp(
+      """
+      The part of the plan to make, for a build a region: its number, or auto for that in \
+      \(ShardNumber.variables.joined(separator: ", ")).
+      """,
+      valueName: "n|auto"))
+  var shard: ShardArgument?
   @Option(
     help: ArgumentHelp(
       "A number to add to that of --shard, for schedulers that cannot count so far: 1000 makes 1000 of 0.",
@@ -35,13 +51,20 @@ struct ShardListOptions: ParsableArguments {
       valueName: "file"))
   var shardList: String?
 
-  var isEmpty: Bool { shardOffset == nil && shardList == nil }
+  /// Whether no shard is named.
+  var isEmpty: Bool { shard == nil && shardOffset == nil && shardList == nil }
 }
 
 /// Which of many processes this one is.
 struct ShardNumber {
-  let shard: ShardArgument
-  let options: ShardListOptions
+  private let shard: ShardArgument
+  private let options: ShardOptions
+
+  /// Nil unless a shard is named.
+  init?(_ options: ShardOptions) {
+    guard let shard = options.shard else { return nil }
+    (self.shard, self.options) = (shard, options)
+  }
 
   /// Where schedulers say it: any, Slurm, Kubernetes, AWS Batch.
   static let variables = [
