@@ -50,14 +50,16 @@ usual() {
 start=$SECONDS
 built=.build/release
 [ "$options" != "$debug" ] || built=.build/debug
+missing=""
 for product in "$@"; do
+  [ -x "$built/$product" ] || missing="$missing $product"
   if [ -x "$built/$product" ]; then
     echo "$product is built; what has changed of it is compiled again"
   else
     echo "building $product, which $(purpose "$product")"
   fi
 done
-[ -z "$(usual "$@")" ] || echo "  the first time takes about $(usual "$@") on two quiet cores"
+[ -z "$missing" ] || [ -z "$(usual "$@")" ] || echo "  the first time takes about $(usual "$@") on two quiet cores"
 # One call for several: SwiftPM cannot be given more than one product, but all of them. One command has the package of
 # all four, so that what is built for one is built for the others.
 case "$1" in tilecut | tileserve | purchase-ledger | mapstore) export COMMANDS_ONLY=1 ;; esac

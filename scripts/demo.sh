@@ -24,13 +24,14 @@ echo "again, without changes:"
 run build "$manifest" -o "$out" --progress none $only
 echo
 verified=0
+log=$(mktemp)
+trap 'rm -f "$log"' EXIT
 for bundle in "$out"/*.mbtiles; do
-  "$tilecut" verify "$bundle" >"$out/.verify" || { cat "$out/.verify"; exit 1; }
+  "$tilecut" verify "$bundle" >"$log" || { cat "$log"; exit 1; }
   verified=$((verified + 1))
 done
 echo "\$ tilecut verify: $verified bundles, of which the last says"
-cat "$out/.verify"
-rm "$out/.verify"
+cat "$log"
 echo
 echo "the packs for Longs Peak:"
 run packs "$out" --point=-105.615,40.255 --region rocky-mountain-np
@@ -45,7 +46,6 @@ echo "  $1 and so on"
 if command -v curl >/dev/null; then
   echo
   echo "\$ tileserve $out --port 0"
-  log=$(mktemp)
   "$tileserve" "$out" --port 0 >"$log" 2>&1 &
   server=$!
   trap 'kill $server 2>/dev/null || true; rm -f "$log"' EXIT

@@ -55,15 +55,18 @@ if ! command -v apt-get >/dev/null; then
   exit 0
 fi
 case "${1:-}" in
-  --tests) echo "installing what the tests compare with (GDAL, SQLite, curl), and a browser for those of the web pages:" ;;
-  *) echo "installing what is linked or run:" ;;
+  --tests | --clients) echo "installing what the tests compare with, and a browser for those of the web pages:$missing$missing_optional" ;;
+  *) echo "installing:$missing$missing_optional" ;;
 esac
-echo " $missing$missing_optional"
 sudo=""
 [ "$(id -u)" = 0 ] || sudo="sudo"
 export DEBIAN_FRONTEND=noninteractive
 # Without apt-utils debconf asks later, or not at all here: nobody answers.
-quietly() { "$@" >/dev/null 2> >(grep -v '^debconf: delaying package configuration' >&2); }
+quietly() {
+  local status=0
+  { "$@" 2>&1 >/dev/null | grep -v '^debconf: delaying package configuration' >&2; status=${PIPESTATUS[0]}; } || true
+  return "$status"
+}
 $sudo apt-get update -qq
 # shellcheck disable=SC2086
 [ -z "$missing" ] || quietly $sudo apt-get install -y -qq --no-install-recommends $missing

@@ -1,6 +1,8 @@
 #!/bin/bash
 # Reads swift build's output: a line of progress twice a minute, warnings and errors whole, the rest dropped.
 set -u
+# Before bash 4 a read that times out says what one at the end says.
+[ "${BASH_VERSINFO[0]}" -ge 4 ] || exec cat
 begun=$SECONDS
 shown=$SECONDS
 step=""

@@ -33,7 +33,7 @@ public struct BundleAppend: Sendable {
     scratchDirectory: String? = nil
   ) throws {
     let bundle = try BundleFile.open(path)
-    try Self.requirePictures(in: bundle, for: options)
+    try Self.requirePictures(in: bundle, path: path, for: options)
     guard let format = try bundle.tileFormat(), let usual = TileEncoding(usualFor: format) else {
       throw CutError(
         .invalidOption, path: path, "its tiles are no images, so that nothing can be drawn over them",
@@ -75,9 +75,9 @@ public struct BundleAppend: Sendable {
   }
 
   /// Refuses what is more than pictures at every zoom of every place, in the bundle or in what is added.
-  private static func requirePictures(in bundle: any BundleReader, for options: CutOptions) throws {
+  private static func requirePictures(in bundle: any BundleReader, path: String, for options: CutOptions) throws {
     func refuse(_ reason: String, remedy: String) -> CutError {
-      CutError(.invalidOption, path: bundle.path, reason, remedy: remedy)
+      CutError(.invalidOption, path: path, reason, remedy: remedy)
     }
     guard options.drawing.isEmpty else {
       throw refuse(

@@ -220,7 +220,7 @@ public struct Cutter: Sendable {
             tilesDone: pyramid.tilesDone, tilesTotal: plan.tileCountMax, tilesStored: writer.tileCount,
             bytesStored: pyramid.bytesStored, seconds: seconds()))
       }
-      if pyramid.extent == nil {
+      if pyramid.extent == nil || pyramid.waitingCount > 0 {
         // Another attempt would end the same way.
         assembler = nil
         folder?.remove()
@@ -260,7 +260,7 @@ public struct Cutter: Sendable {
     // A map without its overviews would not be seen to be wrong.
     guard pyramid.waitingCount == 0 else {
       throw CutError(
-        .systemError, "\(pyramid.waitingCount) overviews lack some of their tiles, which is a fault of this program",
+        .programFault, "\(pyramid.waitingCount) overviews lack some of their tiles, which is a fault of this program",
         remedy: "report it with the command and what the sources are")
     }
     var metadata = metadata(extent: extent)

@@ -199,6 +199,13 @@ import TileIndex
     #expect(try folder.bytes("out.mbtiles") == Data("precious".utf8))
   }
 
+  @Test func dryRunListsTheFirstSources() throws {
+    let sources = [String](repeating: picture, count: 25)
+    let run = try tilecut(["cut"] + sources + ["-o", output, "--dry-run"])
+    #expect(run.stdoutLines.filter { $0.hasPrefix("\(picture): ") }.count == 20, "\(run)")
+    #expect(run.stdoutLines.last == "and 5 more sources; --json lists all", "\(run)")
+  }
+
   @Test func dryRunRefusesWhatTheCutWould() throws {
     expectRefusal(
       try tilecut("cut", picture, "-o", folder.file("out.png"), "--dry-run"), status: 64, naming: "out.png")

@@ -43,7 +43,7 @@ import Testing
 
   @Test(arguments: [
     ["cut"], ["cut", "a.tif"], ["cut", "-o", "a.mbtiles"], ["inspect"], ["verify"], ["preview", "a"], ["extract", "a"],
-    ["merge", "a"], ["diff", "a", "b"], ["diff", "a", "-o", "b"], ["apply", "a", "-o", "b"], ["places", "a"], ["paste"],
+    ["merge", "a"], ["diff", "a", "b"], ["diff", "a", "-o", "b"], ["apply", "a", "-o", "b"], ["places", "a"],
   ])
   func missingArgumentsAreNamed(_ arguments: [String]) throws {
     let run = try Command(built: "tilecut").run(arguments, in: folder.path)

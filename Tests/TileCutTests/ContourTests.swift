@@ -103,17 +103,21 @@ struct ContourTests {
 
   @Test func farTooManyContoursAreRefusedBeforeTheyAreTraced() throws {
     _ = try hills(width: 40, height: 40)
-    let path = try folder.write(
-      "region.json",
-      ##"""
-      {"regions": [{"id": "a", "title": "A", "category": "c", "zoom": [8, 9], "layers": [
-        {"type": "relief", "dem": ["dem.tif"], "tint": [[0, "#ffffff"]], "shading": "none"},
-        {"type": "contours", "dem": ["dem.tif"], "interval": 0.01, "style": [{"type": "line"}]}]}]}
-      """##)
-    let manifest = try RegionManifest(path: path)
-    var options = CutOptions(sources: [])
-    options.apply(manifest.regions[0], of: manifest)
-    let error = #expect(throws: CutError.self) { try LayerData(options, CutResources(memoryBytes: 0)) }
+    func read(interval: String) throws -> LayerData {
+      let path = try folder.write(
+        "region.json",
+        ##"""
+        {"regions": [{"id": "a", "title": "A", "category": "c", "zoom": [8, 9], "layers": [
+          {"type": "relief", "dem": ["dem.tif"], "tint": [[0, "#ffffff"]], "shading": "none"},
+          {"type": "contours", "dem": ["dem.tif"], "interval": \##(interval), "style": [{"type": "line"}]}]}]}
+        """##)
+      let manifest = try RegionManifest(path: path)
+      var options = CutOptions(sources: [])
+      options.apply(manifest.regions[0], of: manifest)
+      return try LayerData(options, CutResources(memoryBytes: 32_000_000))
+    }
+    #expect(try read(interval: "100").byteCount > 0)
+    let error = #expect(throws: CutError.self) { try read(interval: "0.01") }
     let text = error?.description ?? ""
     #expect(error?.code == .invalidOption && text.contains("contours alone") && text.contains("give --memory"))
     #expect(text.contains("dem.tif"))

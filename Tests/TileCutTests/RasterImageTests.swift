@@ -77,7 +77,7 @@ struct RasterImageTests {
     #expect(try source.words(PixelRect(x: 1, y: 1, width: 10, height: 10)).isOpaque)
   }
 
-  @Test("The mask in the file beside an image hides pixels, also of a turned one", arguments: ["png", "jpg", "webp"])
+  @Test("The mask in the file beside an image hides pixels", arguments: ["png", "jpg", "webp"])
   func maskBeside(format: String) throws {
     let encoding: TileEncoding =
       format == "png" ? .png(PNGOptions()) : format == "jpg" ? .jpeg(JPEGOptions(quality: 80)) : .webp(WebPOptions())

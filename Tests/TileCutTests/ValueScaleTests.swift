@@ -145,6 +145,31 @@ struct ValueScaleTests {
     #expect(scale.low >= 520 && scale.low <= 525 && scale.high <= 599 && scale.high >= 594, "\(scale)")
   }
 
+  @Test(
+    "The automatic scale leaves out what the mask in the file beside a raster hides", arguments: ["tif", "png", "jp2"])
+  func automaticLeavesOutMasked(format: String) throws {
+    guard format != "jp2" || GDALPrograms.arePresent else { try Test.cancel("\(GDALPrograms.skipMessage)") }
+    var fixture = TIFFFixture()
+    (fixture.width, fixture.height, fixture.bits) = (100, 100, 16)
+    fixture.sample = { x, y, _ in y < 50 ? 60_000 : Double(500 + x) }
+    var path = try fixture.write(folder)
+    if format == "png" { path = try png(width: 100, height: 100, channels: 1) { x, y, _ in y < 50 ? 60_000 : 500 + x } }
+    if format == "jp2" {
+      try GDALPrograms.make(
+        "gdal_translate", path, folder.file("map.jp2"), "-of", "JP2OpenJPEG", "-co", "REVERSIBLE=YES", "-co",
+        "QUALITY=100")
+      path = folder.file("map.jp2")
+    }
+    var mask = TIFFFixture()
+    (mask.width, mask.height) = (100, 100)
+    mask.sample = { _, y, _ in y < 50 ? 0 : 255 }
+    try FileManager.default.moveItem(atPath: mask.write(folder, "mask.tif"), toPath: "\(path).msk")
+    var options = options(.auto)
+    options.sources = [path]
+    let scale = try #require(Cutter(options).automaticScale)
+    #expect(scale.low >= 500 && scale.low <= 505 && scale.high <= 599 && scale.high >= 594, "\(scale)")
+  }
+
   @Test("Sources of one cut share a scale")
   func oneScaleForAll() throws {
     var paths: [String] = []

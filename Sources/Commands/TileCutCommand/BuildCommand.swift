@@ -60,7 +60,7 @@ struct BuildCommand: ParsableCommand {
   @Flag(help: "Print JSON: the report of the build, of a region with --shard, or of --dry-run.")
   var json = false
   @OptionGroup var progress: ProgressOption
-  @OptionGroup(title: "One of many processes") var shards: ShardOptions
+  @OptionGroup var shards: ShardOptions
 
   func validate() throws {
     if shards.plan != nil {

@@ -5,6 +5,7 @@ import CommandSupport
 import Logging
 import PrefetchReplay
 import Support
+import TileIndex
 import TileServe
 
 #if canImport(Darwin)
@@ -28,8 +29,8 @@ struct TileServeCommand: ParsableCommand {
       tileserve replay --help: replays recorded map sessions, to choose a cache's budget.
 
       Exit codes: 0 ended by a signal after all requests were answered; 64 wrong usage; 65 none of the files is a \
-      bundle; 66 a path is not there, or certificate and key cannot be used; 69 the address cannot be listened on; 70 internal error; 78 the \
-      configuration file is wrong.
+      bundle; 66 a path is not there, or certificate and key cannot be used; 69 the address cannot be listened on; \
+      70 internal error; 78 the configuration file is wrong.
       """,
     version: TileServer.version)
 
@@ -43,8 +44,8 @@ struct TileServeCommand: ParsableCommand {
     var arguments = Array(CommandLine.arguments.dropFirst())
     if arguments.first == "--generate-completion-script" { CompletedCommand.main(arguments) }
     if arguments.first == "help" { arguments = arguments.dropFirst() + ["--help"] }
-    // Not a subcommand of the argument parser, so that `tileserve PATH` and its help stay unchanged. A bundle named
-    // replay can be given as ./replay.
+    // Not subcommands of the argument parser, so that `tileserve PATH` and its help stay unchanged. A bundle named
+    // replay or help can be given as ./replay.
     guard arguments.first == "replay" else {
       let given = arguments
       CommandProcess(Self.self, status: status, next: next, outputFailed: nil)
@@ -80,12 +81,15 @@ struct TileServeCommand: ParsableCommand {
     LoggingSystem.bootstrap { _ in ErrorLog(level: settings.logLevel) }
     let registry = try TilesetRegistry(settings.paths)
     try settings.check(registry)
+    await registry.findBroken()
+    if let fault = Self.fault(of: registry) {
+      await registry.close()
+      throw fault
+    }
     // From the first connection on, a signal waits for requests.
     let end = AsyncStream<Void>.makeStream()
     signals.whenStopped { end.continuation.yield() }
     let server = try await TileServer.start(registry, settings.options, accessLog: settings.accessLog)
-    await registry.findBroken()
-    try Self.requireTilesets(registry)
     Self.greeting(registry, server, settings).forEach(printLine)
     _ = StandardStreams.flush()
     ServiceManager.ready("serving \(counted(registry.readableTilesets.count, "tileset"))")
@@ -98,18 +102,30 @@ struct TileServeCommand: ParsableCommand {
     signals.stop()
   }
 
-  /// Refuses files none of which can be served. In a folder bundles may appear later.
-  private static func requireTilesets(_ registry: TilesetRegistry) throws {
-    guard registry.readableTilesets.isEmpty, let failure = registry.failures.min(by: { $0.key < $1.key }) else {
-      return
-    }
-    guard registry.paths.allSatisfy({ (try? FileSystem.status($0))?.kind != .folder }) else { return }
-    throw ServeError(.unavailable, line(failure.key, failure.value), path: registry.paths.first)
+  /// Files none of which is a bundle.
+  private struct NoBundle: Error, CustomStringConvertible {
+    let faults: [BundleError]
+    var description: String { faults.map(\.description).joined(separator: "\n") }
   }
 
-  /// Why something is not served; the reason of a file begins with its name.
-  private static func line(_ place: String, _ reason: String) -> String {
-    reason.hasPrefix("\(place):") ? reason : "\(place): \(reason)"
+  /// What is wrong with the files where none can be served, now or later: what is locked is tried again, descriptions of
+  /// other servers may be corrected, and into a folder bundles come.
+  private static func fault(of registry: TilesetRegistry) -> NoBundle? {
+    guard registry.readableTilesets.isEmpty else { return nil }
+    var faults: [BundleError] = []
+    for path in registry.paths {
+      let isFile = (try? FileSystem.status(path))?.kind == .file
+      guard isFile, !path.hasSuffix(".json"), !TilesetRegistry.isTrack(path) else { return nil }
+      do {
+        _ = try BundleFile.open(path)
+        return nil
+      } catch let error as BundleError where error.code == .malformed {
+        faults.append(error)
+      } catch {
+        return nil
+      }
+    }
+    return NoBundle(faults: faults)
   }
 
   /// The text that the command prints once it is listening.
@@ -131,19 +147,15 @@ struct TileServeCommand: ParsableCommand {
       }
     }
     for (place, reason) in registry.failures.sorted(by: { $0.key < $1.key }) {
-      lines.append("not served: \(line(place, reason))")
+      lines.append("not served: " + (reason.hasPrefix("\(place):") ? reason : "\(place): \(reason)"))
     }
     return lines
   }
 
   /// The command that shows what there is where a path was not found.
   private static func next(after error: any Error) -> String? {
-    guard let error = error as? ServeError else { return nil }
-    switch error.code {
-    case .invalidOption: return error.path.flatMap(listing)
-    case .unavailable: return "tilecut cut SOURCE -o NAME.mbtiles makes a bundle of a raster"
-    default: return nil
-    }
+    guard let error = error as? ServeError, error.code == .invalidOption else { return nil }
+    return error.path.flatMap(listing)
   }
 
   /// The exit code for an error of ours; nil for the argument parser's. docs/reference/exit-codes.md has the table.
@@ -153,10 +165,10 @@ struct TileServeCommand: ParsableCommand {
     case let error as ServeError:
       switch error.code {
       case .cannotListen: .unavailable
-      case .unavailable: .badInput
       case .invalidOption: .unreadableInput
       default: .internalError
       }
+    case is NoBundle: .badInput
     case let error as ReplayError: error.code == .missingInput ? .unreadableInput : .badInput
     default: nil
     }

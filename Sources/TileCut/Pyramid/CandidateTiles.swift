@@ -41,20 +41,24 @@ package struct CandidateTiles: Sendable {
   /// - Throws: ``CutError`` for so many rows as come from extremely stretched pixels, for instance at the limb of a
   ///   globe.
   init(zoom: Int, meeting boxes: [[BoundingBox]], in matrixSet: TileMatrixSet) throws {
-    func requireFewRows(_ ranges: [TileRange]) throws {
-      guard ranges.reduce(0, { $0 + $1.rows.count }) < Self.rowCountLimit else {
+    var rowCount = 0
+    func count(_ ranges: [TileRange], besides others: Int) throws -> Int {
+      let sum = ranges.reduce(others) { $0 + $1.rows.count }
+      guard sum < Self.rowCountLimit else {
         throw CutError(
           .invalidOption, "the sources' pixels differ so much in size that zoom \(zoom) cannot be planned",
           remedy: "give a smaller --zoom, --bounds without the stretched edges, or cut fewer sources at a time")
       }
+      return sum
     }
     var ranges: [TileRange] = []
     for source in boxes {
       let own = source.compactMap { matrixSet.range(coveringCRSBounds: $0, zoom: zoom) }
-      try requireFewRows(own)
-      ranges += CandidateTiles(zoom: zoom, own).ranges
+      _ = try count(own, besides: 0)
+      let united = CandidateTiles(zoom: zoom, own).ranges
+      rowCount = try count(united, besides: rowCount)
+      ranges += united
     }
-    try requireFewRows(ranges)
     self.init(zoom: zoom, ranges)
   }
 
@@ -81,7 +85,8 @@ package struct CandidateTiles: Sendable {
     count = runs.reduce(0) { $0 + $1.reduce(0) { $0 + $1.count } }
   }
 
-  private static func merged(_ runs: [Range<Int>]) -> [Range<Int>] {
+  /// The same numbers in ascending, disjoint ranges that are not adjacent.
+  static func merged(_ runs: [Range<Int>]) -> [Range<Int>] {
     guard runs.count > 1 else { return runs }
     var result: [Range<Int>] = []
     for run in runs.sorted(by: { $0.lowerBound < $1.lowerBound }) {

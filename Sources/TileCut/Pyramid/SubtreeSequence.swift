@@ -116,30 +116,33 @@ struct SubtreeSequence: Sequence {
   private struct Walk {
     /// The rows in which subtrees begin: beside a small area of much detail nearly all are empty.
     private var rows: [Int] = []
-    /// Around all subtrees.
+    /// The columns of limited width in which subtrees begin, of which the first is gone through, and the limits of all.
+    private var bands: ArraySlice<Range<Int>>
     private let columns: Range<Int>
     private let width: Int
-    private var band: Int
     /// The next of the rows.
     private var row = 0
     /// What is left of a row.
     private var pending: ArraySlice<TileRange> = []
 
     init(_ stage: Stage, rows limits: Range<Int>, columns: Range<Int>) {
-      var around: Range<Int>?
+      let width = stage.columnWidth
+      var bands: [Range<Int>] = []
       for (tiles, edge) in [(stage.roots, 1)] + stage.single {
         func scaled(_ limit: Int) -> Int { limit / edge + (limit % edge == 0 ? 0 : 1) }
         for row in tiles.rows.clamped(to: scaled(limits.lowerBound)..<scaled(limits.upperBound)) {
           let runs = tiles.runs(inRow: row, within: scaled(columns.lowerBound)..<scaled(columns.upperBound))
-          guard let first = runs.first?.lowerBound, let last = runs.last?.upperBound else { continue }
+          guard !runs.isEmpty else { continue }
           rows.append(row * edge)
-          let (low, high) = (first * edge, (last - 1) * edge + 1)
-          around = around.map { Swift.min($0.lowerBound, low)..<Swift.max($0.upperBound, high) } ?? low..<high
+          for run in runs {
+            let own = (run.lowerBound * edge / width)..<((run.upperBound - 1) * edge / width + 1)
+            // Most rows repeat the columns of the one before.
+            if own != bands.last { bands.append(own) }
+          }
         }
       }
       if !stage.single.isEmpty { rows = Set(rows).sorted() }
-      (self.columns, width) = (around ?? 0..<0, stage.columnWidth)
-      band = self.columns.lowerBound / width
+      (self.columns, self.width, self.bands) = (columns, width, CandidateTiles.merged(bands)[...])
     }
 
     mutating func next(_ stage: Stage) -> TileID? {
@@ -153,11 +156,12 @@ struct SubtreeSequence: Sequence {
           }
           return TileID(unchecked: run.zoom, column, run.rows.lowerBound)
         }
-        if row == rows.count {
-          band += 1
+        if row == rows.count, !bands.isEmpty {
+          let rest = bands.removeFirst().dropFirst()
+          if !rest.isEmpty { bands.insert(rest, at: bands.startIndex) }
           row = 0
         }
-        guard band * width < columns.upperBound else { return nil }
+        guard let band = bands.first?.lowerBound else { return nil }
         pending = runs(stage, row: rows[row], ((band * width)..<((band + 1) * width)).clamped(to: columns))[...]
         row += 1
       }

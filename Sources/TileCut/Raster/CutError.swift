@@ -21,6 +21,8 @@ public struct CutError: Error, CustomStringConvertible, Sendable {
     public static let systemError = Code("system error")
     /// The caller cancelled the cut.
     public static let cancelled = Code("cancelled")
+    /// A fault of the program itself, which another attempt would meet again.
+    public static let programFault = Code("program fault")
   }
 
   /// The operation that the remedy speaks of, for programs that can offer it. Cases may be added, so a switch needs a

@@ -302,6 +302,22 @@ import TileIndex
     }
   }
 
+  /// Each of the files is named. Beside one that can be served, and in a folder, such files are left out.
+  @Test func filesNoneOfWhichIsABundleAreRefused() throws {
+    let text = try folder.write("a.txt", "no bundle")
+    let broken = try folder.write("broken.mbtiles", "no bundle either")
+    let socket = folder.file("socket")
+    let run = try tileserve(text, broken, "--unix-socket", socket)
+    #expect(run.status == 65 && run.stdout.isEmpty, "\(run)")
+    for name in ["a.txt: is not a bundle", "broken.mbtiles: is not a bundle"] {
+      #expect(run.stderr.contains("tileserve: \(folder.file(name))"), "\(run)")
+    }
+    #expect(!FileManager.default.fileExists(atPath: socket))
+    let server = try RunningServer([bundle, text])
+    #expect(server.process.stdout.contains("serving 1 tileset"), "\(server.process.stdout)")
+    #expect(server.process.stdout.contains("not served: a.txt: is not a bundle"), "\(server.process.stdout)")
+  }
+
   /// A folder without bundles is served, since some may come; whoever mistyped its name is told.
   @Test func aFolderWithoutBundlesIsNamedInTheGreeting() throws {
     let empty = folder.file("empty")

@@ -54,7 +54,9 @@ struct ExportCommand: AsyncParsableCommand {
         try file.write(buffer)
       }
       try file.finish()
-      if let output { printLine("\(output): \(format == .hledger ? "the postings" : "the events") of \(ledger.path)") }
+      if let output, !options.json {
+        printLine("\(output): \(format == .hledger ? "the postings" : "the events") of \(ledger.path)")
+      }
     } catch let error as FileSystem.SystemError {
       guard let output else {
         throw LedgerError(.database, at: "standard output", "could not be written: \(error); check where it goes")

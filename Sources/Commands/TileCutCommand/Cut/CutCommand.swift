@@ -24,54 +24,24 @@ struct CutCommand: ParsableCommand {
 
   @Argument(help: ArgumentHelp("Rasters to cut, or one region manifest.", valueName: "source"))
   var sources: [String] = []
-  @Option(
-    name: [.customShort("o"), .customLong("output")],
-    help: "The bundle to write: .mbtiles, .pmtiles, .gpkg, or a folder with a slash at its end.")
-  var outputOption: String?
-  @Option(
-    help: ArgumentHelp(
-      "Draw the sources over this bundle, on its grid and zooms; it is replaced unless -o is given.",
-      valueName: "bundle"))
-  var append: String?
-  @Option(help: ArgumentHelp("Worker threads; one a core unless given.", valueName: "n"))
-  var threads: Int?
-  @Option(help: ArgumentHelp("Memory that the cut may take, such as 512MB.", valueName: "bytes"))
-  var memory = BytesArgument(bytes: 256_000_000)
-  @Flag(help: "Replace the output if it exists, and drop what a stopped cut of it left.")
-  var force = false
-  @Flag(help: "Keep the work of a cut that is stopped or killed, and continue it.")
-  var resume = false
-  @OptionGroup var progress: ProgressOption
-  @Flag(
-    help: """
-      Say what would be cut, and about how many bytes (of MBTiles without -o) and seconds from a sample of tiles, and \
-      stop.
-      """)
-  var dryRun = false
-  @Flag(help: "Print JSON.")
-  var json = false
+  @OptionGroup(title: "Output and work") var work: WorkOptions
   @OptionGroup(title: "Sources") var source: SourceOptions
   @OptionGroup(title: "Area and grid") var area: AreaOptions
   @OptionGroup(title: "Tiles") var tiles: TileOptions
   @OptionGroup(title: "Metadata") var metadata: MetadataOptions
   @OptionGroup(title: "One of many processes") var shards: ShardOptions
 
-  /// The bundle that is written. A dry run writes none, and only its container counts.
-  private var output: String { outputOption ?? append ?? (dryRun ? "map.mbtiles" : "") }
-
   func validate() throws {
     if shards.plan != nil {
-      guard shards.shard != nil, sources.isEmpty, source.srcList == nil, outputOption == nil, append == nil, !resume,
-        !dryRun, !force
+      guard shards.shard != nil, sources.isEmpty, source.srcList == nil, work.outputOption == nil, work.append == nil,
+        !work.resume, !work.dryRun, !work.force
       else { throw ValidationError("--plan goes with --shard, and sources, options and output are the plan's") }
       return
     }
     if !shards.isEmpty { throw ValidationError("--shard, --shard-offset and --shard-list need --plan") }
-    if output.isEmpty { throw ValidationError("Missing expected argument '--output <output>'") }
-    if append != nil { try checkAppending() }
-    if let threads, !(1...1024).contains(threads) { throw ValidationError("--threads goes from 1 to 1024") }
-    if memory.bytes < 32_000_000 { throw ValidationError("--memory must be at least 32MB") }
-    try requireFolder(output, for: tiles.scheme)
+    if work.output.isEmpty { throw ValidationError("Missing expected argument '--output <output>'") }
+    if work.append != nil { try checkAppending() }
+    try requireFolder(work.output, for: tiles.scheme)
     if sources.isEmpty, source.srcList == nil { throw ValidationError("name a source to cut, or --src-list") }
     let hasManifest = sources.contains(where: isManifest)
     if sources.count > 1 || source.srcList != nil, hasManifest {
@@ -91,14 +61,15 @@ struct CutCommand: ParsableCommand {
     if area.variableDepth {
       throw ValidationError("--append draws at all zooms of the bundle: leave --variable-depth out")
     }
-    if resume { throw ValidationError("--resume is for new bundles, not for --append") }
+    if work.resume { throw ValidationError("--resume is for new bundles, not for --append") }
   }
 
   func run() throws {
-    let resources = CutResources(threads: threads, memoryBytes: memory.bytes)
+    let resources = CutResources(threads: work.threads, memoryBytes: work.memory.bytes)
     if let plan = shards.plan, let number = ShardNumber(shards) {
       return try ShardRun(
-        plan: plan, number: number, resources: resources, progress: progress.style, json: json, cutter: Self.cutter
+        plan: plan, number: number, resources: resources, progress: work.progress.style, json: work.json,
+        cutter: Self.cutter
       ).run()
     }
     try cancellable { try cut(resources, $0) }
@@ -107,20 +78,20 @@ struct CutCommand: ParsableCommand {
   /// - Parameter begin: from here on a signal cancels the cut.
   private func cut(_ resources: CutResources, _ begin: () -> CutCancellation) throws {
     let options = try makeOptions()
-    if dryRun {
-      if append == nil { try BundleFile.check(output: output, grid: options.matrixSet) }
+    if work.dryRun {
+      if work.append == nil { try BundleFile.check(output: work.output, grid: options.matrixSet) }
     } else {
       // Checked before a large source is unpacked, which takes minutes.
       try OutputFile.protect(
         sources + options.sources + options.drawing.flatMap(\.files) + metadata.gazetteer
           + [area.clip, source.srcList].compactMap { $0 },
-        from: output)
-      let isDone = resume && CutCheckpoints.isPublishing(output)
-      try BundleFile.check(output: output, replacing: force || outputOption == nil || isDone)
-      if !resume { try dropLeftover() }
+        from: work.output)
+      let isDone = work.resume && CutCheckpoints.isPublishing(work.output)
+      try BundleFile.check(output: work.output, replacing: work.force || work.outputOption == nil || isDone)
+      if !work.resume { try dropLeftover() }
     }
-    let folder = FileSystem.split(output).folder
-    let addition = try append.map { bundle in
+    let folder = FileSystem.split(work.output).folder
+    let addition = try work.append.map { bundle in
       try BundleAppend(
         to: bundle, options: options, encoding: tiles.format == nil ? nil : options.encoding, resources: resources,
         scratchDirectory: folder)
@@ -138,34 +109,35 @@ struct CutCommand: ParsableCommand {
     if let scale = cutter.automaticScale {
       printError("tilecut: the values \(scale.low) to \(scale.high) become 0 to 255 (--scale auto)")
     }
-    if dryRun {
+    if work.dryRun {
       let report = DryRunReport(
-        cutter, estimate: addition == nil ? try cutter.estimate(for: output) : nil, addition: try addition?.estimate())
-      if json { printText(try prettyJSON(report)) } else { report.lines.forEach(printLine) }
+        cutter, estimate: addition == nil ? try cutter.estimate(for: work.output) : nil,
+        addition: try addition?.estimate())
+      if work.json { printText(try prettyJSON(report)) } else { report.lines.forEach(printLine) }
       return
     }
     // Until here no named file was written, so a signal may kill the process.
     let cancellation = begin()
-    let printer = ProgressPrinter(style: progress.style)
+    let printer = ProgressPrinter(style: work.progress.style)
     do {
       let show: (CutProgress) -> Void = { printer.show($0) }
-      let replacing = force || outputOption == nil
+      let replacing = work.force || work.outputOption == nil
       let summary =
-        try addition?.write(to: output, replacing: replacing, cancellation: cancellation, onProgress: show)
+        try addition?.write(to: work.output, replacing: replacing, cancellation: cancellation, onProgress: show)
         ?? cutter.cut(
-          to: output, replacing: replacing,
-          checkpoints: resume ? try checkpoints() : nil, cancellation: cancellation, onProgress: show)
+          to: work.output, replacing: replacing,
+          checkpoints: work.resume ? try checkpoints() : nil, cancellation: cancellation, onProgress: show)
       printer.finish()
       // Some damage is found only when pixels are decoded.
       for warning in summary.warnings where !warnings.contains(warning) { printError("tilecut: warning: \(warning)") }
-      try WrittenBundle(summary, output).show(json: json)
-      if !json, let traffic = cutter.traffic {
+      try WrittenBundle(summary, work.output).show(json: work.json)
+      if !work.json, let traffic = cutter.traffic {
         printLine("fetched \(formatted(bytes: traffic.bytes)) in \(counted(traffic.requests, "request"))")
       }
     } catch {
       printer.finish()
       let isRefused = (error as? CutError)?.code == .invalidOption
-      if resume, !isRefused, let left = CutCheckpoints.leftover(of: output), !left.isInUse {
+      if work.resume, !isRefused, let left = CutCheckpoints.leftover(of: work.output), !left.isInUse {
         printError("tilecut: \(left.tilesDone) of \(counted(left.tilesTotal, "tile")) are kept; --resume continues")
       }
       throw error
@@ -182,20 +154,20 @@ struct CutCommand: ParsableCommand {
 
   /// The work of a stopped cut is neither used nor removed unless the user says so.
   private func dropLeftover() throws {
-    guard let left = CutCheckpoints.leftover(of: output) else { return }
-    let work = "\(left.tilesDone) of \(counted(left.tilesTotal, "tile"))"
+    guard let left = CutCheckpoints.leftover(of: work.output) else { return }
+    let done = "\(left.tilesDone) of \(counted(left.tilesTotal, "tile"))"
     guard !left.isInUse else {
       throw BundleError(
-        .busy, path: output, "another tilecut cuts it with --resume",
+        .busy, path: work.output, "another tilecut cuts it with --resume",
         remedy: "wait for that one, or choose another name")
     }
-    guard force else {
+    guard work.force else {
       throw BundleError(
-        .exists, path: output, "a cut of it was stopped after \(work), which are in \(left.folder)",
+        .exists, path: work.output, "a cut of it was stopped after \(done), which are in \(left.folder)",
         remedy: "continue with --resume, or start anew with --force")
     }
-    CutCheckpoints.removeLeftover(of: output)
-    printError("tilecut: the \(work) that a stopped cut of \(output) left were removed")
+    CutCheckpoints.removeLeftover(of: work.output)
+    printError("tilecut: the \(done) that a stopped cut of \(work.output) left were removed")
   }
 }
 

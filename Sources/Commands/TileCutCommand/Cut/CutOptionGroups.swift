@@ -7,6 +7,44 @@ import TileCut
 import TileImage
 import TileIndex
 
+/// Where to, and how the work is done.
+struct WorkOptions: ParsableArguments {
+  @Option(
+    name: [.customShort("o"), .customLong("output")],
+    help: "The bundle to write: .mbtiles, .pmtiles, .gpkg, or a folder with a slash at its end.")
+  var outputOption: String?
+  @Option(
+    help: ArgumentHelp(
+      "Draw the sources over this bundle, on its grid and zooms; it is replaced unless -o is given.",
+      valueName: "bundle"))
+  var append: String?
+  @Option(help: ArgumentHelp("Worker threads; one a core unless given.", valueName: "n"))
+  var threads: Int?
+  @Option(help: ArgumentHelp("Memory that the cut may take, such as 512MB.", valueName: "bytes"))
+  var memory = BytesArgument(bytes: 256_000_000)
+  @Flag(help: "Replace the output if it exists, and drop what a stopped cut of it left.")
+  var force = false
+  @Flag(help: "Keep the work of a cut that is stopped or killed, and continue it.")
+  var resume = false
+  @OptionGroup var progress: ProgressOption
+  @Flag(
+    help: """
+      Say what would be cut, and about how many bytes (of MBTiles without -o) and seconds from a sample of tiles, and \
+      stop.
+      """)
+  var dryRun = false
+  @Flag(help: "Print JSON.")
+  var json = false
+
+  /// The bundle that is written. A dry run writes none, and only its container counts.
+  var output: String { outputOption ?? append ?? (dryRun ? "map.mbtiles" : "") }
+
+  func validate() throws {
+    if let threads, !(1...1024).contains(threads) { throw ValidationError("--threads goes from 1 to 1024") }
+    if memory.bytes < 32_000_000 { throw ValidationError("--memory must be at least 32MB") }
+  }
+}
+
 /// What is said of the rasters.
 struct SourceOptions: ParsableArguments {
   @Option(

@@ -23,16 +23,13 @@ enum ShardArgument: ExpressibleByArgument {
 struct ShardOptions: ParsableArguments {
   @Option(
     help: ArgumentHelp(
-      """
-      What tilecut plan wrote; sources, options and output are the plan's. A build without --shard publishes the \
-      catalogue when all of its regions are made.
-      """,
+      "What tilecut plan wrote, of which a part is made; what is made of what, and where, is the plan's.",
       valueName: "plan"))
   var plan: String?
   @Option(
     help: ArgumentHelp(
       """
-      The part of the plan to make, for a build a region: its number, or auto for that in \
+      The part of the plan to make: its number, or auto for that in \
       \(ShardNumber.variables.joined(separator: ", ")).
       """,
       valueName: "n|auto"))

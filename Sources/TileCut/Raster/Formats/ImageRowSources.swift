@@ -79,7 +79,8 @@ final class PNGRowSource: RowSource {
   ///
   /// The whole file is decoded, because there is no other way to its last rows. Of an interlaced one the last pass is
   /// taken: every other row.
-  static func valueSample(path: String, options: RasterOpenOptions) throws -> ValueSample? {
+  static func valueSample(_ file: SourceFile, options: RasterOpenOptions) throws -> ValueSample? {
+    let path = file.readablePath
     do {
       let reader = try PNGRowReader(path: path)
       guard !reader.isPalette, reader.bitDepth == 16 else { return nil }
@@ -92,11 +93,13 @@ final class PNGRowSource: RowSource {
       var sample = ValueSample()
       sample.statedRange = options.statedRange(of: channels.colours.map { $0 + 1 })
       let step = reader.width * reader.height / ValueSample.countMax
+      let shown = try ShownPixels(of: file, width: reader.width, height: reader.height)
       for pass in 1...reader.passCount {
         for y in 0..<reader.height {
           try reader.readRow(into: line)
           guard pass == reader.passCount, reader.passCount == 1 || y % 2 == 1 else { continue }
-          for x in 0..<reader.width where ValueSample.takes(y * reader.width + x, step: step) {
+          let flags = try shown.words(PixelRect(x: 0, y: y, width: reader.width, height: 1))
+          for x in 0..<reader.width where ValueSample.takes(y * reader.width + x, step: step) && flags[x] != 0 {
             let first = x * reader.outputChannels
             if let alpha = channels.alpha, samples[first + alpha] == 0 { continue }
             let values = channels.colours.map { Double(samples[first + $0]) }

@@ -46,7 +46,7 @@ package enum RasterFile {
     let options = try options.withAuxiliary(beside: file).withAuxiliaryNodata
     switch RasterFormat(file.prefix(RasterFormat.bytesWanted)) {
     case .tiff: return try GeoTIFFSource.valueSample(file, options: options)
-    case .png: return try PNGRowSource.valueSample(path: file.readablePath, options: options)
+    case .png: return try PNGRowSource.valueSample(file, options: options)
     case .jpeg2000: return try JP2Image.valueSample(file, options: options)
     case .vrt: return try VRTSource.valueSample(file, files: files, options: options)
     case .jpeg, .webp, nil: return nil

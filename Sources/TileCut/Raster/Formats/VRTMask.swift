@@ -17,14 +17,12 @@ final class VRTMask: RasterSource {
 
   /// - Parameter options: for a file of the VRT.
   init(_ source: VRTDocument.Source, files: VRTFiles, options: RasterOpenOptions) throws {
-    var own = options
+    var own = source.isMask ? options.withAnyScale : options.forHeights
     if source.isMask {
-      // Whatever its pixels are: any scale says that they need not be 8-bit.
+      // Whatever its pixels are.
       (own.bands, own.alpha, own.nodata, own.readsHeights) = (nil, nil, nil, false)
-      (own.scale, own.keeps8Bit) = (SampleScale(unchecked: 0, 1), true)
     } else {
       // Values as numbers, of which none is nodata.
-      own = own.forHeights
       (own.bands, own.alpha, own.nodata) = ([source.band], .absent, [-1e300])
     }
     base = try files.open(source.file, own)

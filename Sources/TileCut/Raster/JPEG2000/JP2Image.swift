@@ -91,8 +91,12 @@ struct JP2Image: Sendable {
   static func valueSample(_ file: SourceFile, options: RasterOpenOptions) throws -> ValueSample? {
     let image = try JP2Image(file, options: options.withAnyScale)
     guard image.depth > 8 || image.isSigned else { return nil }
+    let shown = try ShownPixels(of: file, width: image.width, height: image.height)
     var reduction = 0
-    while reduction < image.reductionMax, (image.width >> reduction) * (image.height >> reduction) > 1 << 22 {
+    // A mask has one size.
+    while shown.isEverything, reduction < image.reductionMax,
+      (image.width >> reduction) * (image.height >> reduction) > 1 << 22
+    {
       reduction += 1
     }
     let window = image.reducedSize(reduction)
@@ -103,9 +107,10 @@ struct JP2Image: Sendable {
     var sample = ValueSample()
     sample.statedRange = options.statedRange(of: chosen.colours.map { $0 + 1 })
     let step = w * h / ValueSample.countMax
+    let flags = try shown.words(part)
     try image.withDecoded(part, reduction: reduction) { value in
       for y in 0..<h {
-        for x in 0..<w where ValueSample.takes(y * w + x, step: step) {
+        for x in 0..<w where ValueSample.takes(y * w + x, step: step) && flags[y * w + x] != 0 {
           if let alpha = chosen.alpha, value(alpha, x, y) == 0 { continue }
           let values = chosen.colours.map { value($0, x, y) }
           if let nodata = options.nodata, !nodata.isEmpty,

@@ -1,3 +1,4 @@
+import Support
 import TileImage
 
 /// Pixels whose transparency another raster decides.
@@ -8,9 +9,7 @@ struct MaskedReader: WindowReader {
 
   init(_ pixels: any WindowReader, mask: TIFFPart, cache: BlockCache, scratchDirectory: String) throws {
     self.pixels = pixels
-    self.mask = try TIFFReader.reader(
-      file: mask.file, layout: mask.layout, pixels: TIFFPixelDecoder(maskOf: mask.layout), isSparse: mask.isSparse,
-      cache: cache, scratchDirectory: scratchDirectory)
+    self.mask = try mask.maskReader(cache: cache, scratchDirectory: scratchDirectory)
   }
 
   func mayBeVisible(_ window: PixelRect) -> Bool { pixels.mayBeVisible(window) && mask.mayBeVisible(window) }
@@ -40,5 +39,36 @@ extension TIFFPart {
   static func mask(beside file: SourceFile, width: Int, height: Int, warnings: WarningList) throws -> TIFFPart? {
     guard file.isPlain else { return nil }
     return try TIFFDirectories(masksBeside: file.path, width: width, height: height, warnings: warnings).mask()
+  }
+
+  /// The pixels of a mask: white where it shows something, else transparent.
+  func maskReader(cache: BlockCache, scratchDirectory: String) throws -> any WindowReader {
+    try TIFFReader.reader(
+      file: file, layout: layout, pixels: TIFFPixelDecoder(maskOf: layout), isSparse: isSparse, cache: cache,
+      scratchDirectory: scratchDirectory)
+  }
+}
+
+/// Which pixels of an image the mask beside it shows, for samples of its values.
+struct ShownPixels {
+  private let reader: (any WindowReader)?
+
+  /// - Throws: ``CutError`` `.badSource` for a damaged mask.
+  init(of file: SourceFile, width: Int, height: Int) throws {
+    reader = try TIFFPart.mask(beside: file, width: width, height: height, warnings: WarningList())?
+      .maskReader(cache: BlockCache(bytesMax: 8 << 20), scratchDirectory: FileSystem.temporaryFolder)
+  }
+
+  /// Whether there is no mask.
+  var isEverything: Bool { reader == nil }
+
+  /// Words that are zero where a pixel of the window is hidden, row by row.
+  func words(_ window: PixelRect) throws -> [UInt32] {
+    var words = [UInt32](repeating: .max, count: window.width * window.height)
+    guard let reader else { return words }
+    try words.withUnsafeMutableBytes {
+      _ = try reader.read(window, into: $0.baseAddress!, rowBytes: window.width * 4)
+    }
+    return words
   }
 }

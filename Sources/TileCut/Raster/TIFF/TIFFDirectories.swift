@@ -8,7 +8,7 @@ struct TIFFPart: Sendable {
   let isSparse: Bool
 }
 
-/// The directories that belong to a TIFF's image: its mask, and its overviews with their masks. They lie in the file
+/// The directories of TIFFs that belong to an image: its mask, and its overviews with their masks. They lie in the file
 /// itself; overviews also in the file of the same name with `.ovr` after it, and masks in that with `.msk`.
 struct TIFFDirectories: Sendable {
   private struct Entry: Sendable {

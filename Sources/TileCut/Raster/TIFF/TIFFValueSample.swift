@@ -54,11 +54,8 @@ struct TIFFValueSample {
     let pixels = TIFFPixelDecoder(layout: layout, model: model)
     let planeBytes = layout.storedRowBytes * layout.blockHeight
     guard planeBytes <= TIFFLayout.blockBytesMax / 16, layout.bits <= 8 || BandRow.canScale(layout) else { return }
-    let maskReader = mask.flatMap { mask in
-      try? TIFFReader.reader(
-        file: mask.file, layout: mask.layout, pixels: TIFFPixelDecoder(maskOf: mask.layout), isSparse: mask.isSparse,
-        cache: BlockCache(bytesMax: 8 << 20), scratchDirectory: "/tmp")
-    }
+    let maskReader = try? mask?.maskReader(
+      cache: BlockCache(bytesMax: 8 << 20), scratchDirectory: FileSystem.temporaryFolder)
     let (count, blocks) = (layout.columns * layout.rows, chosenBlocks(share: share))
     let step = blocks.count * layout.blockWidth * layout.blockHeight / ValueSample.countMax
     var number = 0
