@@ -201,7 +201,7 @@ import TileIndex
 
   @Test func dryRunListsTheFirstSources() throws {
     let sources = [String](repeating: picture, count: 25)
-    let run = try tilecut(["cut"] + sources + ["-o", output, "--dry-run"])
+    let run = try Command(built: "tilecut").run(["cut"] + sources + ["-o", output, "--dry-run"])
     #expect(run.stdoutLines.filter { $0.hasPrefix("\(picture): ") }.count == 20, "\(run)")
     #expect(run.stdoutLines.last == "and 5 more sources; --json lists all", "\(run)")
   }
