@@ -85,7 +85,8 @@ public enum BundleFile {
     if TileFormat.isImage(head) || head.starts(with: "II*\0".utf8) || head.starts(with: "MM\0*".utf8)
       || head.starts(with: "II+\0".utf8)
     {
-      words = ("is an image, not a bundle", "cut it into tiles first")
+      return BundleError(
+        .malformed, path: path, "is an image, not a bundle", remedy: "cut it into tiles first", repair: .cut)
     } else if head.starts(with: "PK".utf8) || head.starts(with: [0x1f, 0x8b]) {
       words = ("is packed (zip or gzip)", "unpack it first")
     } else {

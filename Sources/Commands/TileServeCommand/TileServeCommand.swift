@@ -152,8 +152,11 @@ struct TileServeCommand: ParsableCommand {
     return lines
   }
 
-  /// The command that shows what there is where a path was not found.
+  /// The command that shows what there is where a path was not found, or that makes a bundle of a raster.
   private static func next(after error: any Error) -> String? {
+    if let fault = (error as? NoBundle)?.faults.last, fault.repair == .cut {
+      return "tilecut cut \(fault.path.shellQuoted) -o NAME.mbtiles"
+    }
     guard let error = error as? ServeError, error.code == .invalidOption else { return nil }
     return error.path.flatMap(listing)
   }

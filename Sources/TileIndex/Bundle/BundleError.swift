@@ -42,6 +42,8 @@ public struct BundleError: Error, CustomStringConvertible, Sendable {
     public static let replace = Repair(name: "replace")
     /// The shards of a plan are merged into the file.
     public static let mergeShards = Repair(name: "merge shards")
+    /// Cut the raster at the error's path into a bundle.
+    public static let cut = Repair(name: "cut")
   }
 
   /// The kind of failure.

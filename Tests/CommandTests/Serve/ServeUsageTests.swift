@@ -313,6 +313,8 @@ import TileIndex
       #expect(run.stderr.contains("tileserve: \(folder.file(name))"), "\(run)")
     }
     #expect(!FileManager.default.fileExists(atPath: socket))
+    let picture = ProjectFiles.path("sample-regions/jacksboro-fault/jacksboro-fault-relief.tif")
+    #expect(try tileserve(picture).stderr.contains("cut it into tiles first: tilecut cut '\(picture)' -o NAME.mbtiles"))
     let server = try RunningServer([bundle, text])
     #expect(server.process.stdout.contains("serving 1 tileset"), "\(server.process.stdout)")
     #expect(server.process.stdout.contains("not served: a.txt: is not a bundle"), "\(server.process.stdout)")

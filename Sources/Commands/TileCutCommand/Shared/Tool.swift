@@ -31,6 +31,7 @@ func nextCommand(after error: any Error) -> String? {
   case let error as BundleError where error.repair == .verify: "tilecut verify \(error.path.shellQuoted)"
   case let error as BundleError where error.repair == .mergeShards:
     "tilecut merge --plan PLAN -o \(error.path.shellQuoted)"
+  case let error as BundleError where error.repair == .cut: "tilecut cut \(error.path.shellQuoted) -o NAME.mbtiles"
   case let error as BundleError where error.code == .notFound: listing(around: error.path)
   case let error as CutError:
     error.repair.map { command(for: $0, path: error.path ?? "-") }
