@@ -42,6 +42,16 @@ import TilePrefetch
     #expect(shown.0.count == 6 && shown.0.allSatisfy { $0.zoom == 3 } && shown.1.map(\.name) == ["Chur"])
   }
 
+  /// The tutorial of OfflineMap.
+  @Test func movingMap() async throws {
+    let folder = try TemporaryFolder()
+    let path = try folder.writeBundle("sample.mbtiles", zooms: 0...3)
+    var drawn: Set<TileID> = []
+    let bytes = try await showMovingMap(path, latitude: 46.5) { drawn.insert($0.id) }
+    #expect(drawn.count(where: { $0.zoom == 3 }) >= 6, "\(drawn)")
+    #expect(bytes.before > 0 && bytes.after <= bytes.before, "\(bytes)")
+  }
+
   @Test func gazetteer() throws {
     let folder = try TemporaryFolder()
     let path = try folder.writeBundle(

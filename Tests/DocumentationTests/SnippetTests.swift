@@ -18,6 +18,20 @@ import Testing
     #expect(block.filter(isImport) == source.components(separatedBy: "\n").filter(isImport))
   }
 
+  /// Each step of the tutorial shows the compiled source up to the step's marker.
+  @Test func tutorialHasTheCompiledExample() throws {
+    let catalogue = "Sources/OfflineMap/OfflineMap.docc"
+    let source = try text("Tests/DocumentationTests/OfflineMapTutorial.swift")
+    let tutorial = try text("\(catalogue)/Tutorials/ShowAMap.tutorial")
+    let shown = tutorial.matches(of: /@Code\(name: "[^"]+", file: "([^"]+)"\)/).map { String($0.1) }
+    try #require(shown.count == 3)
+    for (index, file) in shown.enumerated() {
+      let piece = try #require(lines(of: source, from: "// tutorial.begin", to: "// tutorial.\(index + 1)"))
+      let code = piece.filter { !$0.hasPrefix("// tutorial.") }
+      #expect(try text("\(catalogue)/Resources/\(file)") == code.joined(separator: "\n") + "\n", "\(file)")
+    }
+  }
+
   /// The code of a page has exactly the imports with which it is compiled.
   @Test(arguments: [("docs/reference/device.md", "DevicePage"), ("docs/explanation/prefetch.md", "PrefetchPage")])
   func pageHasTheCompiledExample(_ path: String, _ name: String) throws {

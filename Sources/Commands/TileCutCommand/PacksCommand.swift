@@ -22,7 +22,9 @@ struct PacksCommand: ParsableCommand {
   var bounds: BoundsArgument?
   @Option(help: ArgumentHelp("A GPX or GeoJSON file with tracks, routes or places.", valueName: "file"))
   var track: String?
-  @Option(parsing: .upToNextOption, help: ArgumentHelp("Look at these regions; at all unless given.", valueName: "id"))
+  @Option(
+    parsing: .upToNextOption, help: ArgumentHelp("Search only these regions, by id; all unless given.", valueName: "id")
+  )
   var region: [String] = []
   @Flag(help: "Print JSON.")
   var json = false
