@@ -21,11 +21,12 @@ struct MapStoreSettings {
   private static let schema = ConfigurationSchema(
     environmentPrefix: "mapstore", manual: "docs/reference/store.md lists its members",
     options: ConfigurationOption.texts(
-      "host", "publicUrl", "accelPrefix", "trustedProxies", "bundleId", "appAppleId", "packageName", "logLevel", "web",
+      "host", "publicUrl", "accelPrefix", "trustedProxies", "bundleId", "packageName", "logLevel", "web",
       "googlePushAudience", "googlePushAccount")
       + ["catalogue", "ledger", "products", "googlePublicKey", "googlePushKeys"].map { .init($0, .path) }
       + ["hmacKeyFiles", "grantKeyFiles", "rootCertificates"].map { .init($0, .paths) }
       + [
+        .init("appAppleId", .textOrNumber({ _ in }, mustBe: "the app's number at Apple")),
         .init("refuseAppleV1", .flag), .init("port", .number(0...65_535)),
         .init("linkSeconds", .number(1...86_400)), .init("sessionSeconds", .number(60...315_360_000)),
         .init("grantSeconds", .number(60...315_360_000)), .init("drainTimeout", .number(0...3_600)),
