@@ -57,7 +57,12 @@ struct CutCommand: ParsableCommand {
   @OptionGroup(title: "One of many processes") var shards: ShardOptions
 
   /// The bundle that is written. A dry run writes none, and only its container counts.
-  private var output: String { outputOption ?? append ?? (dryRun ? "map.mbtiles" : "") }
+  private var output: String {
+    if let outputOption { return outputOption }
+    guard let append else { return dryRun ? "map.mbtiles" : "" }
+    // A folder that is added to is one without a slash at its end, too.
+    return BundleFile.kind(append) == .folder ? append.withoutSlashes + "/" : append
+  }
 
   func validate() throws {
     if shards.plan != nil {
