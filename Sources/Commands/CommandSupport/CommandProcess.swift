@@ -171,7 +171,8 @@ package func listing(around path: String) -> String? {
 
 /// The long options that a help text names, in its order.
 private func optionNames(in help: String) -> [String] {
-  help.split { !($0.isLetter || $0.isNumber || $0 == "-" || $0 == "_") }.filter { $0.hasPrefix("--") }.map(String.init)
+  help.split { !($0.isLetter || $0.isNumber || $0 == "-" || $0 == "_") }
+    .filter { $0.hasPrefix("--") && $0.count > 2 }.map(String.init)
 }
 
 /// What asks for silence in other tools. Errors are printed in any case.
