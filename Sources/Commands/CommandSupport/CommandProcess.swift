@@ -109,9 +109,11 @@ package struct CommandProcess<Command: ParsableCommand>: Sendable {
   /// where it says that one is missing.
   private func hint(_ error: any Error) -> String? {
     let message = Command.fullMessage(for: error)
+    let isMissing = message.contains("Missing expected argument")
+    guard isMissing || message.contains("Unknown option") else { return nil }
     let options = optionNames(in: Command.helpMessage(for: named.command))
     // Where an argument is missing, the parser does not look at options that are left over.
-    let leftOver = message.contains("Missing expected argument") ? unknownOption(among: options) : nil
+    let leftOver = isMissing ? unknownOption(among: options) : nil
     func isUnknown(_ option: String) -> Bool {
       message.contains("Unknown option '\(option)'") || option == leftOver
     }
