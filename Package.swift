@@ -408,24 +408,31 @@ if Context.environment["OPTIMISED_KERNELS"] == "1" {
   #endif
 }
 
-// `scripts/build.sh` sets this: one call then builds all commands and nothing else, and no core waits for the end of
-// each product. SwiftPM builds one product or all of them.
-if Context.environment["COMMANDS_ONLY"] == "1" {
-  package.targets.removeAll { target in
-    target.type == .test || ["Tests/", "Benchmarks/", "examples/"].contains { target.path?.hasPrefix($0) == true }
-  }
-}
-
-// `scripts/build.sh tilecut` sets this: without the servers one package is fetched, not 26.
-if Context.environment["TILECUT_ONLY"] == "1" {
+/// Removes the targets that these do not need, and products that lose theirs.
+@MainActor func keepOnly(_ names: [String]) {
   var kept: Set<String> = []
   func keep(_ name: String) {
     guard let target = package.targets.first(where: { $0.name == name }), kept.insert(name).inserted else { return }
     for case .targetItem(let name, _) in target.dependencies { keep(name) }
     for case .byNameItem(let name, _) in target.dependencies { keep(name) }
   }
-  keep("TileCutCommand")
+  for name in names { keep(name) }
   package.targets.removeAll { !kept.contains($0.name) }
+  package.products.removeAll { product in
+    let targets = (product as? Product.Executable)?.targets ?? (product as? Product.Library)?.targets ?? []
+    return !kept.isSuperset(of: targets)
+  }
+}
+
+// `scripts/build.sh` sets this: one call then builds all commands and nothing else, and no core waits for the end of
+// each product. SwiftPM builds one product or all of them.
+if Context.environment["COMMANDS_ONLY"] == "1" {
+  keepOnly(["TileCutCommand", "TileServeCommand", "PurchaseLedgerCommand", "MapStoreCommand"])
+}
+
+// `scripts/build.sh tilecut` sets this: without the servers one package is fetched, not 26.
+if Context.environment["TILECUT_ONLY"] == "1" {
+  keepOnly(["TileCutCommand"])
   package.products.removeAll { $0.name != "tilecut" }
   package.dependencies.removeAll { dependency in
     guard case .sourceControl(_, let location, _) = dependency.kind else { return false }

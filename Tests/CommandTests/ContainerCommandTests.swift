@@ -46,6 +46,22 @@ import TileIndex
     #expect(made == ["a.mbtiles", "b", "b.gpkg", "b.mbtiles", "b.pmtiles", "sheet.png"])
   }
 
+  /// A folder that is there needs no slash at its end, unlike one that is to be written.
+  @Test func aFolderIsAddedToWithOrWithoutASlash() throws {
+    for name in ["a/", "b/"] {
+      #expect(try tilecut("cut", raster, "-o", folder.file(name), "--zoom", "0-3").status == 0)
+    }
+    let more = try folder.writePlacedPicture("more.png", edge: 32)
+    let before = try hash("a/")
+    for name in ["a", "b/"] {
+      let run = try tilecut("cut", more, "--append", folder.file(name))
+      #expect(run.status == 0 && run.stdout.contains(": 5 tiles, zoom 0-3, "), "\(run)")
+    }
+    #expect(try hash("a/") == hash("b/") && hash("a/") != before)
+    try expectValid(folder.file("a"))
+    #expect(made == ["a", "b", "more.pgw", "more.png", "more.prj"])
+  }
+
   /// Standard output is one JSON object, whose members have the same names in all commands.
   @Test func whatIsWrittenIsToldAsJSON() throws {
     let flat = folder.file("a.mbtiles")

@@ -23,7 +23,8 @@ import Testing
   @Test(arguments: ["-q", "--quiet"]) func quietLeavesProgressOut(_ option: String) throws {
     let output = folder.file("out.mbtiles")
     for words in [
-      ["cut", picture, "-o", output], ["verify", output], ["convert", output, folder.file("out.pmtiles")],
+      ["cut", picture, "-o", output], ["verify", output], ["inspect", output],
+      ["metadata", "set", output, "attribution", "us", "--json"], ["convert", output, folder.file("out.pmtiles")],
     ] {
       let run = try Command(built: "tilecut").run(words + ["--progress", "json", option])
       #expect(run.status == 0 && run.stderr.isEmpty && run.stdoutLines.count >= 1, "\(run)")
@@ -70,6 +71,7 @@ import Testing
     ["extract", "world.mbtiles", "-o", "out.gpkg"], ["merge", "world.mbtiles", "-o", "out.mbtiles"],
     ["extract", "world.mbtiles", "-o", "out.mbtiles", "--zoom", "0-5"], ["verify", "world.gpkg"],
     ["convert", "world.gpkg", "out.mbtiles"], ["preview", "world.mbtiles", "--contact-sheet", "-o", "sheet.png"],
+    ["inspect", "world.gpkg"],
   ])
   func tilesAreCountedWithRateAndTimeLeft(_ words: [String]) throws {
     let bundle = try folder.writeBundle("world.mbtiles", zooms: 0...5)
@@ -80,9 +82,25 @@ import Testing
     #expect(line.unit == "tiles" && line.perSecond > 0 && line.total == 1365, "\(run)")
     let left = line.seconds * (1365 / Double(line.done) - 1)
     #expect(abs((line.secondsLeft ?? -1) - left) < 0.02 * left + 0.01, "\(run)")
-    let again = words[0] == "verify" ? [] : ["--force"]
+    let again = ["verify", "inspect"].contains(words[0]) ? [] : ["--force"]
     let bar = try Command(built: "tilecut").run(words + again + ["--progress", "bar"], in: folder.path)
     #expect(bar.stderr.hasSuffix("\r\u{1b}[K"), "\(bar)")
+  }
+
+  /// The copy of a database or of an archive is counted. Of a folder only small documents are written.
+  @Test(arguments: ["out.mbtiles", "out.pmtiles", "out.gpkg", "out/"])
+  func bytesOfChangedBundlesAreCounted(_ name: String) throws {
+    let bundle = try folder.writeBundle("world.mbtiles")
+    #expect(try tilecut("convert", bundle, folder.file(name)).status == 0)
+    let words = ["metadata", "set", name, "attribution", "us"]
+    let run = try Command(built: "tilecut").run(words + ["--progress", "json"], in: folder.path)
+    #expect(run.status == 0 && run.stdout.isEmpty, "\(run)")
+    let last = try lines(run).last
+    #expect((last == nil) == (name == "out/"), "\(run)")
+    if let last { #expect(last.unit == "bytes" && last.done > 0 && last.done == last.total, "\(run)") }
+    // Standard error is no terminal.
+    let piped = try Command(built: "tilecut").run(words, in: folder.path)
+    #expect(piped.status == 0 && piped.stderr.isEmpty, "\(piped)")
   }
 
   /// A patch is made in five passes over the tiles, and tried out; it is applied in one.

@@ -69,8 +69,27 @@ import Testing
     let silent = try tilecut("cut", picture, "-o", output, "--silent")
     expectRefusal(silent, status: 64, naming: "there is no --silent; progress is left out with --quiet")
     // Only what the command has is named.
-    expectRefusal(try tilecut("inspect", picture, "--quiet"), status: 64, naming: "is left out with >/dev/null")
+    let unshown = try tilecut("metadata", "get", picture, "--quiet")
+    expectRefusal(unshown, status: 64, naming: "is left out with >/dev/null")
     #expect(try !tilecut("inspect", picture, "--bbox").stderr.contains("its name here"))
+  }
+
+  /// The argument parser would only say that `--output` is missing.
+  @Test func anOptionThatIsNotKnownIsNamedWhereOneIsMissing() throws {
+    for words in [["--ouput", output], ["--ouput=\(output)"]] {
+      let run = try Command(built: "tilecut").run(["cut", picture] + words)
+      expectRefusal(run, status: 64, naming: "there is no --ouput; did you mean --output?", "'--output <output>'")
+    }
+    let colour = try tilecut("verify", "--colour")
+    expectRefusal(colour, status: 64, naming: "there is no --colour; --help lists the options", "'<bundle>'")
+    let theirs = try tilecut("cut", picture, "--out", output)
+    expectRefusal(theirs, status: 64, naming: "there is no --out; its name here is --output")
+    // Nothing is unknown here: an option with its value, and a name that begins with dashes.
+    for words in [["cut", picture, "--zoom=3"], ["diff", "a", "--quiet", "--", "--b"]] {
+      let run = try Command(built: "tilecut").run(words)
+      expectRefusal(run, status: 64, naming: "Missing expected argument '--output <output>'")
+      #expect(!run.stderr.contains("there is no"), "\(run)")
+    }
   }
 
   /// The nearest folder that is there.

@@ -232,6 +232,14 @@ import Testing
     #expect(run.status == Int32(status) && run.stderr.contains(word), "\(run)")
   }
 
+  @Test func withoutAShelfTheCommandThatMakesOneIsNamed() throws {
+    let folder = try TemporaryFolder()
+    let run = try Command(built: "mapstore").run(["serve"], in: folder.path)
+    #expect(run.status == 2 && run.stderr.hasPrefix("mapstore: catalogue: is missing; "), "\(run)")
+    #expect(run.stderr.hasSuffix(": tilecut build regions.json -o FOLDER\n"), "\(run)")
+    #expect(folder.names.isEmpty)
+  }
+
   /// A value that is neither true nor false is an error, not false.
   @Test func switchInTheEnvironmentMustBeTrueOrFalse() throws {
     let shop = try ServerProcess.Shop()

@@ -105,20 +105,37 @@ package struct CommandProcess<Command: ParsableCommand>: Sendable {
     return "there is no command \(path)\(unknown); choose one of \(names)"
   }
 
-  /// What the argument parser does not say: what an option of other tools is called here.
+  /// What the argument parser does not say: what an option of other tools is called here, and which option is not known
+  /// where it says that one is missing.
   private func hint(_ error: any Error) -> String? {
-    let command = named.command
     let message = Command.fullMessage(for: error)
-    if let option = quietOptions.first(where: { message.contains("Unknown option '\($0)'") }) {
-      return Command.helpMessage(for: command).contains("--quiet")
+    let isMissing = message.contains("Missing expected argument")
+    guard isMissing || message.contains("Unknown option") else { return nil }
+    let options = optionNames(in: Command.helpMessage(for: named.command))
+    // Where an argument is missing, the parser does not look at options that are left over.
+    let leftOver = isMissing ? unknownOption(among: options) : nil
+    func isUnknown(_ option: String) -> Bool {
+      message.contains("Unknown option '\(option)'") || option == leftOver
+    }
+    if let option = quietOptions.first(where: isUnknown) {
+      return options.contains("--quiet")
         ? "there is no \(option); progress is left out with --quiet"
         : "there is no \(option), for no progress is shown; what is printed is left out with >/dev/null"
     }
-    guard
-      let option = optionsElsewhere.first(where: { message.contains("Unknown option '\($0.theirs)'") }),
-      Command.helpMessage(for: command).contains(option.ours)
-    else { return nil }
-    return "there is no \(option.theirs); its name here is \(option.ours)"
+    if let option = optionsElsewhere.first(where: { isUnknown($0.theirs) && options.contains($0.ours) }) {
+      return "there is no \(option.theirs); its name here is \(option.ours)"
+    }
+    return leftOver.map { option in
+      let near = Spelling.nearest(to: option, among: options)
+      return "there is no \(option); " + (near.map { "did you mean \($0)?" } ?? "--help lists the options")
+    }
+  }
+
+  /// The first option of the command line that is none of these, without its value.
+  private func unknownOption(among options: [String]) -> String? {
+    // Behind two dashes alone there are no options.
+    CommandLine.arguments.dropFirst().prefix { $0 != "--" }.lazy.filter { $0.hasPrefix("--") }
+      .map { String($0.prefix { $0 != "=" }) }.first { !options.contains($0) }
   }
 
   private func end(_ status: ExitStatus, _ message: String) -> Never {
@@ -152,6 +169,12 @@ package func listing(around path: String) -> String? {
     folder = FileSystem.split(folder).folder
   }
   return "ls \(folder.shellQuoted)"
+}
+
+/// The long options that a help text names, in its order.
+private func optionNames(in help: String) -> [String] {
+  help.split { !($0.isLetter || $0.isNumber || $0 == "-" || $0 == "_") }
+    .filter { $0.hasPrefix("--") && $0.count > 2 }.map(String.init)
 }
 
 /// What asks for silence in other tools. Errors are printed in any case.

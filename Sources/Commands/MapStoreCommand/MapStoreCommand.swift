@@ -30,9 +30,14 @@ struct MapStoreCommand: AsyncParsableCommand {
   /// The subcommand that does what the remedy of an error of the client's library says.
   private static func next(after error: any Error) -> String? {
     if error is FakeStoreFileError { return "mapstore client store-key NEW-FILE" }
-    return switch (error as? MapStoreError)?.repair {
-    case .signIn?: "mapstore client login LOGIN"
-    case .listLibrary?: "mapstore client library"
+    guard
+      let repair = (error as? MapStoreError)?.repair,
+      // The arguments are those of the command that failed, so they are valid.
+      let flags = ((try? MapStoreCommand.parseAsRoot()) as? any DeviceCommand)?.flags
+    else { return nil }
+    return switch repair {
+    case .signIn: flags.command("login LOGIN")
+    case .listLibrary: flags.command("library")
     default: nil
     }
   }

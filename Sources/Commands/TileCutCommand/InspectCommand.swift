@@ -12,9 +12,13 @@ struct InspectCommand: ParsableCommand {
   var bundle: String
   @Flag(help: "Print JSON.")
   var json = false
+  @OptionGroup var progress: ProgressOption
 
   func run() throws {
-    let inspection = try BundleInspection(BundleFile.open(bundle))
+    let reader = try BundleFile.open(bundle)
+    let inspection = try progress.showing(of: BundleInspection.knownReadCount(of: reader)) { shown in
+      try BundleInspection(reader, progress: shown)
+    }
     if json { printText(try prettyJSON(inspection)) } else { Self.lines(inspection).forEach(printLine) }
   }
 

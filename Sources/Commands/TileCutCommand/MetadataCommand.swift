@@ -54,6 +54,7 @@ struct MetadataCommand: ParsableCommand {
     var value: [String] = []
     @Flag(help: "Print JSON: all rows as they are now.")
     var json = false
+    @OptionGroup var progress: ProgressOption
 
     func validate() throws {
       // The argument parser leaves what it does not know to the value: -170,10,-160,20 is one, an option is none.
@@ -64,7 +65,12 @@ struct MetadataCommand: ParsableCommand {
     }
 
     func run() throws {
-      try stoppable { try MetadataEdit(name: name, value: value.first).apply(to: bundle) }
+      let edit = MetadataEdit(name: name, value: value.first)
+      try progress.showing(
+        WorkProgress.bytes, of: (try? BundleFile.open(bundle)).flatMap { MetadataEdit.bytesCopied(of: $0) }
+      ) { shown in
+        try stoppable { try edit.apply(to: bundle, progress: shown) }
+      }
       if json { printText(try prettyJSON(try BundleFile.open(bundle).metadata.entries)) }
     }
   }

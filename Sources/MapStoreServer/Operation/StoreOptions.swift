@@ -1,5 +1,11 @@
 import Support
 
+#if canImport(FoundationEssentials)
+  public import FoundationEssentials
+#else
+  public import Foundation
+#endif
+
 /// The options of the store's service.
 public struct StoreOptions: Sendable {
   public var host = "127.0.0.1"
@@ -141,6 +147,13 @@ public struct StoreError: Error, Sendable, CustomStringConvertible {
   }
 
   public var description: String { "\(place): \(message); \(remedy)" }
+}
+
+extension StoreError: LocalizedError {
+  /// What is wrong, and where.
+  public var errorDescription: String? { Sentence.of(file: place, message) }
+  /// What to do about it.
+  public var recoverySuggestion: String? { Sentence.of(remedy) }
 }
 
 extension RateLimiter {

@@ -1,3 +1,4 @@
+import Support
 import TileIndex
 
 /// Why sessions cannot be replayed. The message starts in lower case and names the file and the line.
@@ -33,4 +34,12 @@ public struct ReplayError: Error, Hashable, Sendable, CustomStringConvertible {
   }
 
   public var description: String { message }
+}
+
+// What LocalizedError asks for; the conformance is where Foundation is: LocalizedErrors.swift.
+extension ReplayError {
+  /// What is wrong: a sentence for people.
+  public var errorDescription: String? { Sentence.of(Sentence.parts(of: message).what) }
+  /// What to do about it, where the message says it: a sentence for people.
+  public var recoverySuggestion: String? { Sentence.parts(of: message).remedy.map(Sentence.of) }
 }

@@ -1,9 +1,9 @@
 import Support
 
 #if canImport(FoundationEssentials)
-  import FoundationEssentials
+  public import FoundationEssentials
 #else
-  import Foundation
+  public import Foundation
 #endif
 
 /// A fake app store for tests and demonstrations. It signs as Apple does, with a certification authority that only
@@ -208,4 +208,15 @@ public struct FakeStoreFileError: Error, CustomStringConvertible {
       throw FakeStoreFileError(description: "\(path): \(what)", fault: .unwritable)
     }
   }
+}
+
+extension FakeStoreFileError: LocalizedError {
+  /// What is wrong with which file.
+  public var errorDescription: String? {
+    let what = Sentence.parts(of: description).what
+    guard let end = what.firstRange(of: ": ") else { return Sentence.of(what) }
+    return Sentence.of(file: String(what[..<end.lowerBound]), String(what[end.upperBound...]))
+  }
+  /// What to do about it, where the description says it.
+  public var recoverySuggestion: String? { Sentence.parts(of: description).remedy.map(Sentence.of) }
 }

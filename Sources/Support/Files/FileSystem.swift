@@ -206,7 +206,9 @@ package enum FileSystem {
   package static func remove(_ path: String) { unlink(path) }
 
   /// Overwrites an existing, empty file with the bytes of another one.
-  package static func copy(_ path: String, over target: String) throws {
+  ///
+  /// - Parameter progress: called with the number of bytes copied so far.
+  package static func copy(_ path: String, over target: String, progress: (Int) -> Void = { _ in }) throws {
     let source = try ReadOnlyFile(path)
     let descriptor = open(target, O_WRONLY | O_CLOEXEC)
     guard descriptor >= 0 else { throw SystemError(number: errno) }
@@ -219,6 +221,7 @@ package enum FileSystem {
       guard count > 0 else { return }
       try write(UnsafeRawBufferPointer(rebasing: block[..<count]), to: descriptor)
       offset += count
+      progress(offset)
     }
   }
 

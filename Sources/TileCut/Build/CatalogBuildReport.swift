@@ -1,3 +1,5 @@
+import Support
+
 /// The result of building a region.
 public struct RegionReport: Sendable, Codable {
   public enum Outcome: String, Sendable, Codable {
@@ -108,6 +110,14 @@ public struct CatalogBuildError: Error, CustomStringConvertible, Sendable {
   public var description: String { "\(path): \(message); \(remedy)" }
 }
 
+// What LocalizedError asks for; the conformance is where Foundation is: LocalizedErrors.swift.
+extension CatalogBuildError {
+  /// What is wrong, with the name of the file: a sentence for people.
+  public var errorDescription: String? { Sentence.of(file: path, message) }
+  /// What to do about it: a sentence for people.
+  public var recoverySuggestion: String? { Sentence.of(remedy) }
+}
+
 /// Some regions failed. Those that succeeded are kept for the next build, and the published catalogue is unchanged.
 public struct CatalogBuildFailure: Error, CustomStringConvertible {
   /// The results of all regions.
@@ -116,10 +126,22 @@ public struct CatalogBuildFailure: Error, CustomStringConvertible {
   public let first: any Error
   let path: String
 
-  public var description: String {
+  private var message: String {
     let failed = regions.count { $0.outcome == .failed }
     let what = failed == 1 ? "1 region" : "\(failed) regions"
-    return "\(path): \(what) of \(regions.count) could not be built, so the catalogue is as it was; "
-      + "mend what is named above and build again: what is finished is kept"
+    return "\(what) of \(regions.count) could not be built, so the catalogue is as it was"
+  }
+
+  public var description: String {
+    "\(path): \(message); mend what is named above and build again: what is finished is kept"
+  }
+}
+
+extension CatalogBuildFailure {
+  /// How many regions failed, with the name of the folder: a sentence for people.
+  public var errorDescription: String? { Sentence.of(file: path, message) }
+  /// What to do about it: a sentence for people.
+  public var recoverySuggestion: String? {
+    "Mend what the regions' reports name, and build again: what is finished is kept."
   }
 }

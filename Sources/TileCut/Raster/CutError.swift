@@ -1,3 +1,4 @@
+import Support
 import Synchronization
 
 /// Why a cut could not be planned or finished. The message names the file and the remedy.
@@ -66,6 +67,14 @@ public struct CutError: Error, CustomStringConvertible, Sendable {
     if let remedy { text += "; \(remedy)" }
     return text
   }
+}
+
+// What LocalizedError asks for; the conformance is where Foundation is: LocalizedErrors.swift.
+extension CutError {
+  /// What is wrong, with the name of the file: a sentence for people.
+  public var errorDescription: String? { path.map { Sentence.of(file: $0, message) } ?? Sentence.of(message) }
+  /// What to do about it: a sentence for people.
+  public var recoverySuggestion: String? { remedy.map(Sentence.of) }
 }
 
 /// A source's distinct warnings, limited in number, collected from all threads.

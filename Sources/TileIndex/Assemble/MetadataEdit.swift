@@ -16,11 +16,12 @@ public struct MetadataEdit: Sendable {
 
   /// Changes a bundle of any container in place.
   ///
+  /// - Parameter progress: called with the number of bytes copied so far; not for a folder.
   /// - Throws: ``BundleError``: `.invalidContent` for a value that breaks a rule of MBTiles 1.3 or contradicts the
   ///   tiles, or for a row that may not be changed; `.notFound` for a row to remove that is not there; errors of
   ///   reading and writing bundles.
   /// - Complexity: O(bytes) for MBTiles and PMTiles, which are copied; O(1) for a folder.
-  public func apply(to path: String) throws {
+  public func apply(to path: String, progress: @escaping (Int) -> Void = { _ in }) throws {
     let bundle = try BundleFile.open(path)
     try check(bundle)
     var rows = BundleConvert.rows(of: bundle, format: try bundle.requiredFormat())
@@ -36,10 +37,10 @@ public struct MetadataEdit: Sendable {
     }
     do {
       switch bundle {
-      case let bundle as MBTilesReader: try write(bundle)
-      case let bundle as PMTilesReader: try write(rows, bundle)
+      case let bundle as MBTilesReader: try write(bundle, progress)
+      case let bundle as PMTilesReader: try write(rows, bundle, progress)
       case let bundle as GeoPackageReader:
-        try edit(bundle) { try GeoPackageMetadata.replace(rows, of: bundle.table, in: $0) }
+        try edit(bundle, progress) { try GeoPackageMetadata.replace(rows, of: bundle.table, in: $0) }
       case let bundle as TileFolderReader: try write(rows, bundle)
       default: break
       }
@@ -47,6 +48,15 @@ public struct MetadataEdit: Sendable {
       throw BundleError(.writeFailed, path: path, "its metadata could not be written: \(error)")
     } catch {
       throw OutputFile.failure(error, path)
+    }
+  }
+
+  /// The number of bytes that an edit of a bundle copies; nil for a folder.
+  package static func bytesCopied(of bundle: any BundleReader) -> Int? {
+    switch bundle {
+    case let reader as PMTilesReader: reader.archive.header.tileData.count + reader.archive.header.leaves.count
+    case is any DatabaseReader: FileSystem.size(bundle.path)
+    default: nil
     }
   }
 
@@ -125,9 +135,9 @@ public struct MetadataEdit: Sendable {
 
   // MARK: - Containers
 
-  private func write(_ bundle: MBTilesReader) throws {
+  private func write(_ bundle: MBTilesReader, _ progress: @escaping (Int) -> Void) throws {
     let columns = try bundle.reading { try BundleSchema.columns(of: "metadata", bundle.connection) }
-    try edit(bundle) { connection in
+    try edit(bundle, progress) { connection in
       if columns.isEmpty { try connection.execute("CREATE TABLE metadata (name text, value text)") }
       let delete = try connection.prepare("DELETE FROM metadata WHERE name = ?1")
       let update = try connection.prepare("UPDATE metadata SET value = ?2 WHERE name = ?1")
@@ -140,10 +150,12 @@ public struct MetadataEdit: Sendable {
   }
 
   /// A copy of the database gets the change, so that readers of the present file are not disturbed.
-  private func edit(_ bundle: any DatabaseReader, _ change: (SQLiteConnection) throws -> Void) throws {
+  private func edit(
+    _ bundle: any DatabaseReader, _ progress: (Int) -> Void, _ change: (SQLiteConnection) throws -> Void
+  ) throws {
     let file = try OutputFile(target: bundle.path, replacing: true)
     do {
-      try FileSystem.copy(bundle.path, over: file.path)
+      try FileSystem.copy(bundle.path, over: file.path, progress: progress)
       let connection = try SQLiteConnection(
         uri: SQLiteConnection.uri(path: file.path, parameters: []), flags: SQLITE_OPEN_READWRITE)
       // A copy that is not complete has no value, so it needs no journal.
@@ -158,16 +170,23 @@ public struct MetadataEdit: Sendable {
   }
 
   /// Header and metadata are written anew; directories and tiles are copied as they are.
-  private func write(_ rows: [StoredMetadata.Entry], _ bundle: PMTilesReader) throws {
+  private func write(
+    _ rows: [StoredMetadata.Entry], _ bundle: PMTilesReader, _ progress: @escaping (Int) -> Void
+  ) throws {
     let header = bundle.archive.header
     let document = try PMTilesMetadata.document(rows, places: bundle.places, path: bundle.path)
     let packed = header.internalCompression == .gzip ? try PMTilesTree.packed(document) : document
     let file = try OutputFile(target: bundle.path, replacing: true)
     do {
       let archive = try SpoolFile(file.path, from: PMTilesSpool.headBytes)
+      var bytes = 0
       func copied(_ section: PMTilesHeader.Section) throws -> PMTilesHeader.Section {
         let start = archive.end
-        try bundle.archive.forEachBlock(of: section) { try archive.append($0) }
+        try bundle.archive.forEachBlock(of: section) { block in
+          try archive.append(block)
+          bytes += block.count
+          progress(bytes)
+        }
         return PMTilesHeader.Section(offset: start, count: section.count)
       }
       var root: [UInt8] = []

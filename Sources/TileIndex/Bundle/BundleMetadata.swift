@@ -1,5 +1,5 @@
 /// The metadata of a bundle to be written. Format and zooms are not here: the writer derives them from the tiles.
-public struct BundleMetadata: Hashable, Sendable {
+public struct BundleMetadata: Hashable, Sendable, Codable {
   /// How a map shows the tileset.
   public enum Kind: String, Hashable, Sendable, Codable, CaseIterable {
     /// Drawn over another map.

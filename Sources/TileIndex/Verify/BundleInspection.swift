@@ -81,23 +81,36 @@ public struct BundleInspection: Hashable, Sendable, Codable {
   ///
   /// - Complexity: O(bytes): every stored blob is read once. For a flat table and a folder 8 bytes of memory are taken
   ///   for each, for a GeoPackage too, for an archive 24 bytes for each entry of its directories.
+  /// - Parameter progress: called every 256 tiles with the number of tiles read so far; of tiles that share a stored
+  ///   blob one is read, except in a GeoPackage and in a tileset of shards.
   /// - Throws: ``BundleError``.
-  public init(_ bundle: any BundleReader) throws {
+  public init(_ bundle: any BundleReader, progress: @escaping (Int) -> Void = { _ in }) throws {
+    let count = TileCount(progress)
     switch bundle {
-    case let reader as MBTilesReader: try self.init(reader)
-    case let reader as PMTilesReader: try self.init(reader)
+    case let reader as MBTilesReader: try self.init(reader, count)
+    case let reader as PMTilesReader: try self.init(reader, count)
     case let reader as GeoPackageReader:
-      try self.init(walking: reader, .geopackage)
+      try self.init(walking: reader, .geopackage, count)
       pageBytes = try reader.pragma("page_size")
       tables = [reader.table] + reader.tables.filter { $0 != reader.table }
-    case let reader as ShardedReader: try self.init(walking: reader, .tileset)
+    case let reader as ShardedReader: try self.init(walking: reader, .tileset, count)
     default:
-      try self.init(walking: bundle, .folder)
+      try self.init(walking: bundle, .folder, count)
       scheme = (bundle as? TileFolderReader).map { $0.isTMS ? "tms" : "xyz" }
     }
   }
 
-  private init(_ reader: PMTilesReader) throws {
+  /// The number of tiles that an inspection reads, where that is known before.
+  package static func knownReadCount(of bundle: any BundleReader) -> Int? {
+    switch bundle {
+    case let reader as MBTilesReader where reader.layout == .mapAndImages: try? reader.distinctTileCount()
+    case let reader as PMTilesReader:
+      Int(exactly: reader.archive.header.counts.contents).flatMap { $0 > 0 ? $0 : nil }
+    default: bundle.knownTileCount
+    }
+  }
+
+  private init(_ reader: PMTilesReader, _ count: TileCount) throws {
     let survey = try PMTilesSurvey(reader)
     path = reader.path
     container = .pmtiles
@@ -112,7 +125,7 @@ public struct BundleInspection: Hashable, Sendable, Codable {
     levels = survey.levels.sorted { $0.key < $1.key }.compactMap { _, level in
       level.hull.range.map { Level($0, tiles: Int(clamping: level.tiles), bytes: Int(clamping: level.bytes)) }
     }
-    var found = Tally(countsDistinct: false)
+    var found = Tally(countsDistinct: false, count)
     for entry in survey.contents {
       guard let tile = try? TileID(hilbertID: entry.firstID) else { continue }
       try reader.withContent(entry, of: tile) { found.insert($0) }
@@ -122,10 +135,10 @@ public struct BundleInspection: Hashable, Sendable, Codable {
     kinds = found.kinds
   }
 
-  private init(walking reader: any BundleReader, _ container: BundleFile.Kind) throws {
+  private init(walking reader: any BundleReader, _ container: BundleFile.Kind, _ count: TileCount) throws {
     var coverage = TileCoverage()
     var bytes: [Int: Int] = [:]
-    var found = Tally(countsDistinct: true)
+    var found = Tally(countsDistinct: true, count)
     try reader.forEachTile { tile, data in
       coverage.insert(tile)
       bytes[tile.zoom, default: 0] += data.count
@@ -148,7 +161,7 @@ public struct BundleInspection: Hashable, Sendable, Codable {
     kinds = found.kinds
   }
 
-  private init(_ reader: MBTilesReader) throws {
+  private init(_ reader: MBTilesReader, _ count: TileCount) throws {
     path = reader.path
     container = .mbtiles
     fileBytes = FileSystem.size(reader.path)
@@ -161,7 +174,7 @@ public struct BundleInspection: Hashable, Sendable, Codable {
     tiles = try reader.tileCount()
     levels = try reader.levels().map { Level($0.range, tiles: $0.tiles, bytes: $0.bytes) }
     let hasSharedBlobs = layout == .mapAndImages
-    var found = Tally(countsDistinct: !hasSharedBlobs)
+    var found = Tally(countsDistinct: !hasSharedBlobs, count)
     try reader.forEachBlob { found.insert($0) }
     distinctTiles = hasSharedBlobs ? try reader.distinctTileCount() : found.distinct
     blobBytes = found.bytes
@@ -180,14 +193,16 @@ public struct BundleInspection: Hashable, Sendable, Codable {
     private var hashes: [UInt64] = []
     private(set) var bytes = 0
     private let countsDistinct: Bool
+    private let count: TileCount
 
-    init(countsDistinct: Bool) { self.countsDistinct = countsDistinct }
+    init(countsDistinct: Bool, _ count: TileCount) { (self.countsDistinct, self.count) = (countsDistinct, count) }
 
     mutating func insert(_ blob: UnsafeRawBufferPointer) {
       let header = ImageHeader(blob)
       counts[Key(format: TileFormat(sniffing: blob), width: header?.width, height: header?.height), default: 0] += 1
       if countsDistinct { hashes.append(ContentHash.hash(blob)) }
       bytes += blob.count
+      count.add()
     }
 
     var distinct: Int { ContentHash.distinctCount(hashes) }

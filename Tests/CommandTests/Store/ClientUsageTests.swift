@@ -24,12 +24,13 @@ import Testing
     let run = try client(verb, "nosuch", "--server", "http://127.0.0.1:1")
     #expect(
       run.status == 66 && run.stderr.contains("mapstore: nosuch: is neither installed nor downloading in"), "\(run)")
+    #expect(run.stderr.hasSuffix("; mapstore client list --folder '\(folder.file("maps"))' shows what is\n"), "\(run)")
   }
 
   @Test func aRegionToCheckThatIsNotInstalledIsNamed() throws {
     let run = try client("check", "nosuch", "--server", "http://127.0.0.1:1")
     #expect(run.status == 64 && run.stderr.contains("nosuch is not installed in "), "\(run)")
-    #expect(run.stderr.contains("mapstore client list --folder \(folder.file("maps"))"), "\(run)")
+    #expect(run.stderr.contains("mapstore client list --folder '\(folder.file("maps"))' shows what is"), "\(run)")
   }
 
   @Test func theFakeStoresKeysAreAnOutputAsAnyOther() throws {
@@ -45,18 +46,34 @@ import Testing
 
   @Test func theNextCommandIsNamed() throws {
     let first = try client("library")
-    #expect(first.status == 2 && first.stderr.contains("mapstore client login LOGIN --server URL"), "\(first)")
+    let maps = "--folder '\(folder.file("maps"))'"
+    #expect(first.status == 2, "\(first)")
+    #expect(first.stderr.hasSuffix(": mapstore client login LOGIN --server URL \(maps)\n"), "\(first)")
     // A device that was never in touch with its store knows no region.
     let list = try client("list", "--server", "http://127.0.0.1:1")
-    #expect(list.status == 0 && list.stdout.isEmpty && list.stderr.contains("mapstore client library"), "\(list)")
+    #expect(list.status == 0 && list.stdout.isEmpty, "\(list)")
+    #expect(list.stderr.hasSuffix(": mapstore client library \(maps)\n"), "\(list)")
     let json = try client("list", "--json", "--server", "http://127.0.0.1:1")
     #expect(json.status == 0 && json.stdout == "[]\n" && json.stderr.isEmpty, "\(json)")
     let signedOut = try client("library", "--server", "http://127.0.0.1:1")
     #expect(signedOut.status == 77, "\(signedOut)")
-    #expect(signedOut.stderr.hasSuffix("sign in again: mapstore client login LOGIN\n"), "\(signedOut)")
+    #expect(signedOut.stderr.hasSuffix("sign in again: mapstore client login LOGIN \(maps)\n"), "\(signedOut)")
     let subcommand = try client("regsiter")
     #expect(subcommand.status == 64, "\(subcommand)")
     #expect(subcommand.stderr.contains("there is no command client regsiter; choose one of register, "))
+  }
+
+  /// The next command works on the folder that this one had. The default folder is not named.
+  @Test func theNextCommandHasTheFolder() throws {
+    func library(_ options: String...) throws -> CommandRun {
+      try Command(built: "mapstore").run(
+        ["client", "library", "--server", "http://127.0.0.1:1"] + options, in: folder.path)
+    }
+    let login = "sign in again: mapstore client login LOGIN"
+    #expect(try library().stderr.hasSuffix("\(login)\n"))
+    #expect(try library("-f", "maps").stderr.hasSuffix("\(login)\n"))
+    #expect(try library("-f", "anna's maps").stderr.hasSuffix("\(login) --folder 'anna'\\''s maps'\n"))
+    #expect(try library("--folder=phone").stderr.hasSuffix("\(login) --folder 'phone'\n"))
   }
 
   @Test func unreadableClientStateIsNamed() throws {

@@ -16,6 +16,19 @@ import Testing
     return StoredMetadata(rows.rows.map { StoredMetadata.Entry(name: $0.name, value: $0.value) })
   }
 
+  @Test func metadataAreCodable() throws {
+    var all = BundleMetadata(
+      name: "Ä", description: "two\nlines", attribution: "© us", type: .overlay, version: "7",
+      bounds: BoundingBox(west: 170.5, south: -20, east: -170.25, north: 40),
+      center: BundleMetadata.Center(longitude: 179, latitude: 10.125, zoom: 3), json: #"{"vector_layers":[]}"#,
+      extra: ["region": "pacific"])
+    all.formats = [.png, .jpg]
+    for metadata in [BundleMetadata(name: "x"), all] {
+      let json = try JSONEncoder().encode(metadata)
+      #expect(try JSONDecoder().decode(BundleMetadata.self, from: json) == metadata)
+    }
+  }
+
   func tile(_ zoom: Int, _ column: Int, _ row: Int) -> TileID { TileID(unchecked: zoom, column, row) }
 
   @Test func boundsAreClippedToWhatEveryZoomCovers() throws {

@@ -35,6 +35,25 @@ import Testing
     #expect(try JSONDecoder().decode(BundleInspection.self, from: json) == found)
   }
 
+  /// 301 tiles of 300 blobs; the number of those that are read is known before, except of a folder.
+  @Test(arguments: [("a.mbtiles", 300), ("a.pmtiles", 300), ("a.gpkg", 301), ("a/", nil)] as [(String, Int?)])
+  func tilesAreCountedWhileTheyAreRead(name: String, known: Int?) throws {
+    let source = folder.file("source.mbtiles")
+    let writer = try BundleWriter(path: source, matrixSet: .webMercatorQuad, format: .png)
+    for tile in TileRange(zoom: 5, columns: 0...29, rows: 0...9) {
+      try writer.put(tile, Images.grey256("\(tile.column) \(tile.row)"))
+    }
+    try writer.put(TileID(unchecked: 4, 0, 0), Images.grey256("0 0"))
+    _ = try writer.finish(BundleMetadata(name: "own"))
+    try BundleConvert().write(BundleFile.open(source), to: folder.file(name))
+    let bundle = try BundleFile.open(folder.file(name))
+    var counts: [Int] = []
+    let found = try BundleInspection(bundle) { counts.append($0) }
+    #expect(found.tiles == 301 && found.distinctTiles == 300)
+    #expect(counts == [256])
+    #expect(BundleInspection.knownReadCount(of: bundle) == known)
+  }
+
   @Test func mixedFormatsAreCounted() throws {
     try Database(folder.file("mixed.mbtiles")).run(
       """

@@ -51,7 +51,7 @@ struct CredentialFlags: ParsableArguments {
 }
 
 /// `mapstore client register`
-struct RegisterCommand: AsyncParsableCommand {
+struct RegisterCommand: DeviceCommand {
   static let configuration = CommandConfiguration(
     commandName: "register", abstract: "Makes an account and signs in.", discussion: CredentialFlags.help)
   @OptionGroup var flags: ClientFlags
@@ -66,7 +66,7 @@ struct RegisterCommand: AsyncParsableCommand {
 }
 
 /// `mapstore client login`
-struct LoginCommand: AsyncParsableCommand {
+struct LoginCommand: DeviceCommand {
   static let configuration = CommandConfiguration(
     commandName: "login", abstract: "Signs in.", discussion: CredentialFlags.help)
   @OptionGroup var flags: ClientFlags
@@ -79,7 +79,7 @@ struct LoginCommand: AsyncParsableCommand {
 }
 
 /// `mapstore client logout`
-struct LogoutCommand: AsyncParsableCommand {
+struct LogoutCommand: DeviceCommand {
   static let configuration = CommandConfiguration(
     commandName: "logout", abstract: "Ends the session; installed bundles stay.")
   @OptionGroup var flags: ClientFlags

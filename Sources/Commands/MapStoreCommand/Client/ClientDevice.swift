@@ -20,10 +20,17 @@ import TileIndex
   import Glibc
 #endif
 
+/// A client command that works on a device's folder.
+protocol DeviceCommand: AsyncParsableCommand {
+  var flags: ClientFlags { get }
+}
+
 /// The flags of every client command.
 struct ClientFlags: ParsableArguments {
+  private static let defaultFolder = "maps"
+
   @Option(name: [.short, .long], help: "The folder of installed bundles; created if missing.")
-  var folder = "maps"
+  var folder = Self.defaultFolder
   @Option(
     help: ArgumentHelp("The map store, such as https://maps.example.com; stored in the folder.", valueName: "url"))
   var server: String?
@@ -33,6 +40,11 @@ struct ClientFlags: ParsableArguments {
   /// - Throws: `ExitCode` 2 when no server is known.
   func device(_ options: OfflineRegionOptions = OfflineRegionOptions()) throws -> ClientDevice {
     try ClientDevice(self, options: options)
+  }
+
+  /// Another client command for the same folder, such as `mapstore client list --folder 'FOLDER'`.
+  func command(_ words: String) -> String {
+    "mapstore client \(words)" + (folder == Self.defaultFolder ? "" : " --folder \(folder.shellQuoted)")
   }
 
   func validate() throws {
@@ -100,7 +112,7 @@ struct ClientDevice: Sendable {
   init(_ flags: ClientFlags, options: OfflineRegionOptions) throws {
     let remembered = try ClientMemory.read(flags.folder)
     guard let server = flags.server ?? remembered?.server else {
-      let command = "mapstore client login LOGIN --server URL --folder \(flags.folder)"
+      let command = flags.command("login LOGIN --server URL")
       printError("mapstore: \(flags.folder) has no map store yet; sign in first, or register: \(command)")
       throw ExitCode(.unusableOption)
     }

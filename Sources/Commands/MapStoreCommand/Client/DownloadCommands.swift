@@ -6,7 +6,7 @@ import RegionCatalog
 import TileIndex
 
 /// `mapstore client get`
-struct GetCommand: AsyncParsableCommand {
+struct GetCommand: DeviceCommand {
   static let configuration = CommandConfiguration(
     commandName: "get", abstract: "Installs or updates regions, and continues interrupted downloads.")
   @OptionGroup var flags: ClientFlags
@@ -65,7 +65,7 @@ struct GetCommand: AsyncParsableCommand {
 }
 
 /// `mapstore client around`
-struct AroundCommand: AsyncParsableCommand {
+struct AroundCommand: DeviceCommand {
   static let configuration = CommandConfiguration(
     commandName: "around", abstract: "Installs the packs of a region that a place, a box or a track needs.")
   @OptionGroup var flags: ClientFlags

@@ -3,7 +3,7 @@ import CommandSupport
 import MapStoreClient
 
 /// `mapstore client library`
-struct LibraryCommand: AsyncParsableCommand {
+struct LibraryCommand: DeviceCommand {
   static let configuration = CommandConfiguration(
     commandName: "library", abstract: "Fetches the status of all regions from the map store, and lists them.")
   @OptionGroup var flags: ClientFlags
@@ -16,7 +16,7 @@ struct LibraryCommand: AsyncParsableCommand {
 }
 
 /// `mapstore client list`
-struct ListCommand: AsyncParsableCommand {
+struct ListCommand: DeviceCommand {
   static let configuration = CommandConfiguration(
     commandName: "list",
     abstract: "Lists regions without network, as of the last sync, and whether they may be opened.")
@@ -30,29 +30,31 @@ struct ListCommand: AsyncParsableCommand {
       return
     }
     if regions.isEmpty {
-      printError("mapstore: \(device.folder) knows no region yet; fetch what is for sale: mapstore client library")
+      let command = flags.command("library")
+      printError("mapstore: \(device.folder) knows no region yet; fetch what is for sale: \(command)")
     }
     RegionTable.lines(regions).forEach(printLine)
     for region in regions where region.installed != nil || !region.packs.isEmpty {
-      if let why = Self.text(try device.manager.usability(of: region.id)) { printLine("\(region.id): \(why)") }
+      if let why = text(try device.manager.usability(of: region.id)) { printLine("\(region.id): \(why)") }
     }
   }
 
   /// Why a region may not be opened without network; nil where it may.
-  private static func text(_ usability: Usability) -> String? {
-    switch usability {
+  private func text(_ usability: Usability) -> String? {
+    let sync = flags.command("sync")
+    return switch usability {
     case .usable: nil
-    case .expired: "its grant has expired; run mapstore client sync"
+    case .expired: "its grant has expired; run \(sync)"
     case .notOwned: "is not owned by this account"
-    case .unknown: "there is no grant; run mapstore client sync"
+    case .unknown: "there is no grant; run \(sync)"
     case .clockSetBack(let milliseconds):
-      "the clock was set back by \(milliseconds / 3_600_000) hours; set it, or run mapstore client sync"
+      "the clock was set back by \(milliseconds / 3_600_000) hours; set it, or run \(sync)"
     }
   }
 }
 
 /// `mapstore client check`
-struct CheckCommand: AsyncParsableCommand {
+struct CheckCommand: DeviceCommand {
   static let configuration = CommandConfiguration(
     commandName: "check", abstract: "Compares installed bundles with their SHA-256; damaged ones are removed.")
   @OptionGroup var flags: ClientFlags
@@ -65,8 +67,7 @@ struct CheckCommand: AsyncParsableCommand {
     let files = Dictionary(grouping: try device.manager.installed(), by: \.part.region)
     if let missing = regions.first(where: { files[$0] == nil }) {
       throw ValidationError(
-        "\(missing) is not installed in \(device.folder); mapstore client list --folder \(device.folder) shows what is"
-      )
+        "\(missing) is not installed in \(device.folder); \(flags.command("list")) shows what is")
     }
     let sizes = files.mapValues { $0.reduce(0) { $0 + $1.bytes } }
     let (names, progress) = (regions.isEmpty ? files.keys.sorted() : regions, progress)
@@ -95,7 +96,7 @@ struct CheckCommand: AsyncParsableCommand {
 }
 
 /// `mapstore client remove`
-struct RemoveCommand: AsyncParsableCommand {
+struct RemoveCommand: DeviceCommand {
   static let configuration = CommandConfiguration(
     commandName: "remove", abstract: "Removes regions from the disk; they stay owned.")
   @OptionGroup var flags: ClientFlags
@@ -104,7 +105,7 @@ struct RemoveCommand: AsyncParsableCommand {
 
   func run() async throws {
     let device = try flags.device()
-    try HereCheck.run(regions, on: device) { $0.installed != nil || !$0.packs.isEmpty || !$0.downloads.isEmpty }
+    try HereCheck.run(regions, on: device, flags) { $0.installed != nil || !$0.packs.isEmpty || !$0.downloads.isEmpty }
     for region in regions { try await device.manager.uninstall(region) }
     if flags.json {
       printJSON(try device.manager.regions())
@@ -115,7 +116,7 @@ struct RemoveCommand: AsyncParsableCommand {
 }
 
 /// `mapstore client pause`
-struct PauseCommand: AsyncParsableCommand {
+struct PauseCommand: DeviceCommand {
   static let configuration = CommandConfiguration(
     commandName: "pause", abstract: "Pauses a download: sync skips it until get is run for it.")
   @OptionGroup var flags: ClientFlags
@@ -124,12 +125,12 @@ struct PauseCommand: AsyncParsableCommand {
 
   func run() async throws {
     let device = try flags.device()
-    try HereCheck.run(regions, on: device) { !$0.downloads.isEmpty }
+    try HereCheck.run(regions, on: device, flags) { !$0.downloads.isEmpty }
     for region in regions { try await device.manager.pause(region) }
     if flags.json {
       printJSON(try device.manager.regions())
     } else {
-      printLine("paused \(regions.joined(separator: ", ")); mapstore client get continues it")
+      printLine("paused \(regions.joined(separator: ", ")); \(flags.command("get")) continues it")
     }
   }
 }
@@ -137,11 +138,13 @@ struct PauseCommand: AsyncParsableCommand {
 /// Checks all regions before work begins on the first.
 private enum HereCheck {
   /// - Throws: `MapStoreError` `.unknown` for the first region that is not in the folder.
-  static func run(_ regions: [String], on device: ClientDevice, _ hasSome: (OfflineRegion) -> Bool) throws {
+  static func run(
+    _ regions: [String], on device: ClientDevice, _ flags: ClientFlags, _ hasSome: (OfflineRegion) -> Bool
+  ) throws {
     let here = Set(try device.manager.regions().filter(hasSome).map(\.id))
     guard let missing = regions.first(where: { !here.contains($0) }) else { return }
     throw MapStoreError(
       .unknown, missing, "is neither installed nor downloading in \(device.folder)",
-      remedy: "mapstore client list shows what is")
+      remedy: "\(flags.command("list")) shows what is")
   }
 }

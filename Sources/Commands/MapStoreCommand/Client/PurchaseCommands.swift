@@ -8,7 +8,7 @@ import Support
 import TileIndex
 
 /// `mapstore client buy`
-struct BuyCommand: AsyncParsableCommand {
+struct BuyCommand: DeviceCommand {
   static let configuration = CommandConfiguration(
     commandName: "buy",
     abstract: "Buys regions from a fake app store, for tests and demonstrations.",
@@ -41,7 +41,7 @@ struct BuyCommand: AsyncParsableCommand {
     let known = try await device.manager.refreshLibrary(from: device.client)
     for (index, id) in regions.enumerated() where !regions[..<index].contains(id) {
       guard let region = known.first(where: { $0.id == id }) else {
-        throw ValidationError("the store has no region \(id); mapstore client library lists them")
+        throw ValidationError("the store has no region \(id); \(flags.command("library")) lists them")
       }
       switch region.status {
       case .forSale, .revoked: break
@@ -73,7 +73,7 @@ struct BuyCommand: AsyncParsableCommand {
 }
 
 /// `mapstore client sync`
-struct SyncCommand: AsyncParsableCommand {
+struct SyncCommand: DeviceCommand {
   static let configuration = CommandConfiguration(
     commandName: "sync",
     abstract: "Submits unfinished purchases, fetches the library, and continues interrupted downloads.",
@@ -177,7 +177,7 @@ struct StoreKeyCommand: ParsableCommand {
 }
 
 /// `mapstore client refund`
-struct RefundCommand: AsyncParsableCommand {
+struct RefundCommand: DeviceCommand {
   static let configuration = CommandConfiguration(
     commandName: "refund",
     abstract: "Refunds regions in the fake app store, for tests and demonstrations.",

@@ -63,7 +63,9 @@ struct MapStoreSettings {
     let settings = try CommandSettings(Self.schema, flags: flags.values, config: flags.config)
     ledger = settings.text("ledger") ?? "ledger.sqlite"
     guard let catalogue = settings.text("catalogue") else {
-      throw ConfigurationError(option: "catalogue", "is missing; name the folder that tilecut build has filled")
+      throw ConfigurationError(
+        option: "catalogue",
+        "is missing; name the folder that tilecut build has filled: tilecut build regions.json -o FOLDER")
     }
     var options = StoreOptions(catalogFolder: catalogue)
     options.products = settings.text("products")

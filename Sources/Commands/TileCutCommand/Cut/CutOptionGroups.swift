@@ -37,7 +37,12 @@ struct WorkOptions: ParsableArguments {
   var json = false
 
   /// The bundle that is written. A dry run writes none, and only its container counts.
-  var output: String { outputOption ?? append ?? (dryRun ? "map.mbtiles" : "") }
+  var output: String {
+    if let outputOption { return outputOption }
+    guard let append else { return dryRun ? "map.mbtiles" : "" }
+    // A folder that is added to is one without a slash at its end, too.
+    return BundleFile.kind(append) == .folder ? append.withoutSlashes + "/" : append
+  }
 
   func validate() throws {
     if let threads, !(1...1024).contains(threads) { throw ValidationError("--threads goes from 1 to 1024") }

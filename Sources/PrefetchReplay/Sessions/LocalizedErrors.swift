@@ -1,0 +1,7 @@
+#if canImport(Darwin)
+  public import Foundation
+
+  // On Linux this module has no Foundation.
+
+  extension ReplayError: LocalizedError {}
+#endif
