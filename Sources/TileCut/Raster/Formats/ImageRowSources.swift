@@ -19,14 +19,14 @@ final class PNGRowSource: RowSource {
   private(set) var sawSoft = false
 
   /// - Parameter memoryMax: bytes of an interlaced image that may be held in memory.
-  init(path: String, reader: PNGRowReader, options: RasterOpenOptions, memoryMax: Int) throws {
-    (self.path, self.reader) = (path, reader)
+  init(_ file: SourceFile, reader: PNGRowReader, options: RasterOpenOptions, memoryMax: Int) throws {
+    (path, self.reader) = (file.path, reader)
     (width, height) = (reader.width, reader.height)
     let depth = reader.isPalette ? 8 : reader.bitDepth
     let scale = depth <= 8 && options.keeps8Bit ? nil : options.scale
     if depth > 8, scale == nil {
       throw CutError.scaleWanted(
-        path: path, kind: "\(depth)-bit", sample: try? Self.valueSample(path: path, options: options))
+        path: path, kind: "\(depth)-bit", sample: try? Self.valueSample(file, options: options))
     }
     let isNative = scale != nil
     converter = try SampleRowConverter(

@@ -23,7 +23,7 @@ package final class ImageSource: RasterSource {
     let hasAlphaChannel = file.prefix(26).last.map { $0 & 4 != 0 } ?? false
     try self.init(file, width: reader.width, height: reader.height, options: options) { cache in
       try Self.requireData(file, pixelBytes: Self.packedBytes(reader))
-      return try PNGRowSource(path: file.path, reader: reader, options: options, memoryMax: cache.bytesMax / 2)
+      return try PNGRowSource(file, reader: reader, options: options, memoryMax: cache.bytesMax / 2)
     } alphaKind: { rows in
       !rows.sawTransparent ? .opaque : hasAlphaChannel || rows.sawSoft ? .soft : .mask
     } warnings: {

@@ -1,4 +1,5 @@
 import CTIFFShim
+import Support
 
 /// Reads a ``ValueSample`` of a TIFF: from all of a small image, from an overview, or from blocks spread over the
 /// image.
