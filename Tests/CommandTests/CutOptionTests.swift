@@ -200,9 +200,14 @@ import TileIndex
   }
 
   @Test func dryRunListsTheFirstSources() throws {
-    let sources = [String](repeating: picture, count: 25)
-    let run = try Command(built: "tilecut").run(["cut"] + sources + ["-o", output, "--dry-run"])
-    #expect(run.stdoutLines.filter { $0.hasPrefix("\(picture): ") }.count == 20, "\(run)")
+    // Pictures on one grid would be one source.
+    let sources = try (0..<25).map { number in
+      try FileManager.default.copyItem(atPath: picture, toPath: folder.file("sheet\(number).png"))
+      try folder.write("sheet\(number).pgw", "0.1\n0\n0\n-0.1\n\(10 + Double(number) / 31)\n50\n")
+      return folder.file("sheet\(number).png")
+    }
+    let run = try Command(built: "tilecut").run(["cut"] + sources + ["-o", output, "--crs", "EPSG:4326", "--dry-run"])
+    #expect(run.stdoutLines.filter { $0.contains("64 x 64 pixels") }.count == 20, "\(run)")
     #expect(run.stdoutLines.last == "and 5 more sources; --json lists all", "\(run)")
   }
 

@@ -108,8 +108,8 @@ struct TileServeCommand: ParsableCommand {
     var description: String { faults.map(\.description).joined(separator: "\n") }
   }
 
-  /// What is wrong with the files where none can be served, now or later: what is locked is tried again, descriptions of
-  /// other servers may be corrected, and into a folder bundles come.
+  /// What is wrong with the files where none can be served, now or later: what is locked is tried again, descriptions
+  /// of other servers may be corrected, and into a folder bundles come.
   private static func fault(of registry: TilesetRegistry) -> NoBundle? {
     guard registry.readableTilesets.isEmpty else { return nil }
     var faults: [BundleError] = []

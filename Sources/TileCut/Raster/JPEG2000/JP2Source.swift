@@ -3,8 +3,8 @@ import Synchronization
 /// A JPEG 2000 image (JP2 or a bare codestream), placed by its GeoJP2 box, the files beside it or options.
 ///
 /// An image in tiles is decoded window by window. One without tiles is decoded once in bands of rows, since each window
-/// would read all of its data. The coarser versions that the wavelets give serve as overviews, unless a mask lies beside
-/// the image.
+/// would read all of its data. The coarser versions that the wavelets give serve as overviews, unless a mask lies
+/// beside the image.
 package final class JP2Source: RasterSource {
   package let path: String
   package let width: Int

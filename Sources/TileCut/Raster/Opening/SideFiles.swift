@@ -1,7 +1,7 @@
 import Support
 
-/// The files beside a raster that belong to it: a world file and a .prj file, which may place it, overviews, a mask, and
-/// what GDAL keeps there.
+/// The files beside a raster that belong to it: a world file and a .prj file, which may place it, overviews, a mask,
+/// and what GDAL keeps there.
 struct SideFiles {
   private let path: String
   private let stem: String
