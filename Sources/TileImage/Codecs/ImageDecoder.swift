@@ -69,7 +69,7 @@ public struct ImageDecoder: TileDecoder {
 }
 
 extension ImageDecoder {
-  /// Decodes a tile completely to check that it is valid; for ``BundleVerifier``.
+  /// Decodes a tile completely to check that it is valid; for the `BundleVerifier` of TileIndex.
   ///
   /// - Returns: the image's size in pixels; nil for vector tiles, of which only the compression is checked.
   /// - Throws: ``ImageError`` with the codec's message.

@@ -8,7 +8,7 @@ public struct BundleConvert: Sendable {
   /// A conversion; `scheme` numbers the rows of a folder of tiles.
   public init(scheme: TileScheme = .xyz) { self.scheme = scheme }
 
-  /// Writes all of a bundle; the output's name chooses the container (``BundleFile/kind(ofOutput:)``).
+  /// Writes all of a bundle; the output's name chooses the container by its ending or a slash at its end.
   ///
   /// Metadata rows are kept as they are. Only what the container requires is added or corrected: a name, the format of
   /// the tiles, or their formats where a GeoPackage mixes them, the grid where it is not Web Mercator.

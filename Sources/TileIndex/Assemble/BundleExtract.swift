@@ -23,7 +23,7 @@ public struct BundleExtract: Sendable {
   ///   - bundle: of any format.
   ///   - output: the file or folder to write; its name chooses the container.
   ///   - replacing: replace an existing file.
-  ///   - progress: called every 256 tiles with what was read so far of ``tilesToRead(of:)``.
+  ///   - progress: called every 256 tiles with how many were read so far.
   /// - Throws: ``BundleError``: `.invalidContent` when no tile intersects the area and zooms; errors of reading and
   ///   writing bundles.
   /// - Complexity: O(tiles in the rectangle around the area), for polygons times their edges.

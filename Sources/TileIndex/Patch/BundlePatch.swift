@@ -73,7 +73,7 @@ public enum BundlePatch {
   /// The output is renamed into place only after its tiles were checked against the patch.
   ///
   /// - Parameters:
-  ///   - patch: a file written by ``diff(old:new:output:replacing:matrixSet:)``.
+  ///   - patch: a file written by ``diff(old:new:output:replacing:matrixSet:progress:)``.
   ///   - base: the old edition; or equal tiles, metadata and places in any format.
   ///   - output: the MBTiles bundle to write; may be the base itself if it may be replaced.
   ///   - progress: called every 256 tiles with the number of tiles written so far; with those that are read before, if
