@@ -10,9 +10,9 @@
 ///
 /// Its relation to longitudes and latitudes is a series that was fitted to PROJ's transformation, so that programs need
 /// no PROJ. The series gives the point on the unit sphere with that longitude and latitude, which is smooth across the
-/// poles and the antimeridian. It is within a hundred millionth of the box's longer edge of PROJ, but not nearer than 1 cm
-/// and not farther than half a metre: enough for bounds, the tiles at a place, areas and drawn lines. The pixels of maps
-/// are placed by PROJ itself.
+/// poles and the antimeridian. It differs from PROJ by at most a hundred millionth of the box's longer edge, or by 1 cm
+/// if that is less, and by half a metre at most: enough for bounds, the tiles at a place, areas and drawn lines. The
+/// pixels of maps are placed by PROJ itself.
 public struct FittedCRS: Sendable {
   /// Authority and code, such as `EPSG:2056`.
   public let code: String
