@@ -55,7 +55,7 @@ if ! command -v apt-get >/dev/null; then
   exit 0
 fi
 case "${1:-}" in
-  --tests | --clients) echo "installing what the tests compare with, and a browser for those of the web pages:$missing$missing_optional" ;;
+  --tests | --clients) echo "installing what the tests compare with, and a browser for the web pages:$missing$missing_optional" ;;
   *) echo "installing:$missing$missing_optional" ;;
 esac
 sudo=""

@@ -85,7 +85,10 @@ import Testing
     let theirs = try tilecut("cut", picture, "--out", output)
     expectRefusal(theirs, status: 64, naming: "there is no --out; its name here is --output")
     // Nothing is unknown here: an option with its value, and a name that begins with dashes.
-    for words in [["cut", picture, "--zoom=3"], ["diff", "a", "--quiet", "--", "--b"]] {
+    // The plan's options are those of cut and build, too.
+    for words in [
+      ["cut", picture, "--zoom=3"], ["diff", "a", "--quiet", "--", "--b"], ["plan", picture, "--zoom=3", "--jobs=2"],
+    ] {
       let run = try Command(built: "tilecut").run(words)
       expectRefusal(run, status: 64, naming: "Missing expected argument '--output <output>'")
       #expect(!run.stderr.contains("there is no"), "\(run)")

@@ -111,7 +111,8 @@ package struct CommandProcess<Command: ParsableCommand>: Sendable {
     let message = Command.fullMessage(for: error)
     let isMissing = message.contains("Missing expected argument")
     guard isMissing || message.contains("Unknown option") else { return nil }
-    let options = optionNames(in: Command.helpMessage(for: named.command))
+    let others = (named.command as? any ForwardingCommand.Type)?.forwarded ?? []
+    let options = ([named.command] + others).flatMap { optionNames(in: Command.helpMessage(for: $0)) }
     // Where an argument is missing, the parser does not look at options that are left over.
     let leftOver = isMissing ? unknownOption(among: options) : nil
     func isUnknown(_ option: String) -> Bool {
@@ -158,6 +159,11 @@ extension CommandProcess where Command: AsyncParsableCommand {
       }
     }
   }
+}
+
+/// A command that takes the options of other commands as words.
+package protocol ForwardingCommand: ParsableCommand {
+  static var forwarded: [any ParsableCommand.Type] { get }
 }
 
 /// The command that shows what there is where a file was not found; nil for one that is there, and for addresses.

@@ -5,7 +5,8 @@ import TileCut
 import TileIndex
 
 /// `tilecut plan`
-struct PlanCommand: ParsableCommand {
+struct PlanCommand: ForwardingCommand {
+  static let forwarded: [any ParsableCommand.Type] = [CutCommand.self, BuildCommand.self]
   static let configuration = CommandConfiguration(
     commandName: "plan", abstract: "Divides a cut or a build into shards, for many processes or machines.",
     discussion: """

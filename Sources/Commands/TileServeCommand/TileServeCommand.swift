@@ -108,18 +108,18 @@ struct TileServeCommand: ParsableCommand {
     var description: String { faults.map(\.description).joined(separator: "\n") }
   }
 
-  /// What is wrong with the files where none can be served, now or later: what is locked is tried again, descriptions
-  /// of other servers may be corrected, and into a folder bundles come.
+  /// What is wrong with the files where none can be served, now or later: what is locked is tried again, tracks
+  /// and descriptions of other servers may be corrected, and into a folder bundles come.
   private static func fault(of registry: TilesetRegistry) -> NoBundle? {
     guard registry.readableTilesets.isEmpty else { return nil }
     var faults: [BundleError] = []
     for path in registry.paths {
       let isFile = (try? FileSystem.status(path))?.kind == .file
-      guard isFile, !path.hasSuffix(".json"), !TilesetRegistry.isTrack(path) else { return nil }
+      guard isFile, !path.hasSuffix(".upstream.json"), !TilesetRegistry.isTrack(path) else { return nil }
       do {
         _ = try BundleFile.open(path)
         return nil
-      } catch let error as BundleError where error.code == .malformed {
+      } catch let error as BundleError where [.malformed, .notFound].contains(error.code) {
         faults.append(error)
       } catch {
         return nil

@@ -157,8 +157,8 @@ struct SubtreeSequence: Sequence {
           return TileID(unchecked: run.zoom, column, run.rows.lowerBound)
         }
         if row == rows.count, !bands.isEmpty {
-          let rest = bands.removeFirst().dropFirst()
-          if !rest.isEmpty { bands.insert(rest, at: bands.startIndex) }
+          let rest = bands[bands.startIndex].dropFirst()
+          if rest.isEmpty { bands.removeFirst() } else { bands[bands.startIndex] = rest }
           row = 0
         }
         guard let band = bands.first?.lowerBound else { return nil }

@@ -306,6 +306,7 @@ import TileIndex
   @Test func filesNoneOfWhichIsABundleAreRefused() throws {
     let text = try folder.write("a.txt", "no bundle")
     let broken = try folder.write("broken.mbtiles", "no bundle either")
+    #expect(try tileserve(folder.write("tileserve.json", "{}")).status == 65)
     let socket = folder.file("socket")
     let run = try tileserve(text, broken, "--unix-socket", socket)
     #expect(run.status == 65 && run.stdout.isEmpty, "\(run)")

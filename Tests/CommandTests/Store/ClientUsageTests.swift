@@ -52,24 +52,26 @@ import Testing
     // A device that was never in touch with its store knows no region.
     let list = try client("list", "--server", "http://127.0.0.1:1")
     #expect(list.status == 0 && list.stdout.isEmpty, "\(list)")
-    #expect(list.stderr.hasSuffix(": mapstore client library \(maps)\n"), "\(list)")
+    #expect(list.stderr.hasSuffix(": mapstore client library --server 'http://127.0.0.1:1' \(maps)\n"), "\(list)")
     let json = try client("list", "--json", "--server", "http://127.0.0.1:1")
     #expect(json.status == 0 && json.stdout == "[]\n" && json.stderr.isEmpty, "\(json)")
     let signedOut = try client("library", "--server", "http://127.0.0.1:1")
+    let server = "--server 'http://127.0.0.1:1'"
     #expect(signedOut.status == 77, "\(signedOut)")
-    #expect(signedOut.stderr.hasSuffix("sign in again: mapstore client login LOGIN \(maps)\n"), "\(signedOut)")
+    #expect(
+      signedOut.stderr.hasSuffix("sign in again: mapstore client login LOGIN \(server) \(maps)\n"), "\(signedOut)")
     let subcommand = try client("regsiter")
     #expect(subcommand.status == 64, "\(subcommand)")
     #expect(subcommand.stderr.contains("there is no command client regsiter; choose one of register, "))
   }
 
-  /// The next command works on the folder that this one had. The default folder is not named.
-  @Test func theNextCommandHasTheFolder() throws {
+  /// The next command works on the store and the folder that this one had. The default folder is not named.
+  @Test func theNextCommandHasTheStoreAndTheFolder() throws {
     func library(_ options: String...) throws -> CommandRun {
       try Command(built: "mapstore").run(
         ["client", "library", "--server", "http://127.0.0.1:1"] + options, in: folder.path)
     }
-    let login = "sign in again: mapstore client login LOGIN"
+    let login = "sign in again: mapstore client login LOGIN --server 'http://127.0.0.1:1'"
     #expect(try library().stderr.hasSuffix("\(login)\n"))
     #expect(try library("-f", "maps").stderr.hasSuffix("\(login)\n"))
     #expect(try library("-f", "anna's maps").stderr.hasSuffix("\(login) --folder 'anna'\\''s maps'\n"))

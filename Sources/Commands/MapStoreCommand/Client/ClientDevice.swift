@@ -42,9 +42,10 @@ struct ClientFlags: ParsableArguments {
     try ClientDevice(self, options: options)
   }
 
-  /// Another client command for the same folder, such as `mapstore client list --folder 'FOLDER'`.
+  /// Another client command for the same store and folder, such as `mapstore client list --folder 'FOLDER'`.
   func command(_ words: String) -> String {
-    "mapstore client \(words)" + (folder == Self.defaultFolder ? "" : " --folder \(folder.shellQuoted)")
+    "mapstore client \(words)" + (server.map { " --server \($0.shellQuoted)" } ?? "")
+      + (folder == Self.defaultFolder ? "" : " --folder \(folder.shellQuoted)")
   }
 
   func validate() throws {

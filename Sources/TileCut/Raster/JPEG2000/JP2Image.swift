@@ -93,10 +93,7 @@ struct JP2Image: Sendable {
     guard image.depth > 8 || image.isSigned else { return nil }
     let shown = try ShownPixels(of: file, width: image.width, height: image.height)
     var reduction = 0
-    // A mask has one size.
-    while shown.isEverything, reduction < image.reductionMax,
-      (image.width >> reduction) * (image.height >> reduction) > 1 << 22
-    {
+    while reduction < image.reductionMax, (image.width >> reduction) * (image.height >> reduction) > 1 << 22 {
       reduction += 1
     }
     let window = image.reducedSize(reduction)
@@ -107,7 +104,7 @@ struct JP2Image: Sendable {
     var sample = ValueSample()
     sample.statedRange = options.statedRange(of: chosen.colours.map { $0 + 1 })
     let step = w * h / ValueSample.countMax
-    let flags = try shown.words(part)
+    let flags = try shown.words(part, reduction: reduction)
     try image.withDecoded(part, reduction: reduction) { value in
       for y in 0..<h {
         for x in 0..<w where ValueSample.takes(y * w + x, step: step) && flags[y * w + x] != 0 {

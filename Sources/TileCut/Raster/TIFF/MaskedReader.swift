@@ -52,22 +52,28 @@ extension TIFFPart {
 /// Which pixels of an image the mask beside it shows, for samples of its values.
 struct ShownPixels {
   private let reader: (any WindowReader)?
+  private let width: Int
+  private let height: Int
 
   /// - Throws: ``CutError`` `.badSource` for a damaged mask.
   init(of file: SourceFile, width: Int, height: Int) throws {
+    (self.width, self.height) = (width, height)
     reader = try TIFFPart.mask(beside: file, width: width, height: height, warnings: WarningList())?
       .maskReader(cache: BlockCache(bytesMax: 8 << 20), scratchDirectory: FileSystem.temporaryFolder)
   }
 
-  /// Whether there is no mask.
-  var isEverything: Bool { reader == nil }
-
   /// Words that are zero where a pixel of the window is hidden, row by row.
-  func words(_ window: PixelRect) throws -> [UInt32] {
+  ///
+  /// - Parameter reduction: how often the image of the window was halved. Of pixels that became one the first counts.
+  func words(_ window: PixelRect, reduction: Int = 0) throws -> [UInt32] {
     var words = [UInt32](repeating: .max, count: window.width * window.height)
     guard let reader else { return words }
-    try words.withUnsafeMutableBytes {
-      _ = try reader.read(window, into: $0.baseAddress!, rowBytes: window.width * 4)
+    let left = window.x << reduction
+    var line = [UInt32](repeating: 0, count: min(window.width << reduction, width - left))
+    for y in 0..<window.height {
+      let row = PixelRect(x: left, y: min((window.y + y) << reduction, height - 1), width: line.count, height: 1)
+      try line.withUnsafeMutableBytes { _ = try reader.read(row, into: $0.baseAddress!, rowBytes: $0.count) }
+      for x in 0..<window.width { words[y * window.width + x] = line[min(x << reduction, line.count - 1)] }
     }
     return words
   }
