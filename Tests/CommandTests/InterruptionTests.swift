@@ -110,7 +110,7 @@ import Testing
     let cut = try startLongCut()
     wait(for: cut, progressLines: 0)
     for number in numbers { cut.send(number) }
-    let run = cut.wait(timeout: 20)
+    let run = cut.wait(timeout: 60)
     // Of two that wait, the system delivers the lower number first.
     #expect(numbers.map { 128 + $0 }.contains(run.status), "\(run)")
     #expect(partialFiles == [], "\(run)")
