@@ -218,7 +218,7 @@ struct VariableDepthTests {
       x, y, _ in Double((x * y) % 256)
     }
     for set in [TileMatrixSet.webMercatorQuad, .worldCRS84Quad] {
-      let cutter = try Cutter(options(["world.tif", "house.tif", "other.tif"]) { $0.matrixSet = set })
+      let cutter = try Cutter(options(["world.tif", "town.tif", "other.tif"]) { $0.matrixSet = set })
       #expect(cutter.plan.zooms.upperBound > 16 && cutter.plan.tileCountMax < 900)
       let all = Array(cutter.subtrees)
       #expect(Set(all).count == all.count && all.count < 400)
