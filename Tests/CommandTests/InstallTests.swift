@@ -24,11 +24,6 @@ import Testing
       }
     }
     #expect(FileManager.default.fileExists(atPath: "\(prefix)/share/man/man1/tileserve-replay.1.gz"))
-    let completed = try Command(path: "/bin/bash").run([
-      "-c", "source \"$1\"; COMP_WORDS=(tileserve replay --synth); COMP_CWORD=2; _tileserve; echo \"${COMPREPLY[*]}\"",
-      "bash", "\(prefix)/share/bash-completion/completions/tileserve",
-    ])
-    #expect(completed.stdout.contains("--synthetic"), "\(completed)")
     let version = try Command(path: "\(prefix)/bin/tilecut").run(["--version"])
     #expect(version.status == 0 && version.stdout.hasPrefix("0."), "\(version)")
 

@@ -41,32 +41,16 @@ struct TileServeCommand: ParsableCommand {
     limitAllocator()
     // Before other threads start, because they must not receive the signals.
     let signals = SignalWatch()
-    var arguments = Array(CommandLine.arguments.dropFirst())
-    if arguments.first == "--generate-completion-script" { CompletedCommand.main(arguments) }
-    if arguments.first == "help" { arguments = arguments.dropFirst() + ["--help"] }
+    let words = Array(CommandLine.arguments.dropFirst())
+    let arguments: [String] = words.first == "help" ? words.dropFirst() + ["--help"] : words
     // Not subcommands of the argument parser, so that `tileserve PATH` and its help stay unchanged. A bundle named
     // replay or help can be given as ./replay.
     guard arguments.first == "replay" else {
-      let given = arguments
       CommandProcess(Self.self, status: status, next: next, outputFailed: nil)
-        .runAsynchronously { try await parse(given).serve(signals) }
+        .runAsynchronously { try await parse(arguments).serve(signals) }
     }
     CommandProcess(ReplayCommand.self, name: "tileserve", status: status, next: next, outputFailed: .outputFailed)
       .run { try ReplayCommand.parse(Array(arguments.dropFirst())).run() }
-  }
-
-  /// What completion scripts know: `replay` as if it were a subcommand of the argument parser.
-  private struct CompletedCommand: ParsableCommand {
-    struct Replay: ParsableCommand {
-      static let configuration = CommandConfiguration(
-        commandName: "replay", abstract: ReplayCommand.configuration.abstract)
-      @OptionGroup var options: ReplayCommand
-    }
-
-    static let configuration = CommandConfiguration(
-      commandName: "tileserve", abstract: TileServeCommand.configuration.abstract, version: TileServer.version,
-      subcommands: [Replay.self])
-    @OptionGroup var flags: TileServeFlags
   }
 
   /// Makes glibc's allocator return free memory to the system. Must be called before other threads start.
