@@ -66,9 +66,9 @@ struct TileServeCommand: ParsableCommand {
     let registry = try TilesetRegistry(settings.paths)
     try settings.check(registry)
     await registry.findBroken()
-    if let fault = Self.fault(of: registry) {
+    if let faults = registry.permanentFaults {
       await registry.close()
-      throw fault
+      throw NoBundle(faults: faults)
     }
     // From the first connection on, a signal waits for requests.
     let end = AsyncStream<Void>.makeStream()
@@ -90,26 +90,6 @@ struct TileServeCommand: ParsableCommand {
   private struct NoBundle: Error, CustomStringConvertible {
     let faults: [BundleError]
     var description: String { faults.map(\.description).joined(separator: "\n") }
-  }
-
-  /// What is wrong with the files where none can be served, now or later: what is locked is tried again, tracks
-  /// and descriptions of other servers may be corrected, and into a folder bundles come.
-  private static func fault(of registry: TilesetRegistry) -> NoBundle? {
-    guard registry.readableTilesets.isEmpty else { return nil }
-    var faults: [BundleError] = []
-    for path in registry.paths {
-      let isFile = (try? FileSystem.status(path))?.kind == .file
-      guard isFile, !path.hasSuffix(".upstream.json"), !TilesetRegistry.isTrack(path) else { return nil }
-      do {
-        _ = try BundleFile.open(path)
-        return nil
-      } catch let error as BundleError where [.malformed, .notFound].contains(error.code) {
-        faults.append(error)
-      } catch {
-        return nil
-      }
-    }
-    return NoBundle(faults: faults)
   }
 
   /// The text that the command prints once it is listening.

@@ -187,6 +187,8 @@ public final class Tileset: TileSource {
 
   /// Closes the readers that are not in use; they are opened again when needed.
   func closeIdle() {
+    // First: a reader that is opened in the meantime is one of the tilesets that are open, or is not kept.
+    open.remove(self)
     // The readers are released with this array, outside the lock: closing files takes time.
     let idle = state.withLock { state in
       defer {
@@ -198,7 +200,6 @@ public final class Tileset: TileSource {
       return state.idle
     }
     _ = consume idle
-    open.remove(self)
   }
 
   /// Whether it was removed, or replaced.

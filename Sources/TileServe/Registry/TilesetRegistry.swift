@@ -17,12 +17,36 @@ public final class TilesetRegistry: Sendable {
     var tilesets: [String: Tileset] = [:]
     /// By id.
     var ordered: [Tileset] = []
-    /// Ids that cannot be served now, or paths, with the reason.
-    var failures: [String: String] = [:]
-    /// Failures that were not reported yet, with the reason for the operator.
-    var unreported: [String: String] = [:]
+    /// What cannot be served now, by id or path.
+    var failures: [String: Failure] = [:]
+    /// The ids or paths of failures that were not reported yet.
+    var unreported: Set<String> = []
     /// Broken bundles; they are not tried again before they change.
     var broken: Set<BundlePlaces.Place> = []
+  }
+
+  /// Why something cannot be served.
+  struct Failure: Sendable {
+    /// Nil for what the scan of a folder refused.
+    let error: (any Error)?
+    /// For clients: without the paths of files.
+    let reason: String
+
+    /// For the operator.
+    var description: String { error.map { "\($0)" } ?? reason }
+
+    init(refused reason: String) { (error, self.reason) = (nil, reason) }
+
+    init(_ error: any Error) {
+      self.error = error
+      guard let error = error as? BundleError else {
+        reason = "\(error)"
+        return
+      }
+      let reason = "\(Folder.name(error.path)): \(error.message)"
+      // Other remedies may contain paths.
+      self.reason = error.code == .tooManyOpenFiles ? "\(reason); \(error.remedy ?? "")" : reason
+    }
   }
 
   /// The differences that a scan found.
@@ -69,16 +93,16 @@ public final class TilesetRegistry: Sendable {
       contents.tilesets[place.id] = Tileset(place, work, open: open)
     }
     contents.ordered = found.places.compactMap { contents.tilesets[$0.id] }
-    contents.failures = found.refused
+    contents.failures = found.refused.mapValues(Failure.init(refused:))
     // Descriptions are written by hand: their errors are reported at the start.
     for tileset in contents.ordered where tileset.isRemote {
       do {
         try tileset.check()
       } catch {
-        contents.failures[tileset.id] = "\(error)"
+        contents.failures[tileset.id] = Failure(error)
       }
     }
-    contents.unreported = contents.failures
+    contents.unreported = Set(contents.failures.keys)
     self.contents = Mutex(contents)
   }
 
@@ -93,7 +117,22 @@ public final class TilesetRegistry: Sendable {
   }
 
   /// What cannot be served, by id or path, with the reason.
-  public var failures: [String: String] { contents.withLock { $0.failures } }
+  public var failures: [String: String] { contents.withLock { $0.failures.mapValues(\.reason) } }
+
+  /// What is wrong where nothing can ever be served, because each path is a file that is no bundle; nil where that may
+  /// change: what is locked is tried again, tracks and descriptions of upstreams may be corrected, and into a folder
+  /// bundles come.
+  package var permanentFaults: [BundleError]? {
+    guard readableTilesets.isEmpty else { return nil }
+    return contents.withLock { contents in
+      let faults = paths.compactMap { path -> BundleError? in
+        let tileset = contents.ordered.first { $0.path == path && !$0.isRemote && !Self.isTrack(path) }
+        let error = tileset.flatMap { contents.failures[$0.id]?.error as? BundleError }
+        return error.flatMap { [.malformed, .notFound].contains($0.code) ? $0 : nil }
+      }
+      return faults.count == paths.count ? faults : nil
+    }
+  }
 
   /// Changes whenever a tileset is added, removed or replaced, which makes stored responses obsolete.
   var generation: Int { changeCount.load(ordering: .acquiring) }
@@ -103,18 +142,18 @@ public final class TilesetRegistry: Sendable {
 
   /// The tileset of an id, or why it is unavailable; nil if nothing has this id.
   func look(_ id: String) -> (tileset: Tileset?, failure: String?) {
-    contents.withLock { ($0.tilesets[id], $0.failures[id]) }
+    contents.withLock { ($0.tilesets[id], $0.failures[id]?.reason) }
   }
 
   /// Notes that a tileset could not be opened, or that it can be opened again. The next ``refresh()`` reports it once.
   func note(_ tileset: Tileset, failure: (any Error)?) {
-    let reason = failure.map(Self.reason)
+    let failure = failure.map(Failure.init)
     contents.withLock { contents in
       // The failure of a broken replacement is kept.
       let isCurrent = !contents.broken.contains { $0.id == tileset.id }
       guard isCurrent, contents.tilesets[tileset.id] === tileset else { return }
-      if let failure, contents.failures[tileset.id] != reason { contents.unreported[tileset.id] = "\(failure)" }
-      contents.failures[tileset.id] = reason
+      if let failure, contents.failures[tileset.id]?.reason != failure.reason { contents.unreported.insert(tileset.id) }
+      contents.failures[tileset.id] = failure
     }
   }
 
@@ -148,14 +187,6 @@ public final class TilesetRegistry: Sendable {
     }
   }
 
-  /// Why something cannot be served, for clients: without the paths of files.
-  static func reason(_ error: any Error) -> String {
-    guard let error = error as? BundleError else { return "\(error)" }
-    let reason = "\(Folder.name(error.path)): \(error.message)"
-    // Other remedies may contain paths.
-    return error.code == .tooManyOpenFiles ? "\(reason); \(error.remedy ?? "")" : reason
-  }
-
   /// Scans the folders again. Blocks.
   ///
   /// A new or changed bundle is added only if it can be opened; until then the old one stays in service.
@@ -168,7 +199,7 @@ public final class TilesetRegistry: Sendable {
       let before = contents.withLock { $0 }
       var after = Contents()
       var change = Change()
-      after.failures = found.refused
+      after.failures = found.refused.mapValues(Failure.init(refused:))
       for place in found.places {
         let old = before.tilesets[place.id]
         if let old, old.place == place {
@@ -190,9 +221,9 @@ public final class TilesetRegistry: Sendable {
             let code = (error as? BundleError)?.code
             if code != .busy, code != .tooManyOpenFiles { after.broken.insert(place) }
             after.tilesets[place.id] = old
-            let reason = Self.reason(error)
-            after.failures[place.id] = reason
-            if before.failures[place.id] != reason { change.failed[place.id] = "\(error)" }
+            let failure = Failure(error)
+            after.failures[place.id] = failure
+            if before.failures[place.id]?.reason != failure.reason { change.failed[place.id] = failure.description }
           }
         }
       }
@@ -205,10 +236,10 @@ public final class TilesetRegistry: Sendable {
       for (path, reason) in found.refused where before.failures[path] == nil { change.failed[path] = reason }
       contents.withLock { now in
         // Failures that were noted during the scan are kept.
-        for (id, reason) in now.failures where before.failures[id] != reason {
-          if let tileset = after.tilesets[id], tileset === before.tilesets[id] { after.failures[id] = reason }
+        for (id, failure) in now.failures where before.failures[id]?.reason != failure.reason {
+          if let tileset = after.tilesets[id], tileset === before.tilesets[id] { after.failures[id] = failure }
         }
-        for (id, reason) in now.unreported where after.failures[id] != nil { change.failed[id] = reason }
+        for id in now.unreported { change.failed[id] = after.failures[id]?.description }
         now = after
       }
       // After the contents: a response from the old contents with the new generation would stay in the cache.

@@ -158,7 +158,7 @@ final class TileService: Sendable {
       switch error.code {
       case .notFound: return (404, "the bundle is gone")
       // Locked, half copied, or on a failing disk: it may be available in a moment, and a 404 would be cached.
-      default: return (503, TilesetRegistry.reason(error))
+      default: return (503, TilesetRegistry.Failure(error).reason)
       }
     default: return (500, "internal error")
     }
