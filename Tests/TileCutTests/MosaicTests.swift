@@ -68,6 +68,27 @@ import TileIndex
     }
   }
 
+  /// Of many sources the warpers of some are kept, and the others are made again.
+  @Test func manySheetsAreDrawnWithFewWarpers() throws {
+    let whole = try SampleRaster("UTM", "EPSG:32633", 96, 96, left: 400_000, top: 5_600_000, pixel: 500)
+      .source(.opaque, seed: 3)
+    let cuts = Array(stride(from: 5, to: 96, by: 5))
+    let sheets = Self.parts(whole, columns: cuts, rows: cuts)
+    let fixture = try WarpFixture(whole)
+    let mosaic = try Self.mosaic(sheets, fixture, .bilinear)
+    var random = SeededGenerator(seed: 5)
+    var countMax = 0
+    for rect in fixture.rects(30, edge: 40, &random) {
+      let (a, b) = (PixelBuffer(width: 40, height: 40), PixelBuffer(width: 40, height: 40))
+      _ = try mosaic.draw(rect, into: a)
+      _ = try Self.mosaic(sheets, fixture, .bilinear).draw(rect, into: b)
+      #expect(a.distance(to: b) == 0, "\(rect)")
+      #expect(mosaic.warperCount <= Mosaic.warpersMax)
+      countMax = max(countMax, mosaic.warperCount)
+    }
+    #expect(sheets.count > Mosaic.warpersMax && countMax > Mosaic.warpersMax / 2, "\(countMax) of \(sheets.count)")
+  }
+
   static let meeting = [
     SampleRaster("UTM", "EPSG:32633", 96, 96, left: 400_000, top: 5_600_000, pixel: 500),
     SampleRaster("degrees", "EPSG:4326", 96, 96, left: 12, top: 61, pixel: 0.01),

@@ -16,7 +16,15 @@ package final class Mosaic {
     var warper: Warper?
     /// Draws the source with one more pixel at its edges.
     var reachingWarper: Warper?
+    /// By ``drawCount``.
+    var lastUse = 0
   }
+  /// Sources whose warpers are kept from tile to tile. Each has a PROJ transformation of 100 kB that takes milliseconds
+  /// to make.
+  static let warpersMax = 256
+  /// Tiles drawn.
+  private var drawCount = 0
+  private(set) var warperCount = 0
   private var layers: [Layer]
   private let target: CoordinateReferenceSystem
   private let grid: PixelGrid
@@ -53,6 +61,8 @@ package final class Mosaic {
     let high = grid.crs(SIMD2(Double(rect.x + rect.width), Double(rect.y)))
     let box = BoundingBox(west: low.x, south: low.y, east: high.x, north: high.y)
     let near = layers.indices.filter { layers[$0].extent.intersection(box) != nil }
+    drawCount += 1
+    defer { dropWarpers() }
     if near.count == 1, layers[near[0]].cutline == nil {
       return try warp(warper(near[0]), rect, into: buffer)
     }
@@ -122,11 +132,23 @@ package final class Mosaic {
   }
 
   private func warper(_ index: Int) throws -> Warper {
+    layers[index].lastUse = drawCount
     if let warper = layers[index].warper { return warper }
     let warper = try Warper(
       source: layers[index].source, target: target, grid: grid, resampling: resampling, scratch: scratch)
     layers[index].warper = warper
+    warperCount += 1
     return warper
+  }
+
+  /// Drops the half of the warpers that were not used for longest, if there are too many. Those of the last tile stay.
+  private func dropWarpers() {
+    guard warperCount > Self.warpersMax else { return }
+    let unused = layers.indices.filter { layers[$0].warper != nil && layers[$0].lastUse < drawCount }
+    for index in unused.sorted(by: { layers[$0].lastUse < layers[$1].lastUse }).prefix(warperCount / 2) {
+      (layers[index].warper, layers[index].reachingWarper) = (nil, nil)
+      warperCount -= 1
+    }
   }
 
   private func reachingWarper(_ index: Int) throws -> Warper {

@@ -99,7 +99,7 @@ final class PNGRowSource: RowSource {
           try reader.readRow(into: line)
           guard pass == reader.passCount, reader.passCount == 1 || y % 2 == 1 else { continue }
           let flags = try shown.words(PixelRect(x: 0, y: y, width: reader.width, height: 1))
-          for x in 0..<reader.width where ValueSample.takes(y * reader.width + x, step: step) && flags[x] != 0 {
+          for x in 0..<reader.width where ValueSample.takes(y * reader.width + x, step: step) && flags?[x] != 0 {
             let first = x * reader.outputChannels
             if let alpha = channels.alpha, samples[first + alpha] == 0 { continue }
             let values = channels.colours.map { Double(samples[first + $0]) }

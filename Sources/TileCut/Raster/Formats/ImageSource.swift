@@ -75,10 +75,8 @@ package final class ImageSource: RasterSource {
     let mask = try TIFFPart.mask(beside: file, width: width, height: height, warnings: remarks)
     let rows = try rows(cache)
     let pixels = try rows.readAll(cache: cache, scratchDirectory: options.scratchDirectory)
-    let masked = try mask.map {
-      try MaskedReader(pixels, mask: $0, cache: cache, scratchDirectory: options.scratchDirectory)
-    }
-    reader = orientation.turned(masked ?? pixels, width: self.width, height: self.height)
+      .masked(by: mask, cache: cache, scratchDirectory: options.scratchDirectory)
+    reader = orientation.turned(pixels, width: self.width, height: self.height)
     let kind = alphaKind(rows)
     self.alphaKind = mask != nil && kind == .opaque ? .mask : kind
     self.warnings = remarks.all + warnings()

@@ -107,7 +107,7 @@ struct JP2Image: Sendable {
     let flags = try shown.words(part, reduction: reduction)
     try image.withDecoded(part, reduction: reduction) { value in
       for y in 0..<h {
-        for x in 0..<w where ValueSample.takes(y * w + x, step: step) && flags[y * w + x] != 0 {
+        for x in 0..<w where ValueSample.takes(y * w + x, step: step) && flags?[y * w + x] != 0 {
           if let alpha = chosen.alpha, value(alpha, x, y) == 0 { continue }
           let values = chosen.colours.map { value($0, x, y) }
           if let nodata = options.nodata, !nodata.isEmpty,

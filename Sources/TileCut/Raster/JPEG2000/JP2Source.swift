@@ -41,10 +41,8 @@ package final class JP2Source: RasterSource {
   package func read(_ window: PixelRect, into target: UnsafeMutableRawPointer, rowBytes: Int) throws -> Bool {
     let reader = try self.reader.withLock { reader in
       if let reader { return reader }
-      let pixels = try Self.reader(image, reduction: 0, cache: cache, scratchDirectory: scratchDirectory)
-      let made =
-        try mask.map { try MaskedReader(pixels, mask: $0, cache: cache, scratchDirectory: scratchDirectory) }
-        ?? pixels
+      let made = try Self.reader(image, reduction: 0, cache: cache, scratchDirectory: scratchDirectory)
+        .masked(by: mask, cache: cache, scratchDirectory: scratchDirectory)
       reader = made
       return made
     }

@@ -93,8 +93,7 @@ package final class GeoTIFFSource: RasterSource {
     let pixels = try TIFFReader.reader(
       file: image.file, layout: image.layout, pixels: TIFFPixelDecoder(layout: image.layout, model: model),
       isSparse: image.isSparse, cache: cache, scratchDirectory: scratchDirectory)
-    return try mask.map { try MaskedReader(pixels, mask: $0, cache: cache, scratchDirectory: scratchDirectory) }
-      ?? pixels
+    return try pixels.masked(by: mask, cache: cache, scratchDirectory: scratchDirectory)
   }
 }
 

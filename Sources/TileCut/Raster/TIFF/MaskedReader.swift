@@ -2,15 +2,10 @@ import Support
 import TileImage
 
 /// Pixels whose transparency another raster decides.
-struct MaskedReader: WindowReader {
-  private let pixels: any WindowReader
+private struct MaskedReader: WindowReader {
+  let pixels: any WindowReader
   /// Has the same size; the result is transparent where the mask is.
-  private let mask: any WindowReader
-
-  init(_ pixels: any WindowReader, mask: TIFFPart, cache: BlockCache, scratchDirectory: String) throws {
-    self.pixels = pixels
-    self.mask = try mask.maskReader(cache: cache, scratchDirectory: scratchDirectory)
-  }
+  let mask: any WindowReader
 
   func mayBeVisible(_ window: PixelRect) -> Bool { pixels.mayBeVisible(window) && mask.mayBeVisible(window) }
 
@@ -29,6 +24,14 @@ struct MaskedReader: WindowReader {
       }
       return isOpaque && maskIsOpaque
     }
+  }
+}
+
+extension WindowReader {
+  /// The same pixels, transparent where the mask of their image is.
+  func masked(by mask: TIFFPart?, cache: BlockCache, scratchDirectory: String) throws -> any WindowReader {
+    guard let mask else { return self }
+    return MaskedReader(pixels: self, mask: try mask.maskReader(cache: cache, scratchDirectory: scratchDirectory))
   }
 }
 
@@ -62,12 +65,12 @@ struct ShownPixels {
       .maskReader(cache: BlockCache(bytesMax: 8 << 20), scratchDirectory: FileSystem.temporaryFolder)
   }
 
-  /// Words that are zero where a pixel of the window is hidden, row by row.
+  /// Words that are zero where a pixel of the window is hidden, row by row; nil where there is no mask.
   ///
   /// - Parameter reduction: how often the image of the window was halved. Of pixels that became one the first counts.
-  func words(_ window: PixelRect, reduction: Int = 0) throws -> [UInt32] {
+  func words(_ window: PixelRect, reduction: Int = 0) throws -> [UInt32]? {
+    guard let reader else { return nil }
     var words = [UInt32](repeating: .max, count: window.width * window.height)
-    guard let reader else { return words }
     let left = window.x << reduction
     var line = [UInt32](repeating: 0, count: min(window.width << reduction, width - left))
     for y in 0..<window.height {
