@@ -76,43 +76,38 @@ package struct CommandProcess<Command: ParsableCommand>: Sendable {
     }
     // A command that found faults has printed them. If that output was lost, the exit code reports the loss instead.
     if error is ExitCode { finish() }
-    if let line = unknownCommand { end(.usage, line) }
-    if let hint = hint(error) { printError("\(name): \(hint)") }
+    let named = Self.named
+    if let line = named.unknown { end(.usage, line) }
+    if let hint = hint(error, of: named.command) { printError("\(name): \(hint)") }
     // Usage errors, --help and the statuses of commands are the argument parser's own.
     Command.exit(withError: error)
   }
 
-  /// The command that the arguments name, and the first word that is none of the commands that there are.
-  private var named: (command: any ParsableCommand.Type, path: String, unknown: String?) {
+  /// The command that the arguments name, and what is wrong with the first word that names none, which the argument
+  /// parser calls an unexpected argument.
+  private static var named: (command: any ParsableCommand.Type, unknown: String?) {
     var command: any ParsableCommand.Type = Command.self
     var path = ""
     for word in CommandLine.arguments.dropFirst() where !command.configuration.subcommands.isEmpty {
       guard !word.hasPrefix("-"), word != "help" else { break }
       guard let found = command.configuration.subcommands.first(where: { $0.configuration.commandName == word }) else {
-        return (command, path, word)
+        let names = command.configuration.subcommands.compactMap { $0.configuration.commandName }
+        return (command, "there is no command \(path)\(word); choose one of \(names.joined(separator: ", "))")
       }
       command = found
       path += "\(word) "
     }
-    return (command, path, nil)
-  }
-
-  /// What the argument parser calls unexpected arguments.
-  private var unknownCommand: String? {
-    let (command, path, unknown) = named
-    guard let unknown else { return nil }
-    let names = command.configuration.subcommands.compactMap { $0.configuration.commandName }.joined(separator: ", ")
-    return "there is no command \(path)\(unknown); choose one of \(names)"
+    return (command, nil)
   }
 
   /// What the argument parser does not say: what an option of other tools is called here, and which option is not known
   /// where it says that one is missing.
-  private func hint(_ error: any Error) -> String? {
+  private func hint(_ error: any Error, of command: any ParsableCommand.Type) -> String? {
     let message = Command.fullMessage(for: error)
     let isMissing = message.contains("Missing expected argument")
     guard isMissing || message.contains("Unknown option") else { return nil }
-    let others = (named.command as? any ForwardingCommand.Type)?.forwarded ?? []
-    let options = ([named.command] + others).flatMap { optionNames(in: Command.helpMessage(for: $0)) }
+    let others = (command as? any ForwardingCommand.Type)?.forwarded ?? []
+    let options = ([command] + others).flatMap { optionNames(in: Command.helpMessage(for: $0)) }
     // Where an argument is missing, the parser does not look at options that are left over.
     let leftOver = isMissing ? unknownOption(among: options) : nil
     func isUnknown(_ option: String) -> Bool {

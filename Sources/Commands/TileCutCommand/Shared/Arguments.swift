@@ -113,6 +113,12 @@ extension TextureBlock: ExpressibleByArgument {}
 extension TextureEffort: ExpressibleByArgument {}
 extension TileScheme: ExpressibleByArgument {}
 
+/// Refuses what no cut can work with.
+func checkResources(threads: Int?, memory: BytesArgument? = nil) throws {
+  if let threads, !(1...1024).contains(threads) { throw ValidationError("--threads goes from 1 to 1024") }
+  if let memory, memory.bytes < 32_000_000 { throw ValidationError("--memory must be at least 32MB") }
+}
+
 /// Refuses `--scheme` for outputs that have no file names.
 func requireFolder(_ output: String, for scheme: TileScheme?) throws {
   guard scheme != nil, try BundleFile.kind(ofOutput: output) != .folder else { return }
