@@ -44,7 +44,7 @@ usual() {
     "$debug",1,tilecut) echo "a minute and a half" ;;
     "$debug",4,*) echo "five minutes" ;;
     *,1,tilecut) echo "three minutes" ;;
-    *,4,*) echo "eleven minutes" ;;
+    *,4,*) echo "eleven to seventeen minutes" ;;
   esac
 }
 start=$SECONDS

@@ -42,11 +42,9 @@ put() { # put MODE FILE NAME
 for command in $commands; do
   strip -o "$work/$command" "$binaries/$command"
   put 755 "$work/$command" "bin/$command"
-  "$binaries/$command" --generate-completion-script bash >"$work/bash"
+  for shell in bash zsh fish; do scripts/completions.sh "$binaries/$command" "$shell" >"$work/$shell"; done
   put 644 "$work/bash" "share/bash-completion/completions/$command"
-  "$binaries/$command" --generate-completion-script zsh >"$work/zsh"
   put 644 "$work/zsh" "share/zsh/site-functions/_$command"
-  "$binaries/$command" --generate-completion-script fish >"$work/fish"
   put 644 "$work/fish" "share/fish/vendor_completions.d/$command.fish"
   python3 scripts/man-pages.py "$work/man" "$binaries/$command"
 done

@@ -24,6 +24,7 @@ import Testing
       }
     }
     #expect(FileManager.default.fileExists(atPath: "\(prefix)/share/man/man1/tileserve-replay.1.gz"))
+    try completionsOfReplayFollowThoseOfTileserve("\(prefix)/share")
     let version = try Command(path: "\(prefix)/bin/tilecut").run(["--version"])
     #expect(version.status == 0 && version.stdout.hasPrefix("0."), "\(version)")
 
@@ -36,5 +37,34 @@ import Testing
     }
     #expect(left == [])
     #expect(try script("--remove", "/opt/maps").status == 1)
+  }
+
+  /// `tileserve replay` is no subcommand to the argument parser, which writes the completions.
+  private func completionsOfReplayFollowThoseOfTileserve(_ share: String) throws {
+    let trials = [
+      ("tileserve --por", "--port"), ("tileserve rep", "replay"), ("tileserve replay --synth", "--synthetic"),
+      ("tileserve replay --device d", "desktop"),
+    ]
+    for (line, expected) in trials {
+      let words = line.split(separator: " ").map(String.init)
+      let bash = try Command(path: "/bin/bash").run(
+        [
+          "-c",
+          """
+          source "$1"; shift
+          COMP_LINE="$*"; COMP_POINT=${#COMP_LINE}; COMP_WORDS=("$@"); COMP_CWORD=$(($# - 1))
+          _tileserve tileserve "${COMP_WORDS[COMP_CWORD]}" "${COMP_WORDS[COMP_CWORD - 1]}"
+          printf '%s\\n' "${COMPREPLY[@]}"
+          """,
+          "bash", "\(share)/bash-completion/completions/tileserve",
+        ] + words)
+      #expect(bash.status == 0 && bash.stdout.split(separator: "\n").contains(Substring(expected)), "\(line): \(bash)")
+      guard let fish = Command(installed: "fish") else { continue }
+      let run = try fish.run([
+        "--no-config", "-c", "source $argv[1]; complete -C $argv[2]",
+        "\(share)/fish/vendor_completions.d/tileserve.fish", line,
+      ])
+      #expect(run.status == 0 && run.stdout.contains(expected), "\(line): \(run)")
+    }
   }
 }

@@ -6,42 +6,50 @@ import Testing
 @Suite(.ownThread) struct VocabularyTests {
   struct Option {
     let command: String
-    /// With dashes.
+    /// With dashes; of a positional argument what its value is called.
     let name: String
     let short: String?
     let kind: String
     let valueName: String?
     let help: String
+    /// Whether shells complete its value.
+    let isCompleted: Bool
   }
 
-  /// The options of a command and of its subcommands.
-  private static func options(_ command: [String: Any], below path: String) -> [Option] {
+  /// The options and positional arguments of a command and of its subcommands.
+  private static func arguments(_ command: [String: Any], below path: String) -> [Option] {
     let path = "\(path) \(command["commandName"] as? String ?? "?")"
     var options: [Option] = []
-    for argument in command["arguments"] as? [[String: Any]] ?? [] where argument["kind"] as? String != "positional" {
+    for argument in command["arguments"] as? [[String: Any]] ?? [] {
       let names = argument["names"] as? [[String: String]] ?? []
-      guard let long = names.first(where: { $0["kind"] == "long" })?["name"] else { continue }
+      let long = names.first { $0["kind"] == "long" }?["name"].map { "--\($0)" }
+      guard let name = long ?? argument["valueName"] as? String else { continue }
       options.append(
         Option(
-          command: String(path.dropFirst()), name: "--\(long)",
+          command: String(path.dropFirst()), name: name,
           short: names.first { $0["kind"] == "short" }?["name"], kind: argument["kind"] as? String ?? "",
-          valueName: argument["valueName"] as? String, help: argument["abstract"] as? String ?? ""))
+          valueName: argument["valueName"] as? String, help: argument["abstract"] as? String ?? "",
+          isCompleted: argument["completionKind"] != nil))
     }
     for subcommand in command["subcommands"] as? [[String: Any]] ?? []
     where subcommand["commandName"] as? String != "help" {
-      options += Self.options(subcommand, below: path)
+      options += Self.arguments(subcommand, below: path)
     }
     return options
   }
 
   private static func everyOption() throws -> [Option] {
+    try everyArgument().filter { $0.kind != "positional" }
+  }
+
+  private static func everyArgument() throws -> [Option] {
     var options: [Option] = []
     for (command, arguments) in [
       ("tilecut", []), ("tileserve", []), ("tileserve", ["replay"]), ("purchase-ledger", []), ("mapstore", []),
     ] {
       let run = try Command(built: command).run(arguments + ["--experimental-dump-help"])
       let document = try JSONSerialization.jsonObject(with: Data(run.stdout.utf8)) as? [String: Any]
-      options += Self.options(try #require(document?["command"] as? [String: Any]), below: "")
+      options += Self.arguments(try #require(document?["command"] as? [String: Any]), below: "")
     }
     try #require(options.count > 200)
     return options
@@ -83,6 +91,19 @@ import Testing
     for option in options {
       #expect(option.kind == "flag" && option.help.hasPrefix(start), "\(option.command): \(option.help)")
     }
+  }
+
+  /// Where an argument takes a file, shells offer files. Without a word of ours they offer nothing.
+  @Test func filesAreCompleted() throws {
+    let files: Set<String> = [
+      "file", "folder", "folders", "bundle", "output", "source", "manifest", "catalogue", "plan", "patch", "old", "new",
+      "trace", "[source=]file", "name|file.json",
+    ]
+    let arguments = try Self.everyArgument().filter { argument in
+      argument.valueName.map { files.contains($0) || $0 == "path" && argument.kind == "positional" } ?? false
+    }
+    #expect(arguments.count > 80)
+    for argument in arguments { #expect(argument.isCompleted, "\(argument.command) \(argument.name)") }
   }
 
   @Test func everyOptionIsExplainedInASentence() throws {

@@ -6,7 +6,8 @@ package struct AppOptions: ParsableArguments {
   @Option(
     name: .customLong("root-certificate"), parsing: .singleValue,
     help: ArgumentHelp(
-      "A root certificate of Apple's, to which its signatures must lead; DER or PEM; repeatable.", valueName: "file"))
+      "A root certificate of Apple's, to which its signatures must lead; DER or PEM; repeatable.", valueName: "file"),
+    completion: .file())
   var rootCertificates: [String] = []
 
   @Option(help: "The app's bundle id at Apple, such as org.example.maps.")
@@ -16,7 +17,8 @@ package struct AppOptions: ParsableArguments {
   var appAppleId: String?
 
   @Option(
-    help: ArgumentHelp("The app's licensing key from Google's Play Console; DER, PEM or base64.", valueName: "file"))
+    help: ArgumentHelp("The app's licensing key from Google's Play Console; DER, PEM or base64.", valueName: "file"),
+    completion: .file())
   var googlePublicKey: String?
 
   @Option(help: "The app's package name at Google; it must be that of Google's statements.")

@@ -22,9 +22,10 @@ struct BuildCommand: ParsableCommand {
       --plan PLAN publishes the catalogue, with the bytes of an undivided build.
       """)
 
-  @Argument(help: ArgumentHelp("The regions (docs/reference/region-manifest.md).", valueName: "manifest"))
+  @Argument(
+    help: ArgumentHelp("The regions (docs/reference/region-manifest.md).", valueName: "manifest"), completion: .file())
   var manifest: String?
-  @Option(name: [.short, .long], help: "The folder of the catalogue; made if it is not there.")
+  @Option(name: [.short, .long], help: "The folder of the catalogue; made if it is not there.", completion: .directory)
   var output: String?
   @Option(help: ArgumentHelp("Regions cut at the same time; by cores and memory unless given.", valueName: "n"))
   var jobs: Int?
@@ -42,7 +43,7 @@ struct BuildCommand: ParsableCommand {
       A folder with bundles of earlier editions (id-EDITION.mbtiles): make patches from them; may be the catalogue \
       itself.
       """,
-      valueName: "folder"))
+      valueName: "folder"), completion: .directory)
   var patchesFrom: String?
   @Option(help: ArgumentHelp("Worker threads for all regions together; one a core unless given.", valueName: "n"))
   var threads: Int?
@@ -73,9 +74,8 @@ struct BuildCommand: ParsableCommand {
       if manifest == nil { throw ValidationError("Missing expected argument '<manifest>'") }
       if output == nil { throw ValidationError("Missing expected argument '--output <output>'") }
     }
-    if let threads, !(1...1024).contains(threads) { throw ValidationError("--threads goes from 1 to 1024") }
+    try checkResources(threads: threads, memory: memory)
     if let jobs, !(1...256).contains(jobs) { throw ValidationError("--jobs goes from 1 to 256") }
-    if memory.bytes < 32_000_000 { throw ValidationError("--memory must be at least 32MB") }
     if let packBytes, !RegionSettings.packBytesLimits.contains(packBytes.bytes) {
       throw ValidationError(
         "--pack-bytes must be at least \(formatted(bytes: RegionSettings.packBytesLimits.lowerBound))")

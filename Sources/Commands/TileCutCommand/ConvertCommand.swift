@@ -9,13 +9,15 @@ struct ConvertCommand: ParsableCommand {
     discussion: "Tiles, metadata and places stay as they are. The name of the output chooses the container.")
 
   @Argument(
-    help: ArgumentHelp("A bundle of any maker: MBTiles, PMTiles, GeoPackage, or a folder.", valueName: "bundle"))
+    help: ArgumentHelp("A bundle of any maker: MBTiles, PMTiles, GeoPackage, or a folder.", valueName: "bundle"),
+    completion: .file())
   var bundle: String
   @Argument(
     help: ArgumentHelp(
-      "The bundle to write: .mbtiles, .pmtiles, .gpkg, or a folder with a slash at its end.", valueName: "output"))
+      "The bundle to write: .mbtiles, .pmtiles, .gpkg, or a folder with a slash at its end.", valueName: "output"),
+    completion: .file())
   var second: String?
-  @Option(name: [.short, .long], help: "The bundle to write, as in the other commands.")
+  @Option(name: [.short, .long], help: "The bundle to write, as in the other commands.", completion: .file())
   var output: String?
   @OptionGroup var options: BundleOutputOptions
 

@@ -13,14 +13,17 @@ struct ExtractCommand: ParsableCommand {
       """
   )
 
-  @Argument(help: ArgumentHelp("A bundle: MBTiles, PMTiles, GeoPackage, or a folder.", valueName: "bundle"))
+  @Argument(
+    help: ArgumentHelp("A bundle: MBTiles, PMTiles, GeoPackage, or a folder.", valueName: "bundle"), completion: .file()
+  )
   var bundle: String
   @Option(
-    name: [.short, .long], help: "The bundle to write: .mbtiles, .pmtiles, .gpkg, or a folder with a slash at its end.")
+    name: [.short, .long], help: "The bundle to write: .mbtiles, .pmtiles, .gpkg, or a folder with a slash at its end.",
+    completion: .file())
   var output: String
   @Option(parsing: .unconditional, help: ArgumentHelp("A box in degrees.", valueName: "W,S,E,N"))
   var bounds: BoundsArgument?
-  @Option(help: ArgumentHelp("GeoJSON with the polygons that make the area.", valueName: "file"))
+  @Option(help: ArgumentHelp("GeoJSON with the polygons that make the area.", valueName: "file"), completion: .file())
   var polygon: String?
   @Option(help: ArgumentHelp("Zoom levels, one or several.", valueName: "N|MIN-MAX"))
   var zoom: ZoomArgument?

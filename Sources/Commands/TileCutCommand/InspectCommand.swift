@@ -8,7 +8,8 @@ struct InspectCommand: ParsableCommand {
     commandName: "inspect", abstract: "Says what is in a bundle: metadata, zooms, counts, sizes.")
 
   @Argument(
-    help: ArgumentHelp("A bundle of any maker: MBTiles, PMTiles, GeoPackage, or a folder.", valueName: "bundle"))
+    help: ArgumentHelp("A bundle of any maker: MBTiles, PMTiles, GeoPackage, or a folder.", valueName: "bundle"),
+    completion: .file())
   var bundle: String
   @Flag(help: "Print JSON.")
   var json = false

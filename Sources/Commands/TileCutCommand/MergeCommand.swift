@@ -13,18 +13,20 @@ struct MergeCommand: ParsableCommand {
       earlier ones, error writes nothing.
       """)
 
-  @Argument(help: ArgumentHelp("Bundles: MBTiles, PMTiles, GeoPackage, or folders.", valueName: "bundle"))
+  @Argument(
+    help: ArgumentHelp("Bundles: MBTiles, PMTiles, GeoPackage, or folders.", valueName: "bundle"), completion: .file())
   var bundles: [String] = []
   @Option(
     help: ArgumentHelp(
-      "Make the bundle of what tilecut plan wrote, such as usa.json, when all its shards are cut.", valueName: "plan"))
+      "Make the bundle of what tilecut plan wrote, such as usa.json, when all its shards are cut.", valueName: "plan"),
+    completion: .file())
   var plan: String?
   @Option(
     name: [.short, .long],
     help: """
       The bundle to write: .mbtiles, .pmtiles, .gpkg, or a folder with a slash at its end; of a plan also .tileset, \
       which names the shards' bundles and copies nothing. (default, of a plan: NAME.tileset beside NAME.json)
-      """)
+      """, completion: .file())
   var output: String?
   @Option(help: "What a conflict does: first or last takes one, overlay draws, error stops. (default: error)")
   var onConflict: ConflictArgument?

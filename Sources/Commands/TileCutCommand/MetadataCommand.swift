@@ -14,7 +14,8 @@ struct MetadataCommand: ParsableCommand {
       commandName: "get", abstract: "Prints one row of the metadata, or all of them.")
 
     @Argument(
-      help: ArgumentHelp("A bundle of any maker: MBTiles, PMTiles, GeoPackage, or a folder.", valueName: "bundle"))
+      help: ArgumentHelp("A bundle of any maker: MBTiles, PMTiles, GeoPackage, or a folder.", valueName: "bundle"),
+      completion: .file())
     var bundle: String
     @Argument(help: ArgumentHelp("The row's name; all rows unless given.", valueName: "name"))
     var name: String?
@@ -44,7 +45,8 @@ struct MetadataCommand: ParsableCommand {
         """)
 
     @Argument(
-      help: ArgumentHelp("A bundle of any maker: MBTiles, PMTiles, GeoPackage, or a folder.", valueName: "bundle"))
+      help: ArgumentHelp("A bundle of any maker: MBTiles, PMTiles, GeoPackage, or a folder.", valueName: "bundle"),
+      completion: .file())
     var bundle: String
     @Argument(help: ArgumentHelp("The row's name.", valueName: "name"))
     var name: String

@@ -13,14 +13,16 @@ struct PacksCommand: ParsableCommand {
       is listed with its bundle where that covers the place.
       """)
 
-  @Argument(help: ArgumentHelp("A catalogue.json, or the folder that it lies in.", valueName: "catalogue"))
+  @Argument(
+    help: ArgumentHelp("A catalogue.json, or the folder that it lies in.", valueName: "catalogue"), completion: .file())
   var catalogue: String
   @Option(
     parsing: .unconditional, help: ArgumentHelp("A place: longitude and latitude in degrees.", valueName: "LON,LAT"))
   var point: NumbersArgument?
   @Option(parsing: .unconditional, help: ArgumentHelp("A box in degrees.", valueName: "W,S,E,N"))
   var bounds: BoundsArgument?
-  @Option(help: ArgumentHelp("A GPX or GeoJSON file with tracks, routes or places.", valueName: "file"))
+  @Option(
+    help: ArgumentHelp("A GPX or GeoJSON file with tracks, routes or places.", valueName: "file"), completion: .file())
   var track: String?
   @Option(
     parsing: .upToNextOption, help: ArgumentHelp("Search only these regions, by id; all unless given.", valueName: "id")

@@ -13,11 +13,12 @@ struct DiffCommand: ParsableCommand {
       """)
 
   @Argument(
-    help: ArgumentHelp("The edition that customers have: MBTiles, PMTiles, GeoPackage, or a folder.", valueName: "old"))
+    help: ArgumentHelp("The edition that customers have: MBTiles, PMTiles, GeoPackage, or a folder.", valueName: "old"),
+    completion: .file())
   var old: String
-  @Argument(help: ArgumentHelp("The edition that they shall have.", valueName: "new"))
+  @Argument(help: ArgumentHelp("The edition that they shall have.", valueName: "new"), completion: .file())
   var new: String
-  @Option(name: [.short, .long], help: "The patch to write.")
+  @Option(name: [.short, .long], help: "The patch to write.", completion: .file())
   var output: String
   @OptionGroup var options: OutputOptions
 
@@ -54,11 +55,11 @@ struct ApplyCommand: ParsableCommand {
       before it gets its name. With --force OLD itself may be the output.
       """)
 
-  @Argument(help: ArgumentHelp("What tilecut diff wrote.", valueName: "patch"))
+  @Argument(help: ArgumentHelp("What tilecut diff wrote.", valueName: "patch"), completion: .file())
   var patch: String
-  @Argument(help: ArgumentHelp("The edition that the patch is for.", valueName: "old"))
+  @Argument(help: ArgumentHelp("The edition that the patch is for.", valueName: "old"), completion: .file())
   var old: String
-  @Option(name: [.short, .long], help: "The bundle to write, MBTiles.")
+  @Option(name: [.short, .long], help: "The bundle to write, MBTiles.", completion: .file())
   var output: String
   @OptionGroup var options: OutputOptions
 

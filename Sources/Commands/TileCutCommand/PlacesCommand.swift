@@ -14,7 +14,9 @@ struct PlacesCommand: ParsableCommand {
       latitude, importance, and the distance where --near is given. Finding nothing is no error.
       """)
 
-  @Argument(help: ArgumentHelp("A bundle with places: MBTiles, PMTiles, GeoPackage, or a folder.", valueName: "bundle"))
+  @Argument(
+    help: ArgumentHelp("A bundle with places: MBTiles, PMTiles, GeoPackage, or a folder.", valueName: "bundle"),
+    completion: .file())
   var bundle: String
   @Argument(help: ArgumentHelp("What to look for.", valueName: "query"))
   var query: String

@@ -19,16 +19,19 @@ struct PlanCommand: ForwardingCommand {
 
   @Argument(
     parsing: .allUnrecognized,
-    help: ArgumentHelp("Sources and options of cut, or a manifest and options of build.", valueName: "source"))
+    help: ArgumentHelp("Sources and options of cut, or a manifest and options of build.", valueName: "source"),
+    completion: .file())
   var words: [String]
-  @Option(name: [.short, .long], help: "The plan to write, a JSON file.")
+  @Option(name: [.short, .long], help: "The plan to write, a JSON file.", completion: .file())
   var output: String
   @Option(
     help: ArgumentHelp(
       "The most tiles that a shard of a cut may have. (default: \(ShardPlan.tilesMaxDefault))",
       valueName: "n"))
   var shardTiles: Int?
-  @Option(help: ArgumentHelp("Divide the build of the catalogue in this folder, not a cut.", valueName: "folder"))
+  @Option(
+    help: ArgumentHelp("Divide the build of the catalogue in this folder, not a cut.", valueName: "folder"),
+    completion: .directory)
   var catalogue: String?
   @Flag(help: "Replace the output if it exists.")
   var force = false
@@ -109,7 +112,7 @@ struct MissingCommand: ParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "missing", abstract: "Prints the shards of a plan that are not done, such as 3,7-9.")
 
-  @Argument(help: "What tilecut plan wrote.")
+  @Argument(help: "What tilecut plan wrote.", completion: .file())
   var plan: String
   @Flag(help: "Print JSON: a list of all their numbers.")
   var json = false

@@ -15,9 +15,10 @@ struct PreviewCommand: ParsableCommand {
       """)
 
   @Argument(
-    help: ArgumentHelp("A bundle with raster tiles: MBTiles, PMTiles, GeoPackage, or a folder.", valueName: "bundle"))
+    help: ArgumentHelp("A bundle with raster tiles: MBTiles, PMTiles, GeoPackage, or a folder.", valueName: "bundle"),
+    completion: .file())
   var bundle: String
-  @Option(name: [.short, .long], help: "The PNG to write.")
+  @Option(name: [.short, .long], help: "The PNG to write.", completion: .file())
   var output: String
   @Option(
     parsing: .unconditional,

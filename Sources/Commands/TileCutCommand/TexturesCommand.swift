@@ -14,9 +14,10 @@ struct TexturesCommand: ParsableCommand {
       """)
 
   @Argument(
-    help: ArgumentHelp("A bundle with raster tiles: MBTiles, PMTiles, GeoPackage, or a folder.", valueName: "bundle"))
+    help: ArgumentHelp("A bundle with raster tiles: MBTiles, PMTiles, GeoPackage, or a folder.", valueName: "bundle"),
+    completion: .file())
   var bundle: String
-  @Option(name: [.short, .long], help: "The folder to write.")
+  @Option(name: [.short, .long], help: "The folder to write.", completion: .directory)
   var output: String
   @Option(
     help: """
@@ -35,7 +36,7 @@ struct TexturesCommand: ParsableCommand {
   @OptionGroup var options: OutputOptions
 
   func validate() throws {
-    if let threads, !(1...1024).contains(threads) { throw ValidationError("--threads goes from 1 to 1024") }
+    try checkResources(threads: threads)
   }
 
   func run() throws {

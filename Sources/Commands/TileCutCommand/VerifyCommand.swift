@@ -11,7 +11,8 @@ struct VerifyCommand: ParsableCommand {
     discussion: "Exits with 1 when a rule is broken. Warnings alone do not count as broken.")
 
   @Argument(
-    help: ArgumentHelp("A bundle of any maker: MBTiles, PMTiles, GeoPackage, or a folder.", valueName: "bundle"))
+    help: ArgumentHelp("A bundle of any maker: MBTiles, PMTiles, GeoPackage, or a folder.", valueName: "bundle"),
+    completion: .file())
   var bundle: String
   @Flag(help: "Print JSON.")
   var json = false

@@ -22,7 +22,7 @@ struct ReplayCommand: ParsableCommand {
       there; 74 the output cannot be written.
       """)
 
-  @Argument(help: ArgumentHelp("Sessions: files, and folders of them.", valueName: "trace"))
+  @Argument(help: ArgumentHelp("Sessions: files, and folders of them.", valueName: "trace"), completion: .file())
   var traces: [String] = []
 
   @Option(help: ArgumentHelp("Replay fake sessions: a seed, or SEED:COUNT for several.", valueName: "seed"))
@@ -30,8 +30,8 @@ struct ReplayCommand: ParsableCommand {
 
   @Option(
     help: ArgumentHelp(
-      "Read and decode the tiles of a bundle, in whose middle each session is placed.", valueName: "file")
-  )
+      "Read and decode the tiles of a bundle, in whose middle each session is placed.", valueName: "file"),
+    completion: .file())
   var bundle: String?
 
   @Flag(

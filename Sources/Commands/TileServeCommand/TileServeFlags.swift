@@ -6,16 +6,17 @@ import TileServe
 /// The flags of `tileserve`; nil where the environment, the file or the default decides.
 struct TileServeFlags: ParsableArguments {
   @Argument(
-    help: "Bundles, and folders of bundles. A bundle's id is its path below PATH without extension, / written --.")
+    help: "Bundles, and folders of bundles. A bundle's id is its path below PATH without extension, / written --.",
+    completion: .file())
   var path: [String] = []
 
   @Option(
     help: ArgumentHelp(
       "Draw a GPX or GeoJSON file as a tileset of its own, to be shown over others; several separated by commas.",
-      valueName: "file"))
+      valueName: "file"), completion: .file())
   var overlay: String?
 
-  @Option(help: ArgumentHelp("A JSON file with any of these options.", valueName: "file"))
+  @Option(help: ArgumentHelp("A JSON file with any of these options.", valueName: "file"), completion: .file())
   var config: String?
 
   @Option(help: "Address to listen on; 0.0.0.0 or :: for all. (default: 127.0.0.1)")
@@ -24,7 +25,7 @@ struct TileServeFlags: ParsableArguments {
   @Option(help: "Port; 0 for any that is free. (default: 8080)")
   var port: Int?
 
-  @Option(help: ArgumentHelp("Listen on a Unix socket instead.", valueName: "file"))
+  @Option(help: ArgumentHelp("Listen on a Unix socket instead.", valueName: "file"), completion: .file())
   var unixSocket: String?
 
   @Option(help: ArgumentHelp("Memory for recently used tiles. (default: 64MB)", valueName: "bytes"))
@@ -90,16 +91,17 @@ struct TileServeFlags: ParsableArguments {
       valueName: "addresses"))
   var trustedProxies: String?
 
-  @Option(help: ArgumentHelp("Write a line for each request; - for standard output.", valueName: "file"))
+  @Option(
+    help: ArgumentHelp("Write a line for each request; - for standard output.", valueName: "file"), completion: .file())
   var accessLog: String?
 
   @Option(help: "The least messages to log: trace, debug, info, notice, warning, error or critical. (default: info)")
   var logLevel: String?
 
-  @Option(help: ArgumentHelp("Certificate, a PEM file; enables HTTPS.", valueName: "file"))
+  @Option(help: ArgumentHelp("Certificate, a PEM file; enables HTTPS.", valueName: "file"), completion: .file())
   var tlsCert: String?
 
-  @Option(help: ArgumentHelp("The certificate's key, a PEM file.", valueName: "file"))
+  @Option(help: ArgumentHelp("The certificate's key, a PEM file.", valueName: "file"), completion: .file())
   var tlsKey: String?
 
   @Option(help: ArgumentHelp("Threads for HTTP. (default: one a core)", valueName: "n"))
@@ -119,8 +121,8 @@ struct TileServeFlags: ParsableArguments {
 
   @Option(
     help: ArgumentHelp(
-      "Folders with the viewer's libraries, separated by commas, searched before the usual ones.", valueName: "folders")
-  )
+      "Folders with the viewer's libraries, separated by commas, searched before the usual ones.", valueName: "folders"),
+    completion: .directory)
   var web: String?
 
   /// The flags that were given, by the names of the configuration.

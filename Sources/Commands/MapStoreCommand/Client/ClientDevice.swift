@@ -29,7 +29,7 @@ protocol DeviceCommand: AsyncParsableCommand {
 struct ClientFlags: ParsableArguments {
   private static let defaultFolder = "maps"
 
-  @Option(name: [.short, .long], help: "The folder of installed bundles; created if missing.")
+  @Option(name: [.short, .long], help: "The folder of installed bundles; created if missing.", completion: .directory)
   var folder = Self.defaultFolder
   @Option(
     help: ArgumentHelp("The map store, such as https://maps.example.com; stored in the folder.", valueName: "url"))

@@ -80,7 +80,8 @@ struct AroundCommand: DeviceCommand {
     parsing: .unconditional,
     help: ArgumentHelp("A box in degrees; a west beyond the east crosses the antimeridian.", valueName: "W,S,E,N"))
   var bounds: String?
-  @Option(help: ArgumentHelp("A GPX or GeoJSON file with tracks, routes or places.", valueName: "file"))
+  @Option(
+    help: ArgumentHelp("A GPX or GeoJSON file with tracks, routes or places.", valueName: "file"), completion: .file())
   var track: String?
 
   func validate() throws {

@@ -18,7 +18,7 @@ struct BuyCommand: DeviceCommand {
       the map store has recorded it: an interrupted one is submitted by sync, or before the next purchase.
       """)
   @OptionGroup var flags: ClientFlags
-  @Option(help: ArgumentHelp("The fake store's keys.", valueName: "file"))
+  @Option(help: ArgumentHelp("The fake store's keys.", valueName: "file"), completion: .file())
   var storeKey: String
   @Option(help: "production or sandbox; most servers grant nothing for sandbox purchases.")
   var environment = "production"
@@ -156,9 +156,9 @@ struct StoreKeyCommand: ParsableCommand {
       --root-certificate. Never configure it on a real map store.
       """
   )
-  @Argument(help: ArgumentHelp("The file to write.", valueName: "file"))
+  @Argument(help: ArgumentHelp("The file to write.", valueName: "file"), completion: .file())
   var second: String?
-  @Option(name: [.short, .long], help: "The file to write, as in the other commands.")
+  @Option(name: [.short, .long], help: "The file to write, as in the other commands.", completion: .file())
   var output: String?
   @Option(help: "The app whose purchases are made up, by its identifier at the app store, such as org.example.maps.")
   var bundleId: String
@@ -187,7 +187,7 @@ struct RefundCommand: DeviceCommand {
       reconcile --against reads.
       """)
   @OptionGroup var flags: ClientFlags
-  @Option(help: ArgumentHelp("The fake store's keys.", valueName: "file"))
+  @Option(help: ArgumentHelp("The fake store's keys.", valueName: "file"), completion: .file())
   var storeKey: String
   @Argument(help: ArgumentHelp("The regions.", valueName: "region"))
   var regions: [String]

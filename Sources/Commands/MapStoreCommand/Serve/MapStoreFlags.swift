@@ -4,14 +4,17 @@ import CommandSupport
 
 /// The flags of `mapstore serve`; nil where the environment, the file or the default decides.
 struct MapStoreFlags: ParsableArguments {
-  @Option(help: ArgumentHelp("The folder with catalogue.json, as tilecut build makes it.", valueName: "folder"))
+  @Option(
+    help: ArgumentHelp("The folder with catalogue.json, as tilecut build makes it.", valueName: "folder"),
+    completion: .directory)
   var catalogue: String?
 
   @Option(
-    help: ArgumentHelp("The ledger, as purchase-ledger init makes it. (default: ledger.sqlite)", valueName: "file"))
+    help: ArgumentHelp("The ledger, as purchase-ledger init makes it. (default: ledger.sqlite)", valueName: "file"),
+    completion: .file())
   var ledger: String?
 
-  @Option(help: ArgumentHelp("A JSON file with any of these options.", valueName: "file"))
+  @Option(help: ArgumentHelp("A JSON file with any of these options.", valueName: "file"), completion: .file())
   var config: String?
 
   @Option(
@@ -20,7 +23,7 @@ struct MapStoreFlags: ParsableArguments {
       Products and their states, a line "product id,state" each, or JSON; read again when it changes. (default: all \
       are for sale)
       """,
-      valueName: "file"))
+      valueName: "file"), completion: .file())
   var products: String?
 
   @Option(help: "Address to listen on; 0.0.0.0 or :: for all. (default: 127.0.0.1)")
@@ -39,7 +42,7 @@ struct MapStoreFlags: ParsableArguments {
       A secret of 32 bytes or more that signs download links; repeatable, the first signs, all are accepted. (default: \
       a random one for this process)
       """,
-      valueName: "file"))
+      valueName: "file"), completion: .file())
   var hmacKeyFile: [String] = []
 
   @Option(
@@ -49,7 +52,7 @@ struct MapStoreFlags: ParsableArguments {
       An Ed25519 key that signs grants for devices; repeatable, the first signs. (default: a random one for this \
       process)
       """,
-      valueName: "file"))
+      valueName: "file"), completion: .file())
   var grantKeyFile: [String] = []
 
   @Option(
@@ -74,7 +77,7 @@ struct MapStoreFlags: ParsableArguments {
       Google's public keys (https://www.googleapis.com/oauth2/v3/certs), read again when they change: only pushes with \
       a valid token are accepted. (default: all are accepted)
       """,
-      valueName: "file"))
+      valueName: "file"), completion: .file())
   var googlePushKeys: String?
 
   @Option(help: ArgumentHelp("The audience that the token of a push must name.", valueName: "text"))
@@ -92,7 +95,8 @@ struct MapStoreFlags: ParsableArguments {
   @Option(help: "The least messages to log: trace, debug, info, notice, warning, error or critical. (default: info)")
   var logLevel: String?
 
-  @Option(help: ArgumentHelp("Folders with Leaflet, separated by commas.", valueName: "folders"))
+  @Option(
+    help: ArgumentHelp("Folders with Leaflet, separated by commas.", valueName: "folders"), completion: .directory)
   var web: String?
 
   /// The flags that were given, by the names of the configuration.

@@ -3,11 +3,12 @@ import CommandConfiguration
 
 /// The options of every subcommand; nil where the environment, the file or the default decides.
 struct CommonOptions: ParsableArguments {
-  @Option(help: ArgumentHelp("The ledger. (default: ledger.sqlite)", valueName: "file"))
+  @Option(help: ArgumentHelp("The ledger. (default: ledger.sqlite)", valueName: "file"), completion: .file())
   var ledger: String?
 
   @Option(
-    help: ArgumentHelp("A JSON file with any of these options, the app's identity and policies.", valueName: "file"))
+    help: ArgumentHelp("A JSON file with any of these options, the app's identity and policies.", valueName: "file"),
+    completion: .file())
   var config: String?
 
   @Option(

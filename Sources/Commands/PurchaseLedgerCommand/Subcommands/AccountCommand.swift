@@ -17,7 +17,9 @@ struct AccountCommand: AsyncParsableCommand {
 
     @Argument(help: "The login name.")
     var login: String
-    @Option(help: ArgumentHelp("A file with the password in its first line; - for standard input.", valueName: "file"))
+    @Option(
+      help: ArgumentHelp("A file with the password in its first line; - for standard input.", valueName: "file"),
+      completion: .file())
     var passwordFile = "-"
     @Option(help: ArgumentHelp("The appAccountToken that the app uses already.", valueName: "uuid"))
     var token: String?

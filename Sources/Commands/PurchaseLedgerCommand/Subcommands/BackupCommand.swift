@@ -13,9 +13,9 @@ struct BackupCommand: AsyncParsableCommand {
       -wal file beside it. docs/how-to/backup.md says how to restore.
       """)
 
-  @Argument(help: ArgumentHelp("The copy, such as copy.sqlite.", valueName: "file"))
+  @Argument(help: ArgumentHelp("The copy, such as copy.sqlite.", valueName: "file"), completion: .file())
   var second: String?
-  @Option(name: [.short, .long], help: "The copy, as in the other commands.")
+  @Option(name: [.short, .long], help: "The copy, as in the other commands.", completion: .file())
   var output: String?
   @Flag(help: "Replace the output if it exists.")
   var force = false

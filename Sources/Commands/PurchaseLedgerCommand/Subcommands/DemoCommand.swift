@@ -26,12 +26,17 @@ struct DemoCommand: AsyncParsableCommand {
   var seed: UInt64 = 170
   @Option(
     name: [.short, .long],
-    help: ArgumentHelp("Keep ledger, evidence and configuration there, to try the other commands.", valueName: "folder")
-  )
+    help: ArgumentHelp(
+      "Keep ledger, evidence and configuration there, to try the other commands.", valueName: "folder"),
+    completion: .directory)
   var output: String?
-  @Option(help: ArgumentHelp("Keep the ledger in this file, which must not exist yet.", valueName: "file"))
+  @Option(
+    help: ArgumentHelp("Keep the ledger in this file, which must not exist yet.", valueName: "file"),
+    completion: .file())
   var ledger: String?
-  @Option(help: ArgumentHelp("A JSON file with policies and now; other options in it are ignored.", valueName: "file"))
+  @Option(
+    help: ArgumentHelp("A JSON file with policies and now; other options in it are ignored.", valueName: "file"),
+    completion: .file())
   var config: String?
   @Option(
     help: ArgumentHelp(

@@ -23,7 +23,8 @@ struct ExportCommand: AsyncParsableCommand {
   @Option(help: "What is written: jsonl, the events, or hledger, a journal of the postings.")
   var format: ExportFormat = .jsonLines
   @Option(
-    name: [.short, .long], help: ArgumentHelp("The file to write. (default: standard output)", valueName: "file"))
+    name: [.short, .long], help: ArgumentHelp("The file to write. (default: standard output)", valueName: "file"),
+    completion: .file())
   var output: String?
   @Flag(help: "Replace the output if it exists.")
   var force = false

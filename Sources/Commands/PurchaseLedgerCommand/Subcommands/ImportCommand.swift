@@ -16,7 +16,7 @@ struct ImportCommand: AsyncParsableCommand {
 
   enum Report: String, ExpressibleByArgument, CaseIterable { case text, json }
 
-  @Argument(help: ArgumentHelp("Evidence; - for standard input.", valueName: "file"))
+  @Argument(help: ArgumentHelp("Evidence; - for standard input.", valueName: "file"), completion: .file())
   var files: [String] = []
   @Flag(help: "Verify quarantined evidence again, without the account and options of its first import.")
   var quarantined = false

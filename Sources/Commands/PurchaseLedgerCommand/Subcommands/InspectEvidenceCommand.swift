@@ -13,7 +13,7 @@ struct InspectEvidenceCommand: AsyncParsableCommand {
       are skipped; Apple's evidence needs a root certificate.
       """)
 
-  @Argument(help: ArgumentHelp("One piece of evidence; - for standard input.", valueName: "file"))
+  @Argument(help: ArgumentHelp("One piece of evidence; - for standard input.", valueName: "file"), completion: .file())
   var file: String
   @Option(
     name: .customLong("as"),

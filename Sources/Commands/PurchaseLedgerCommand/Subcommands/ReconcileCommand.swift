@@ -16,7 +16,8 @@ struct ReconcileCommand: AsyncParsableCommand {
   var apply = false
   @Option(
     help: ArgumentHelp(
-      "An export of the store's evidence, to compare instead of the pulled records, which stay.", valueName: "file"))
+      "An export of the store's evidence, to compare instead of the pulled records, which stay.", valueName: "file"),
+    completion: .file())
   var against: String?
   @Option(help: "The form of the report: text, json or csv. (default: text)")
   var report: ReconcileFormat?

@@ -22,7 +22,7 @@ struct CutCommand: ParsableCommand {
         tilecut cut subway.png -o subway.mbtiles --flat
       """)
 
-  @Argument(help: ArgumentHelp("Rasters to cut, or one region manifest.", valueName: "source"))
+  @Argument(help: ArgumentHelp("Rasters to cut, or one region manifest.", valueName: "source"), completion: .file())
   var sources: [String] = []
   @OptionGroup(title: "Output and work") var work: WorkOptions
   @OptionGroup(title: "Sources") var source: SourceOptions

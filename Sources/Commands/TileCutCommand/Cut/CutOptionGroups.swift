@@ -11,12 +11,12 @@ import TileIndex
 struct WorkOptions: ParsableArguments {
   @Option(
     name: [.customShort("o"), .customLong("output")],
-    help: "The bundle to write: .mbtiles, .pmtiles, .gpkg, or a folder with a slash at its end.")
+    help: "The bundle to write: .mbtiles, .pmtiles, .gpkg, or a folder with a slash at its end.", completion: .file())
   var outputOption: String?
   @Option(
     help: ArgumentHelp(
       "Draw the sources over this bundle, on its grid and zooms; it is replaced unless -o is given.",
-      valueName: "bundle"))
+      valueName: "bundle"), completion: .file())
   var append: String?
   @Option(help: ArgumentHelp("Worker threads; one a core unless given.", valueName: "n"))
   var threads: Int?
@@ -45,8 +45,7 @@ struct WorkOptions: ParsableArguments {
   }
 
   func validate() throws {
-    if let threads, !(1...1024).contains(threads) { throw ValidationError("--threads goes from 1 to 1024") }
-    if memory.bytes < 32_000_000 { throw ValidationError("--memory must be at least 32MB") }
+    try checkResources(threads: threads, memory: memory)
   }
 }
 
@@ -58,7 +57,7 @@ struct SourceOptions: ParsableArguments {
       A text file with the names of more rasters, one a line, such as list.txt of a thousand scans; they are drawn \
       over those named here, and names are relative to the file.
       """,
-      valueName: "file"))
+      valueName: "file"), completion: .file())
   var srcList: String?
   @Option(
     parsing: .unconditionalSingleValue,
@@ -104,7 +103,7 @@ struct SourceOptions: ParsableArguments {
       GeoJSON with the outline within which a source is drawn, or with the outlines of several by their "location"; \
       repeatable.
       """,
-      valueName: "[source=]file"))
+      valueName: "[source=]file"), completion: .file())
   var cutline: [String] = []
   @Option(
     parsing: .unconditionalSingleValue,
@@ -139,7 +138,8 @@ struct AreaOptions: ParsableArguments {
       valueName: "W,S,E,N"))
   var bounds: BoundsArgument?
   @Option(
-    help: ArgumentHelp("GeoJSON with the area to show; everything outside it is transparent.", valueName: "file"))
+    help: ArgumentHelp("GeoJSON with the area to show; everything outside it is transparent.", valueName: "file"),
+    completion: .file())
   var clip: String?
   @Option(help: ArgumentHelp("Metres by which the area of --clip grows on the ground.", valueName: "metres"))
   var buffer: Double?
@@ -149,7 +149,7 @@ struct AreaOptions: ParsableArguments {
       The grid of the tiles, a tile matrix set: \(MatrixArgument.names), or a file with one in OGC's JSON form. \
       (default: WebMercatorQuad)
       """,
-      valueName: "name|file.json"))
+      valueName: "name|file.json"), completion: .file())
   var matrix: MatrixArgument?
   @Option(
     help: ArgumentHelp(
@@ -280,7 +280,8 @@ struct MetadataOptions: ParsableArguments {
   var version: String?
   @Option(
     help: ArgumentHelp(
-      "Places to look for on the map: GeoJSON, or a table of geonames.org; repeatable.", valueName: "file"))
+      "Places to look for on the map: GeoJSON, or a table of geonames.org; repeatable.", valueName: "file"),
+    completion: .file())
   var gazetteer: [String] = []
 
   func validate() throws {

@@ -24,7 +24,7 @@ struct ShardOptions: ParsableArguments {
   @Option(
     help: ArgumentHelp(
       "What tilecut plan wrote, of which a part is made; what is made of what, and where, is the plan's.",
-      valueName: "plan"))
+      valueName: "plan"), completion: .file())
   var plan: String?
   @Option(
     help: ArgumentHelp(
@@ -45,7 +45,7 @@ struct ShardOptions: ParsableArguments {
       A file with the shards to choose from, such as 3,7-9, as tilecut missing prints them: --shard 0 is then the \
       first in it, 3.
       """,
-      valueName: "file"))
+      valueName: "file"), completion: .file())
   var shardList: String?
 
   /// Whether no shard is named.
