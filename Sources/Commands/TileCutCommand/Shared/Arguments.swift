@@ -1,4 +1,5 @@
 public import ArgumentParser
+import CommandSupport
 import RegionCatalog
 import Support
 public import TileCut
