@@ -70,7 +70,8 @@ import TileIndex
 
   /// Of many sources the warpers of some are kept, and the others are made again.
   @Test func manySheetsAreDrawnWithFewWarpers() throws {
-    let whole = try SampleRaster("UTM", "EPSG:32633", 96, 96, left: 400_000, top: 5_600_000, pixel: 500)
+    // On the target's own CRS, where warpers are made without PROJ.
+    let whole = try SampleRaster("Mercator", "EPSG:3857", 96, 96, left: 1e6, top: 6e6, pixel: 211)
       .source(.opaque, seed: 3)
     let cuts = Array(stride(from: 5, to: 96, by: 5))
     let sheets = Self.parts(whole, columns: cuts, rows: cuts)
