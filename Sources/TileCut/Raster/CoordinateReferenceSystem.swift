@@ -1,4 +1,5 @@
 import CPROJ
+import Synchronization
 import TileIndex
 
 /// A coordinate reference system (CRS) of the Earth that PROJ knows.
@@ -62,12 +63,21 @@ package struct CoordinateReferenceSystem: Hashable, Sendable {
   /// - Throws: ``CutError``, `.noGeoreference` with a `path` and `.invalidOption` without one, if PROJ does not know
   ///   the definition, or if it is not a horizontal CRS of the Earth; `.systemError` if PROJ does not work at all.
   package init(definition: String, path: String? = nil) throws {
+    if let known = Self.known.withLock({ $0[definition] }) {
+      self = known
+      return
+    }
     let facts = try ParsedDefinition(text: definition, path: path)
     self.init(
       definition: facts.definition, name: facts.name, code: facts.code, isGeographic: facts.isGeographic,
       unit: facts.unit, unitFactor: facts.unitFactor, isWebMercator: facts.isWebMercator,
       isWGS84LongLat: facts.isWGS84LongLat)
+    Self.known.withLock { [self] in if $0.count < Self.knownMax { $0[definition] = self } }
   }
+
+  /// By the text they were created from: thousands of sources share a few, and PROJ takes milliseconds for each.
+  private static let known = Mutex<[String: CoordinateReferenceSystem]>([:])
+  private static let knownMax = 256
 }
 
 /// The properties of a CRS definition, determined once with PROJ.

@@ -17,14 +17,23 @@ package final class CoordinateTransform {
   ///   - areaOfInterest: where the coordinates lie, in WGS 84 degrees; west may exceed east across the antimeridian.
   ///     PROJ chooses one datum shift for the area. Without it PROJ chooses for each point, which may leave seams.
   /// - Throws: ``CutError`` `.noGeoreference` if PROJ knows no transformation.
-  package init(
+  package convenience init(
     from source: CoordinateReferenceSystem, to target: CoordinateReferenceSystem, areaOfInterest: BoundingBox? = nil
+  ) throws {
+    try self.init(from: source, to: target, areaOfInterest: areaOfInterest, in: PROJContext())
+  }
+
+  /// - Parameter context: what PROJ makes the transformation in, of the same thread; not asked for where the CRSs are
+  ///   the same.
+  init(
+    from source: CoordinateReferenceSystem, to target: CoordinateReferenceSystem, areaOfInterest: BoundingBox?,
+    in context: @autoclosure () throws -> PROJContext
   ) throws {
     if Self.same(source, target) {
       operation = nil
       return
     }
-    let context = try PROJContext()
+    let context = try context()
     var made: PROJObject?
     if let from = context.create(source.definition), let to = context.create(target.definition) {
       if from.isEquivalent(to: to) {

@@ -1,5 +1,6 @@
 import CPROJ
 import CPROJShim
+import Synchronization
 
 #if canImport(Glibc)
   import Glibc
@@ -13,9 +14,21 @@ import CPROJShim
 ///
 /// PROJ objects belong to the context that created them, and a context serves one thread at a time. The owner of this
 /// object ensures both.
+///
+/// PROJ's own contexts are used again by others: a new one opens the database, which takes milliseconds, and keeps what
+/// it read there.
 final class PROJContext {
   let pointer: OpaquePointer
   private let complaint: Complaint
+  private static let unused = Mutex<[Unused]>([])
+  /// Each holds some hundred kilobytes.
+  private static let unusedMax = 4
+
+  /// A context of PROJ's without objects.
+  private struct Unused: @unchecked Sendable {
+    let pointer: OpaquePointer
+    let complaint: Complaint
+  }
 
   /// The message that PROJ would print on stderr. A class, so that C can hold its address.
   private final class Complaint {
@@ -25,6 +38,10 @@ final class PROJContext {
   /// - Throws: ``CutError`` if PROJ is missing.
   init() throws {
     try LazyLibrary.proj.require()
+    if let found = Self.unused.withLock({ $0.popLast() }) {
+      (pointer, complaint) = (found.pointer, found.complaint)
+      return
+    }
     pointer = proj_context_create()
     complaint = Complaint()
     // With grids from the network, the same cut would differ between machines.
@@ -36,7 +53,16 @@ final class PROJContext {
     }
   }
 
-  deinit { proj_context_destroy(pointer) }
+  deinit {
+    complaint.text = nil
+    let context = Unused(pointer: pointer, complaint: complaint)
+    let isKept = Self.unused.withLock { unused in
+      guard unused.count < Self.unusedMax else { return false }
+      unused.append(context)
+      return true
+    }
+    if !isKept { proj_context_destroy(pointer) }
+  }
 
   /// Returns and clears PROJ's last error message, without the name of the function that raised it.
   func takeComplaint() -> String? {

@@ -17,7 +17,10 @@ package final class PixelMapper {
   /// itself.
   private let checksRoundTrip: Bool
 
-  package init(source: any RasterSource, target: CoordinateReferenceSystem, grid: PixelGrid) throws {
+  /// - Parameter scratch: of the worker that uses the mapper.
+  package init(
+    source: any RasterSource, target: CoordinateReferenceSystem, grid: PixelGrid, scratch: WarpScratch = WarpScratch()
+  ) throws {
     let georeference = source.georeference
     guard let inverse = georeference.affine.inverse else {
       throw CutError(
@@ -28,7 +31,7 @@ package final class PixelMapper {
     self.georeference = georeference
     sourceToPixel = inverse
     let transform = try CoordinateTransform(
-      from: target, to: georeference.crs, areaOfInterest: source.areaOfInterest)
+      from: target, to: georeference.crs, areaOfInterest: source.areaOfInterest, in: scratch.projContext())
     targetToSource = transform
     let centre = georeference.place(ofPixel: SIMD2(Double(source.width) / 2, Double(source.height) / 2))
     centreX = centre.x

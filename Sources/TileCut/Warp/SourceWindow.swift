@@ -89,8 +89,17 @@ package final class WarpScratch {
   private(set) var weights: UnsafeMutablePointer<Float> = .allocate(capacity: 1)
   private(set) var coordinates: UnsafeMutablePointer<Double> = .allocate(capacity: 1)
   private var capacities = (row: 1, weights: 1, coordinates: 1)
+  private var context: PROJContext?
 
   package init() {}
+
+  /// PROJ's context for the transformations of this worker: one for all, because each has a connection to the database.
+  func projContext() throws -> PROJContext {
+    if let context { return context }
+    let made = try PROJContext()
+    context = made
+    return made
+  }
 
   func reserve(row count: Int) {
     guard count > capacities.row else { return }

@@ -38,7 +38,7 @@ package final class Warper {
     self.scratch = scratch
     self.reach = reach
     self.windowPixelsMax = windowPixelsMax
-    mapper = try PixelMapper(source: source, target: target, grid: grid)
+    mapper = try PixelMapper(source: source, target: target, grid: grid, scratch: scratch)
   }
 
   /// Draws the source's part of a tile.
