@@ -34,13 +34,17 @@ package final class CoordinateTransform {
       return
     }
     let context = try context()
-    var made: PROJObject?
-    if let from = context.create(source.definition), let to = context.create(target.definition) {
+    func kept() -> PROJObject? {
+      context.keptOperation(from: source.definition, to: target.definition, anywhere: areaOfInterest == nil)
+    }
+    var made = kept()
+    if made == nil, let from = context.create(source.definition), let to = context.create(target.definition) {
       if from.isEquivalent(to: to) {
         operation = nil
         return
       }
-      made = Self.prepare(from: from, to: to, areaOfInterest: areaOfInterest)
+      context.keepOperation(from: from, to: to, definitions: (source.definition, target.definition))
+      made = kept() ?? Self.prepare(from: from, to: to, areaOfInterest: areaOfInterest)
     }
     guard let made else {
       let words = context.takeComplaint()

@@ -18,56 +18,65 @@ import Synchronization
 /// PROJ's own contexts are used again by others: a new one opens the database, which takes milliseconds, and keeps what
 /// it read there.
 final class PROJContext {
-  let pointer: OpaquePointer
-  private let complaint: Complaint
-  private static let unused = Mutex<[Unused]>([])
+  var pointer: OpaquePointer { connection.pointer }
+  private let connection: Connection
+  /// Those without objects.
+  private static let unused = Mutex<[Connection]>([])
   /// Each holds some hundred kilobytes.
   private static let unusedMax = 4
 
-  /// A context of PROJ's without objects.
-  private struct Unused: @unchecked Sendable {
+  /// A context of PROJ's. One thread at a time has it.
+  private final class Connection: @unchecked Sendable {
     let pointer: OpaquePointer
-    let complaint: Complaint
+    /// The message that PROJ would print on stderr.
+    var complaint: String?
+    /// Transformations that are kept, by the definitions of their CRSs.
+    var operations: [Pair: Operation] = [:]
+
+    init() {
+      pointer = proj_context_create()
+      // With grids from the network, the same cut would differ between machines.
+      proj_context_set_enable_network(pointer, 0)
+      proj_log_level(pointer, PJ_LOG_ERROR)
+      proj_log_func(pointer, Unmanaged.passUnretained(self).toOpaque()) { data, _, message in
+        guard let data, let message else { return }
+        Unmanaged<Connection>.fromOpaque(data).takeUnretainedValue().complaint = String(cString: message)
+      }
+    }
+
+    deinit {
+      for operation in operations.values { proj_destroy(operation.pointer) }
+      proj_context_destroy(pointer)
+    }
   }
 
-  /// The message that PROJ would print on stderr. A class, so that C can hold its address.
-  private final class Complaint {
-    var text: String?
+  private struct Pair: Hashable {
+    let source: String
+    let target: String
   }
+
+  private struct Operation {
+    let pointer: OpaquePointer
+    /// Whether PROJ has this one alone, so that it does not matter where the coordinates lie.
+    let isOnly: Bool
+  }
+  private static let operationsMax = 64
 
   /// - Throws: ``CutError`` if PROJ is missing.
   init() throws {
     try LazyLibrary.proj.require()
-    if let found = Self.unused.withLock({ $0.popLast() }) {
-      (pointer, complaint) = (found.pointer, found.complaint)
-      return
-    }
-    pointer = proj_context_create()
-    complaint = Complaint()
-    // With grids from the network, the same cut would differ between machines.
-    proj_context_set_enable_network(pointer, 0)
-    proj_log_level(pointer, PJ_LOG_ERROR)
-    proj_log_func(pointer, Unmanaged.passUnretained(complaint).toOpaque()) { data, _, message in
-      guard let data, let message else { return }
-      Unmanaged<Complaint>.fromOpaque(data).takeUnretainedValue().text = String(cString: message)
-    }
+    connection = Self.unused.withLock { $0.popLast() } ?? Connection()
   }
 
   deinit {
-    complaint.text = nil
-    let context = Unused(pointer: pointer, complaint: complaint)
-    let isKept = Self.unused.withLock { unused in
-      guard unused.count < Self.unusedMax else { return false }
-      unused.append(context)
-      return true
-    }
-    if !isKept { proj_context_destroy(pointer) }
+    connection.complaint = nil
+    Self.unused.withLock { if $0.count < Self.unusedMax { $0.append(connection) } }
   }
 
   /// Returns and clears PROJ's last error message, without the name of the function that raised it.
   func takeComplaint() -> String? {
-    defer { complaint.text = nil }
-    guard var text = complaint.text else { return nil }
+    defer { connection.complaint = nil }
+    guard var text = connection.complaint else { return nil }
     for prefix in ["proj_create_from_database: ", "proj_create_from_wkt: ", "proj_create: ", "pj_obj_create: "]
     where text.hasPrefix(prefix) {
       text.removeFirst(prefix.count)
@@ -78,6 +87,29 @@ final class PROJContext {
   /// Takes ownership of an object that PROJ created; nil for a null pointer.
   func own(_ object: OpaquePointer?) -> PROJObject? {
     object.map { PROJObject($0, in: self) }
+  }
+
+  /// The transformation that ``keepOperation(from:to:definitions:)`` made of two definitions, x and y to x and y.
+  ///
+  /// - Parameter anywhere: whether one is wanted, too, in which PROJ chooses for each point, because nobody knows where
+  ///   the coordinates lie.
+  func keptOperation(from source: String, to target: String, anywhere: Bool) -> PROJObject? {
+    guard let kept = connection.operations[Pair(source: source, target: target)], kept.isOnly || anywhere else {
+      return nil
+    }
+    return PROJObject(kept.pointer, in: self, isOwned: false)
+  }
+
+  /// Makes the transformation between two CRSs for any area, once: PROJ takes milliseconds to choose, and thousands of
+  /// sources share a few CRSs.
+  func keepOperation(from source: PROJObject, to target: PROJObject, definitions: (String, String)) {
+    let pair = Pair(source: definitions.0, target: definitions.1)
+    guard connection.operations[pair] == nil, connection.operations.count < Self.operationsMax,
+      let made = own(proj_create_crs_to_crs_from_pj(pointer, source.pointer, target.pointer, nil, nil)),
+      let ordered = proj_normalize_for_visualization(pointer, made.pointer)
+    else { return }
+    // A choice of several has no type.
+    connection.operations[pair] = Operation(pointer: ordered, isOnly: made.type != PJ_TYPE_UNKNOWN)
   }
 
   /// Parses any text that PROJ knows: an authority code, WKT 1 or 2, ESRI WKT, PROJJSON or a PROJ string.
@@ -125,17 +157,17 @@ final class PROJContext {
   }
 }
 
-/// A PROJ object (`PJ`), destroyed with its last reference. It keeps its context alive.
+/// A PROJ object (`PJ`), destroyed with its last reference unless its context keeps it. It keeps its context alive.
 final class PROJObject {
   let pointer: OpaquePointer
   let context: PROJContext
+  private let isOwned: Bool
 
-  fileprivate init(_ pointer: OpaquePointer, in context: PROJContext) {
-    self.pointer = pointer
-    self.context = context
+  fileprivate init(_ pointer: OpaquePointer, in context: PROJContext, isOwned: Bool = true) {
+    (self.pointer, self.context, self.isOwned) = (pointer, context, isOwned)
   }
 
-  deinit { proj_destroy(pointer) }
+  deinit { if isOwned { proj_destroy(pointer) } }
 
   var type: PJ_TYPE { proj_get_type(pointer) }
   var name: String { proj_get_name(pointer).map { String(cString: $0) } ?? "" }
