@@ -58,7 +58,7 @@ public struct Cutter: Sendable {
     }
     try options.check()
     // Checked first, because sources without a georeference are placed by these bounds.
-    if let bounds = options.bounds { try CutPlan.requireBox(bounds) }
+    if let bounds = options.bounds { try CutArea.requireBox(bounds) }
     // Before the sources, whose blocks have what memory layers leave.
     let layers = try LayerData(options, resources)
     let left = resources.without(layers.byteCount)

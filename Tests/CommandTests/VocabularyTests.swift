@@ -42,7 +42,12 @@ import Testing
     try everyArgument().filter { $0.kind != "positional" }
   }
 
-  private static func everyArgument() throws -> [Option] {
+  private static func everyArgument() throws -> [Option] { try found.get() }
+
+  /// Each command takes a second to say it.
+  private static let found = Result { try find() }
+
+  private static func find() throws -> [Option] {
     var options: [Option] = []
     for (command, arguments) in [
       ("tilecut", []), ("tileserve", []), ("tileserve", ["replay"]), ("purchase-ledger", []), ("mapstore", []),

@@ -28,14 +28,14 @@ public struct CutPlan: Sendable {
   let depths: [Int]
   /// What the map shows of its tiles, for each zoom at which tiles are drawn; none shows everything.
   let masks: [Int: ClipMask]
-  /// Boxes in target CRS units outside which nothing is drawn.
-  private let clipBoxes: [BoundingBox]?
+  /// The part of the world that is cut.
+  private let ground: CutArea
   /// What is drawn over the tiles of the stored zooms; nil for nothing.
   package var drawing: VectorMap?
-  /// The bounding box of the sources clipped to the bounds and the area, in target CRS units.
-  package let outline: BoundingBox
-  /// The same box; if the sources cross the antimeridian, not the full width but a box beyond the eastern edge.
-  package let extent: BoundingBox
+  /// See ``CutArea/outline``.
+  package var outline: BoundingBox { ground.outline }
+  /// See ``CutArea/extent``.
+  package var extent: BoundingBox { ground.extent }
 
   /// The number of candidate tiles in the stored zooms, an upper limit of the bundle's tiles.
   public var tileCountMax: Int { zooms.reduce(0) { $0 + tileCountMax(zoom: $1) } }
@@ -64,31 +64,12 @@ public struct CutPlan: Sendable {
       variableDepth: variableDepth)
     var (zooms, working) = (wanted, ends.max()!)
 
-    let clipBoxes = try bounds.map { try Self.clipBoxes($0, matrixSet: matrixSet) }
-    func withinBounds(_ boxes: [BoundingBox]) -> [BoundingBox] {
-      let parts = clipBoxes.map { clips in boxes.flatMap { box in clips.compactMap { box.intersection($0) } } }
-      return (parts ?? boxes).filter { $0.width > 0 && $0.height > 0 }
-    }
-    var boxes = footprints.map { withinBounds($0.boxes) }
-    let outlines = footprints.flatMap { withinBounds($0.outlines) }
-    guard boxes.contains(where: { !$0.isEmpty }), let first = outlines.first else {
-      throw CutError(
-        .invalidOption, "the bounds and the sources have no ground in common",
-        remedy: "choose bounds (west, south, east, north in degrees) within the sources")
-    }
-    let hull = outlines.dropFirst().reduce(first) { $0.union($1) }
-
     let area = clip?.pixels(matrixSet, zoom: working)
-    if let area {
-      let around = try Self.box(around: area, matrix: matrixSet[working])
-      boxes = boxes.map { $0.compactMap { $0.intersection(around) } }
-      outline = try Self.clipped(hull, to: around, world: matrixSet.boundingBox)
-    } else {
-      outline = hull
-    }
-    extent = Self.extent(outlines, within: outline, matrixSet: matrixSet)
+    ground = try CutArea(of: footprints, within: bounds, and: area, zoom: working, in: matrixSet)
+    let boxes = ground.boxes
     guard
-      Self.tileEstimate(outline, variableDepth ? zip(boxes, ends).map { ($0, $1) } : nil, zoom: working, in: matrixSet)
+      Self.tileEstimate(
+        ground.outline, variableDepth ? zip(boxes, ends).map { ($0, $1) } : nil, zoom: working, in: matrixSet)
         < Double(Self.tileCountLimit)
     else {
       throw CutError(
@@ -101,7 +82,7 @@ public struct CutPlan: Sendable {
       let shown = ShownArea(boundary: boundary, boundaryZoom: zooms.upperBound, clip: clip)
       let depth = try VariableDepth(
         boxes: boxes, depths: ends, zoomMin: zooms.lowerBound, in: matrixSet, showing: shown)
-      guard let deepest = depth.deepest else { throw clip == nil ? Self.outsideBoundary : Self.nothingToShow }
+      guard let deepest = depth.deepest else { throw clip == nil ? Self.outsideBoundary : CutArea.nothingToShow }
       // Of the sources with the most detail nothing may be shown.
       working = deepest
       zooms = zooms.lowerBound...min(zooms.upperBound, deepest)
@@ -112,7 +93,7 @@ public struct CutPlan: Sendable {
         meeting: boxes, zooms: zooms, workingZoom: working, boundary: boundary, area: area, in: matrixSet)
       (leaves, masks) = ([:], mask.map { [working: $0] } ?? [:])
     }
-    (self.zooms, workingZoom, self.clipBoxes) = (zooms, working, clipBoxes)
+    (self.zooms, workingZoom) = (zooms, working)
     depths = Set(ends).filter { $0 < working }.sorted() + [working]
     try checkSteps()
   }
@@ -170,7 +151,7 @@ public struct CutPlan: Sendable {
     let mask = area.map { ClipMask($0, matrix: matrixSet[workingZoom], zoom: workingZoom, within: coverage) }
     if let mask {
       coverage = mask.tiles
-      guard coverage.count > 0 else { throw nothingToShow }
+      guard coverage.count > 0 else { throw CutArea.nothingToShow }
     }
     var coverages = [workingZoom: coverage]
     while coverage.zoom > zooms.lowerBound {
@@ -204,9 +185,7 @@ public struct CutPlan: Sendable {
   }
 
   /// Rectangles of a zoom's pixels outside which nothing is drawn; nil draws everything.
-  package func clips(zoom: Int) -> [PixelRect]? {
-    clipBoxes?.map { Self.pixels(of: $0, matrix: matrixSet[zoom]) }
-  }
+  package func clips(zoom: Int) -> [PixelRect]? { ground.clips(matrixSet[zoom]) }
 
   /// Visible pixels of a zoom in pixels of the working zoom. Sides within a pixel of the sources' outline are that
   /// outline: a coarse pixel that reaches beyond it says no more.
@@ -279,76 +258,6 @@ public struct CutPlan: Sendable {
       }
       return levels
     }
-  }
-
-  private static func extent(
-    _ outlines: [BoundingBox], within outline: BoundingBox, matrixSet: TileMatrixSet
-  ) -> BoundingBox {
-    let parts = outlines.compactMap { $0.intersection(outline) }
-    let sides = SourceFootprint.outlines(parts, world: matrixSet.boundingBox, isGlobal: matrixSet.isGlobal)
-    guard sides.count == 2 else { return outline }
-    return BoundingBox(
-      west: sides[0].west, south: min(sides[0].south, sides[1].south),
-      east: sides[1].east + matrixSet.boundingBox.width, north: max(sides[0].north, sides[1].north))
-  }
-
-  /// Checks the user's bounds. Everything that computes with them relies on this.
-  ///
-  /// - Throws: ``CutError`` `.invalidOption`.
-  static func requireBox(_ bounds: BoundingBox) throws {
-    let values = [bounds.west, bounds.south, bounds.east, bounds.north]
-    guard values.allSatisfy(\.isFinite), bounds.south < bounds.north, bounds.west != bounds.east,
-      abs(bounds.south) <= 90, abs(bounds.north) <= 90, abs(bounds.west) <= 360, abs(bounds.east) <= 360
-    else {
-      throw CutError(
-        .invalidOption, "these bounds are no box of degrees: \(values.map { "\($0)" }.joined(separator: ","))",
-        remedy: "give them as west,south,east,north")
-    }
-  }
-
-  private static func clipBoxes(_ bounds: BoundingBox, matrixSet: TileMatrixSet) throws -> [BoundingBox] {
-    try requireBox(bounds)
-    // A fitted CRS knows no antimeridian.
-    let isSplit = matrixSet.isGlobal && bounds.west > bounds.east
-    guard isSplit else { return [matrixSet.crsBounds(ofGeographicBounds: bounds)] }
-    var (west, east) = (bounds, bounds)
-    west.east = 180
-    east.west = -180
-    return [west, east].filter { $0.width > 0 }.map { matrixSet.crsBounds(ofGeographicBounds: $0) }
-  }
-
-  private static let nothingToShow = CutError(
-    .invalidOption, "the area to clip to and the sources have no ground in common",
-    remedy: "give its polygons in degrees, longitude first, within the sources")
-
-  private static func box(around area: PixelArea, matrix: TileMatrix) throws -> BoundingBox {
-    guard let bounds = area.bounds else { throw nothingToShow }
-    let (corner, opposite) = (matrix.point(atPixel: bounds.low), matrix.point(atPixel: bounds.high))
-    return BoundingBox(west: corner.x, south: opposite.y, east: opposite.x, north: corner.y)
-  }
-
-  /// The part of an outline that lies in another box, or in the same box a turn east for an outline that reaches beyond
-  /// the world's eastern edge.
-  private static func clipped(_ outline: BoundingBox, to box: BoundingBox, world: BoundingBox) throws -> BoundingBox {
-    var turned = box
-    turned.west += world.width
-    turned.east += world.width
-    let parts = [box, turned].compactMap { outline.intersection($0) }.filter { $0.width > 0 && $0.height > 0 }
-    guard let first = parts.first else { throw nothingToShow }
-    return parts.dropFirst().reduce(first) { $0.union($1) }
-  }
-
-  /// The pixels whose centres lie in a box.
-  private static func pixels(of box: BoundingBox, matrix: TileMatrix) -> PixelRect {
-    let low = matrix.pixelCoordinates(of: SIMD2(box.west, box.north))
-    let high = matrix.pixelCoordinates(of: SIMD2(box.east, box.south))
-    // A tolerance for box edges that coincide with pixel centres except for rounding errors.
-    let tolerance = 1e-6
-    let x = Int((low.x - 0.5 - tolerance).rounded(.up))
-    let y = Int((low.y - 0.5 - tolerance).rounded(.up))
-    return PixelRect(
-      x: x, y: y, width: max(Int((high.x - 0.5 + tolerance).rounded(.down)) + 1 - x, 0),
-      height: max(Int((high.y - 0.5 + tolerance).rounded(.down)) + 1 - y, 0))
   }
 
   /// Checks that each child fills a whole number of its parent's pixels, which reduction requires.
