@@ -67,7 +67,14 @@ public struct MapStoreError: Error, Sendable, CustomStringConvertible {
   /// would not be enough.
   public var suggestions: [RemovalSuggestion] = []
 
-  package init(
+  /// An error as the library throws it, also for tests.
+  ///
+  /// - Parameters:
+  ///   - subject: the region, file or address.
+  ///   - message: what is wrong; starts in lower case.
+  ///   - remedy: what to do about it.
+  ///   - repair: the operation that the remedy names.
+  public init(
     _ code: Code, _ subject: String, _ message: String, remedy: String? = nil, repair: Repair? = nil
   ) {
     (self.code, self.subject, self.message) = (code, Self.line(subject), Self.line(message))
@@ -94,6 +101,12 @@ public struct RemovalSuggestion: Hashable, Sendable, Codable {
   public let bytes: Int
   /// When it was last in use: milliseconds since 1970.
   public let usedAt: Int64
+
+  /// A region by its id, with the bytes that removing it frees, and the time of its last use in milliseconds since
+  /// 1970.
+  public init(region: String, bytes: Int, usedAt: Int64) {
+    (self.region, self.bytes, self.usedAt) = (region, bytes, usedAt)
+  }
 }
 
 extension MapStoreError: LocalizedError {

@@ -21,7 +21,8 @@ extension OfflineRegionManager {
       let files = installed[id] ?? []
       let whole = files.first { $0.part.pack == nil }
       return OfflineRegion(
-        id: id, status: told.map { OfflineRegion.status($0, installed: whole) }, isForSale: told?.isForSale ?? false,
+        id: id, title: told?.title, productId: try told?.productId ?? state.product(of: id),
+        status: told.map { OfflineRegion.status($0, installed: whole) }, isForSale: told?.isForSale ?? false,
         edition: told?.edition, bytes: told?.bytes,
         patchBytes: told?.installedEdition == whole?.edition ? told?.patchBytes : nil, installed: whole,
         packs: files.filter { $0.part.pack != nil },

@@ -62,14 +62,16 @@ extension OfflineRegionManager {
   /// The state of the regions for views that observe: SwiftUI draws anew what has changed.
   ///
   /// ```swift
-  /// List(model.state.regions, id: \.id) { RegionRow($0) }.task { await model.follow(manager) }
+  /// List(model.state.regions) { RegionRow($0) }.task { await model.follow(manager) }
   /// ```
   @MainActor @Observable public final class OfflineRegionsModel {
     /// The latest state.
-    public private(set) var state = OfflineRegionsState()
+    public private(set) var state: OfflineRegionsState
 
     /// A model that follows nothing yet.
-    public init() {}
+    ///
+    /// - Parameter state: what it shows until then, and in previews.
+    public init(state: OfflineRegionsState = OfflineRegionsState()) { self.state = state }
 
     /// Follows a manager until the task is cancelled.
     public func follow(_ manager: OfflineRegionManager) async {
