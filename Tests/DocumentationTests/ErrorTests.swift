@@ -24,7 +24,7 @@ import TileServe
     thrown { _ = try Track(path: "/maps/none.gpx") }, thrown { _ = try RegionManifest(path: "/maps/none.json") },
     thrown { _ = try WireJSON.decode(Problem.self, from: [123]) },
     Problem(.notOwned, title: "Not owned", status: 403, detail: "the account does not own it; buy it first"),
-    thrown { _ = try OfflineRegionManager(folder: "/dev/null/maps") },
+    thrown { _ = try OfflineRegionManager(folder: "/dev/null/maps", grants: .init()) },
     ServeError(.cannotListen, "the address is in use; choose another port"),
     LedgerError(.notALedger, at: "/ledger.sqlite", "is not a ledger; name another file"),
     VerificationError(.malformed, "is no receipt; send the whole of it"),

@@ -47,11 +47,22 @@ import Testing
 
   @Test func foldersAndFilesHaveURLs() async throws {
     let folder = URL(filePath: device.folder.file("by url"))
-    let manager = try OfflineRegionManager(folder: folder, options: Device.options())
+    let manager = try OfflineRegionManager(folder: folder, options: Device.options(), grants: .init())
     try await manager.install("alps", from: device.client)
     #expect(try Data(contentsOf: manager.url(of: part)) == shop.folder.bytes(region.file))
     let elsewhere = try #require(URL(string: "https://example.org/maps"))
-    #expect { try OfflineRegionManager(folder: elsewhere) } throws: { ($0 as? MapStoreError)?.code == .storage }
+    #expect { try OfflineRegionManager(folder: elsewhere, grants: .init()) } throws: {
+      ($0 as? MapStoreError)?.code == .storage
+    }
+  }
+
+  @Test func aSecondManagerOfAFolderIsTold() throws {
+    let first = try device.manager()
+    #expect { try device.manager() } throws: { error in
+      guard let error = error as? MapStoreError else { return false }
+      return error.code == .busy && error.message.contains("in this process")
+    }
+    withExtendedLifetime(first) {}
   }
 
   @Test func aFailureIsThrownInTheLoop() async throws {

@@ -36,7 +36,7 @@ public struct MapStoreError: Error, Sendable, CustomStringConvertible {
     public static let overBudget = Code("over budget")
     /// The folder of regions cannot be read or written.
     public static let storage = Code("storage")
-    /// Another process uses the folder of regions.
+    /// Another process, or another manager of this one, uses the folder of regions.
     public static let busy = Code("busy")
     /// A grant document is not signed by the server, or is outdated.
     public static let grant = Code("grant")
