@@ -65,6 +65,7 @@ extension OfflineRegionManager {
   /// Step 2 alone.
   ///
   /// - Returns: what ``regions()`` returns from now on; on a full disk, the only result.
+  /// - Throws: ``MapStoreError``; `CancellationError`.
   @discardableResult
   public func refreshLibrary(from client: StoreClient) async throws -> [OfflineRegion] {
     try belong(to: client)
@@ -75,6 +76,9 @@ extension OfflineRegionManager {
   }
 
   /// Step 4 alone.
+  ///
+  /// - Returns: each interrupted download with what came of it.
+  /// - Throws: ``MapStoreError`` `.storage`; `CancellationError`.
   public func resumeDownloads(
     from client: StoreClient, onProgress: @escaping ProgressHandler = { _ in }
   ) async throws -> [SyncReport.Resumed] {
