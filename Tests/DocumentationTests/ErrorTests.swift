@@ -25,7 +25,7 @@ import TileServe
     thrown { _ = try WireJSON.decode(Problem.self, from: [123]) },
     Problem(.notOwned, title: "Not owned", status: 403, detail: "the account does not own it; buy it first"),
     thrown { _ = try OfflineRegionManager(folder: "/dev/null/maps", grants: .init()) },
-    ServeError(.cannotListen, "the address is in use; choose another port"),
+    ServeError(.cannotListen, "the address is in use", remedy: "choose another port"),
     LedgerError(.notALedger, at: "/ledger.sqlite", "is not a ledger; name another file"),
     VerificationError(.malformed, "is no receipt; send the whole of it"),
     ImageError(.malformed, "the data end early"),
