@@ -36,9 +36,9 @@ extension OfflineRegionManager {
     progress { try await self.install(region, from: client, onProgress: $0) }
   }
 
-  /// Installs what an area needs of a region, and tells the progress of one tile pack after the other. Leaving
-  /// the loop stops the install as with ``installProgress(of:from:)``; packs that are installed stay. A slow reader gets
-  /// the latest progress only.
+  /// Installs what an area needs of a region, and tells the progress of one tile pack after the other. Leaving the loop
+  /// stops the install as with ``installProgress(of:from:)``; packs that are installed stay. A slow reader gets the
+  /// latest progress only.
   ///
   /// - Throws: in the loop, as ``install(_:around:from:onProgress:onInstalled:)``.
   public nonisolated func installProgress(

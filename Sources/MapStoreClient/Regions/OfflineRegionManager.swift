@@ -11,8 +11,8 @@ import TileIndex
 
 /// The regions on a device: a folder of complete bundles, and a small database of what is owned and being downloaded.
 ///
-/// One manager uses a folder at a time, until the last reference to it is gone. A kill at any moment leaves each region in its old or its new edition;
-/// downloads continue from the bytes on the disk.
+/// One manager uses a folder at a time, until the last reference to it is gone. A kill at any moment leaves each region
+/// in its old or its new edition; downloads continue from the bytes on the disk.
 public actor OfflineRegionManager {
   /// The folder of the bundles, each with its region's id and `.mbtiles` as its name.
   public nonisolated let folder: String
