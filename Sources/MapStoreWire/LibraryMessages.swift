@@ -54,6 +54,8 @@ public struct LibraryRegion: Sendable, Hashable, Codable {
   public var id: String
   /// The product's id in the app stores.
   public var productId: String
+  /// The title for customers; nil from a server that does not tell it.
+  public var title: String?
   /// What the app offers: to buy, to install, to update.
   public var status: LibraryStatus
   /// False for retired regions.
@@ -69,11 +71,12 @@ public struct LibraryRegion: Sendable, Hashable, Codable {
 
   /// A region with its status; sizes in bytes.
   public init(
-    id: String, productId: String, status: LibraryStatus, isForSale: Bool, edition: String, bytes: Int,
-    installedEdition: String? = nil, patchBytes: Int? = nil
+    id: String, productId: String, title: String? = nil, status: LibraryStatus, isForSale: Bool, edition: String,
+    bytes: Int, installedEdition: String? = nil, patchBytes: Int? = nil
   ) {
     self.id = id
     self.productId = productId
+    self.title = title
     self.status = status
     self.isForSale = isForSale
     self.edition = edition

@@ -32,7 +32,7 @@ struct CatalogProbe {
       token: arguments[3], expiresAt: .max, account: AccountDetails(id: "a", appAccountToken: "t"))
     let client = StoreClient(address: arguments[2], session: StoreSession(session), retry: options.retry)
     do {
-      let catalog = try OfflineRegionManager(folder: arguments[1], options: options)
+      let catalog = try OfflineRegionManager(folder: arguments[1], options: options, grants: .init())
       let file = try await catalog.install(arguments[4], from: client)
       print(file.edition, file.sha256)
       exit(0)

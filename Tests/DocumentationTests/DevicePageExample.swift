@@ -3,10 +3,12 @@ import MapStoreClient
 // The example of docs/reference/device.md, which `SnippetTests` compares with it.
 
 func regionsOnDevice(
-  kept: SessionDetails?, keep: @escaping @Sendable (SessionDetails?) -> Void, appStore: any StoreQueue
+  kept: SessionDetails?, keep: @escaping @Sendable (SessionDetails?) -> Void, keptKeys: [GrantKey],
+  keepKeys: @escaping @Sendable ([GrantKey]) -> Void, appStore: any StoreQueue
 ) async throws {
   // page.begin
-  let manager = try OfflineRegionManager(folder: "maps")
+  // The server's public keys, by which regions open without a network:
+  let manager = try OfflineRegionManager(folder: "maps", grants: .init(keys: keptKeys, keysChanged: keepKeys))
   let client = StoreClient(address: "https://maps.example.com", session: StoreSession(kept, changed: keep))
   // Purchases, library, grants, interrupted downloads:
   let report = try await manager.sync(with: client, queue: appStore)

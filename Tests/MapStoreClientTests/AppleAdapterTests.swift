@@ -83,6 +83,50 @@ import Testing
     transport.invalidate()
   }
 
+  /// Tile packs with equal bytes have one key: one transfer serves all that wait, and outlasts one that does not.
+  @Test(arguments: [false, true]) func equalFilesAreOneTransfer(_ cancelsOne: Bool) async throws {
+    let transport = try transport(device.folder)
+    let request = FileRequest(
+      url: "\(device.client.address)/v1/files/\(region.file)", fields: [], key: "equal", usesMetered: true,
+      usesConstrained: true)
+    let results = Locked<[Int: Result<[UInt8], any Error>]>([:])
+    let tasks = Locked<[Task<Void, Never>]>([])
+    store.fault.withLock { fault in
+      fault = { _ in
+        .callback(1000) {
+          _ = eventually(seconds: 10) { transport.waitingCount(for: "equal") == 2 }
+          guard cancelsOne else { return }
+          tasks.withLock { $0.first?.cancel() }
+          _ = eventually(seconds: 10) { transport.waitingCount(for: "equal") == 1 }
+        }
+      }
+    }
+    for number in 0..<2 {
+      let task = Task {
+        do {
+          var bytes: [UInt8] = []
+          for try await piece in try await transport.get(request, received: { _ in }).body { bytes += piece }
+          results.withLock { [bytes] in $0[number] = .success(bytes) }
+        } catch {
+          results.withLock { $0[number] = .failure(error) }
+        }
+      }
+      tasks.withLock { $0.append(task) }
+    }
+    try #require(try await onThread { eventually(seconds: 30) { results.withLock { $0.count } == 2 } })
+    let expected = try shop.bytes(region.file)
+    let (first, second) = results.withLock { ($0[0], $0[1]) }
+    #expect(try second?.get() == expected)
+    if cancelsOne {
+      #expect(throws: CancellationError.self) { try first?.get() }
+    } else {
+      #expect(try first?.get() == expected)
+    }
+    #expect(store.book.withLock { $0.files.count } == 1)
+    #expect(try FileManager.default.contentsOfDirectory(atPath: device.folder.file("arrived")) == [])
+    transport.invalidate()
+  }
+
   @Test func anInvalidatedTransportFetchesNothing() async throws {
     let transport = try transport(device.folder)
     transport.invalidate()

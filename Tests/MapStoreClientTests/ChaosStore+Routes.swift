@@ -90,8 +90,8 @@ extension ChaosStore {
           : !owned.contains(region.id)
             ? .forSale : have == nil ? .ownedNotInstalled : have == region.edition ? .ownedInstalled : .updateAvailable
         return LibraryRegion(
-          id: region.id, productId: region.productId, status: status, isForSale: true, edition: region.edition,
-          bytes: region.bytes, installedEdition: have,
+          id: region.id, productId: region.productId, title: region.title, status: status, isForSale: true,
+          edition: region.edition, bytes: region.bytes, installedEdition: have,
           patchBytes: region.patches.first { $0.fromEdition == have }?.bytes)
       })
   }

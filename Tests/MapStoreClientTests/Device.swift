@@ -58,7 +58,7 @@ final class Device: Sendable {
 
   /// Opens the folder, which is released with the last reference.
   func manager(_ change: (inout OfflineRegionOptions) -> Void = { _ in }) throws -> OfflineRegionManager {
-    try OfflineRegionManager(folder: folder.path, options: Self.options(change))
+    try OfflineRegionManager(folder: folder.path, options: Self.options(change), grants: .init())
   }
 
   /// The edition of the installed bundle, by its bytes; nil when there is none, an empty text when it is no published

@@ -72,6 +72,7 @@ import TileIndex
       Member(region, "region.patches.0.bytes", sizes), Member(region, "region.patches.0.sha256", hashes),
       Member(region, "region.patches.0.fromEdition", names), Member(region, "region.patches.0.fromTilesHash", hashes),
       Member(library, "regions.0.id", names), Member(library, "regions.0.productId", codes),
+      Member(library, "regions.0.title", texts),
       Member(library, "regions.0.status", [#""free""#]), Member(library, "regions.0.edition", names),
       Member(library, "regions.0.bytes", sizes), Member(library, "regions.0.installedEdition", names.dropLast()),
       Member(library, "regions.0.patchBytes", sizes), Member(library, "regions.1.id", [#""alps""#]),

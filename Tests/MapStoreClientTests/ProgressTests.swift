@@ -47,11 +47,22 @@ import Testing
 
   @Test func foldersAndFilesHaveURLs() async throws {
     let folder = URL(filePath: device.folder.file("by url"))
-    let manager = try OfflineRegionManager(folder: folder, options: Device.options())
+    let manager = try OfflineRegionManager(folder: folder, options: Device.options(), grants: .init())
     try await manager.install("alps", from: device.client)
     #expect(try Data(contentsOf: manager.url(of: part)) == shop.folder.bytes(region.file))
     let elsewhere = try #require(URL(string: "https://example.org/maps"))
-    #expect { try OfflineRegionManager(folder: elsewhere) } throws: { ($0 as? MapStoreError)?.code == .storage }
+    #expect { try OfflineRegionManager(folder: elsewhere, grants: .init()) } throws: {
+      ($0 as? MapStoreError)?.code == .storage
+    }
+  }
+
+  @Test func aSecondManagerOfAFolderIsTold() throws {
+    let first = try device.manager()
+    #expect { try device.manager() } throws: { error in
+      guard let error = error as? MapStoreError else { return false }
+      return error.code == .busy && error.message.contains("in this process")
+    }
+    withExtendedLifetime(first) {}
   }
 
   @Test func aFailureIsThrownInTheLoop() async throws {
@@ -71,6 +82,57 @@ import Testing
     // Another one continues it.
     for try await _ in manager.installProgress(of: "alps", from: device.client) {}
     #expect(store.book.withLock { $0.files.last?.range } == "bytes=90000-\(region.bytes - 1)")
+  }
+
+  @Test func resumingTellsTheProgressAndTheFailure() async throws {
+    hang(after: 90_000)
+    let manager = try device.manager()
+    for try await progress in manager.installProgress(of: "alps", from: device.client) {
+      if progress.bytesDone >= 90_000 { break }
+    }
+    for await state in manager.states() where state.installs.isEmpty { break }
+    store.book.withLock { $0.failures["GET /v1/regions/alps"] = [(404, nil)] }
+    let refused = manager.resumeProgress(from: device.client)
+    await #expect { for try await _ in refused {} } throws: { ($0 as? MapStoreError)?.code == .unknown }
+    #expect(try manager.installed() == [])
+    for try await _ in manager.installProgress(of: "alps", from: device.client) {}
+    for try await progress in manager.resumeProgress(from: device.client) { Issue.record("\(progress)") }
+    #expect(try manager.installed().map(\.part) == [part])
+  }
+
+  @Test func resumingEndsWithTheInstall() async throws {
+    hang(after: 90_000)
+    let manager = try device.manager()
+    for try await progress in manager.installProgress(of: "alps", from: device.client) {
+      if progress.bytesDone >= 90_000 { break }
+    }
+    for await state in manager.states() where state.installs.isEmpty { break }
+    var last: InstallProgress?
+    for try await progress in manager.resumeProgress(from: device.client) { last = progress }
+    #expect(last?.part == part && last?.phase == .installed)
+    #expect(try manager.installed().map(\.part) == [part])
+  }
+
+  @Test func tilePacksTellTheirProgress() async throws {
+    let region = try shop.publish("coast", packs: true)
+    store.book.withLock { _ = $0.owned.insert("coast") }
+    let manager = try device.manager()
+    let ground = MapGround.point(longitude: 10, latitude: 46)
+    var last: InstallProgress?
+    for try await progress in manager.installProgress(of: "coast", around: ground, from: device.client) {
+      #expect(progress.part.region == "coast" && progress.part.pack != nil)
+      last = progress
+    }
+    #expect(last?.phase == .installed)
+    #expect(try manager.installed().map(\.part.pack) == region.packs.map(\.file))
+  }
+
+  /// What an app makes for its previews and tests.
+  @Test func previewsHaveRegionsOfTheirOwn() {
+    let file = InstalledFile(part: part, edition: "1", bytes: 5, sha256: "", installedAt: 7)
+    let region = OfflineRegion(id: "alps", title: "The Alps", status: .ownedInstalled, installed: file)
+    #expect(file.usedAt == 7 && region.title == "The Alps" && OfflineRegion(id: "alps").title == "alps")
+    #expect(OfflineRegionsState(regions: [region]).installs.isEmpty)
   }
 
   /// All who wait see the progress, not only the one who began.

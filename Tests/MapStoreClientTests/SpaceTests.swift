@@ -72,7 +72,7 @@ import TileIndex
     }
     try await manager.install("alps", from: device.client)
     try await manager.install("coast", from: device.client)
-    try manager.noteUse(of: "alps")
+    try await manager.noteUse(of: "alps")
     let error = try #require(await failure { try await manager.install("delta", from: device.client) })
     #expect(error.code == .overQuota)
     #expect(error.suggestions.map(\.region) == (sizes[1] >= sizes[2] ? ["coast"] : ["coast", "alps"]))

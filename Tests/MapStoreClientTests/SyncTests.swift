@@ -40,6 +40,38 @@ import TileIndex
     device = try Device(store)
   }
 
+  /// A server that tells no titles, and a region that left the library: the id stands in.
+  @Test func regionsHaveTitleAndProduct() async throws {
+    let manager = try device.manager()
+    store.book.withLock { $0.owned = ["alps"] }
+    let regions = try await manager.refreshLibrary(from: device.client)
+    #expect(regions.map(\.title) == shop.catalogue.regions.map(\.title))
+    #expect(regions.map(\.productId) == shop.catalogue.regions.map(\.productId))
+    store.lie.withLock { lie in
+      lie = { name, answer in
+        guard name == "POST /v1/library", var library = try? WireJSON.decode(Library.self, from: answer.body) else {
+          return answer
+        }
+        for index in library.regions.indices { library.regions[index].title = nil }
+        var answer = answer
+        answer.body = (try? WireJSON.encode(library)) ?? []
+        return answer
+      }
+    }
+    #expect(try await manager.refreshLibrary(from: device.client).map(\.title) == ["alps", "coast", "delta"])
+    try await manager.install("alps", from: device.client)
+    store.lie.withLock { lie in
+      lie = { name, answer in
+        guard name == "POST /v1/library" else { return answer }
+        var answer = answer
+        answer.body = Array(#"{"regions":[]}"#.utf8)
+        return answer
+      }
+    }
+    let left = try #require(try await manager.refreshLibrary(from: device.client).first)
+    #expect((left.id, left.title) == ("alps", "alps") && left.productId == shop.region("alps")?.productId)
+  }
+
   @Test func purchasesComeBeforeTheLibraryAndThatBeforeDownloads() async throws {
     store.book.withLock { $0.owned = ["coast"] }
     store.fault.withLock { $0 = { $0.number == 1 ? .cut(30_000) : .none } }

@@ -289,8 +289,9 @@ import TileIndex
       regions: entries.map { entry in
         let region = view.regions[entry.region]
         return LibraryRegion(
-          id: region.id, productId: region.productId, status: entry.status, isForSale: true, edition: region.edition,
-          bytes: region.bytes, installedEdition: entry.installedEdition, patchBytes: entry.patchBytes)
+          id: region.id, productId: region.productId, title: region.title, status: entry.status, isForSale: true,
+          edition: region.edition, bytes: region.bytes, installedEdition: entry.installedEdition,
+          patchBytes: entry.patchBytes)
       })
     #expect(try view.libraryWriter.document(entries) == WireJSON.encode(message))
     #expect(try LibraryEntry.installed("a%40b@1%2E2,c@3") == ["a@b": "1.2", "c": "3"])

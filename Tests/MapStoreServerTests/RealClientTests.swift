@@ -47,6 +47,31 @@ import TileIndex
     }
   }
 
+  /// The pages of a query near a place. The small longitude is sent with an exponent.
+  @Test func aQueryFindsRegionsPageByPage() async throws {
+    try await TestStore.run { store in
+      let client = client(store, nil)
+      let all = try await client.catalogue()
+      var query = CatalogQuery(text: "The", near: .init(longitude: 5, latitude: 45), limit: 1)
+      var found: [String] = []
+      repeat {
+        let page = try await client.catalogue(query)
+        #expect(page.regions.count == 1 && page.regions.first?.near != nil)
+        found += page.regions.map(\.id)
+        query.cursor = page.nextCursor
+      } while query.cursor != nil
+      #expect(found == ["rhine", "rockies", "retired", "alps"])
+      let far = try await client.catalogue(CatalogQuery(near: .init(longitude: 0.00001, latitude: -45)))
+      #expect(Set(far.regions.map(\.id)) == Set(all.regions.map(\.id)))
+      let category = try #require(all.categories.first)
+      #expect(try await client.catalogue(CatalogQuery(category: category.category)).total == category.regions)
+      await #expect { try await client.catalogue(CatalogQuery(limit: 501)) } throws: {
+        ($0 as? MapStoreError)?.code == .refused
+      }
+      await client.shutdown()
+    }
+  }
+
   /// Owners can still install a region that is no longer sold; for others it does not exist.
   @Test func retiredRegionIsVisibleToItsOwnersOnly() async throws {
     let ready = TestCatalog.regions.filter { $0 != "retired" }.map { "\(TestCatalog.product($0)),ready" }

@@ -19,6 +19,7 @@ public struct Transaction: Sendable {
   public static var unfinished: Transactions { Transactions() }
   public static var updates: Transactions { Transactions() }
   public let id: UInt64
+  public let productID: String
   public let purchaseDate: Date
   public func finish() async {}
 }

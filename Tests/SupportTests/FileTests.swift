@@ -73,8 +73,33 @@ import Testing
     var first = try FolderLock(folder.file("lock"))
     #expect(first != nil)
     #expect(try FolderLock(folder.file("lock")) == nil)
+    #expect(FolderLock.isHeldHere(folder.file("lock")))
     first = nil
+    #expect(!FolderLock.isHeldHere(folder.file("lock")))
     #expect(try FolderLock(folder.file("lock")) != nil)
+  }
+
+  /// A copy of the descriptor, as another process would have it, holds the lock without an object of this one.
+  @Test func aLockOfAnotherProcessIsNotHeldHere() throws {
+    let folder = try TemporaryFolder()
+    let path = try folder.write("lock", bytes: [])
+    let descriptor = open(path, O_RDWR)
+    defer { close(descriptor) }
+    #expect(flock(descriptor, LOCK_EX) == 0)
+    #expect(try FolderLock(path) == nil)
+    #expect(!FolderLock.isHeldHere(path))
+  }
+
+  @Test func sharedLocksAreCounted() throws {
+    let folder = try TemporaryFolder()
+    let path = folder.file("lock")
+    var locks = [try FolderLock(path, sharing: true), try FolderLock(path, sharing: true)]
+    #expect(locks.allSatisfy { $0 != nil })
+    locks.removeLast()
+    #expect(FolderLock.isHeldHere(path))
+    #expect(try FolderLock(path) == nil)
+    locks.removeLast()
+    #expect(!FolderLock.isHeldHere(path))
   }
 
   /// A child between fork and exec has a copy of every descriptor.

@@ -20,12 +20,19 @@
   /// its key, until an install asks for it: after a start call `sync`, which continues interrupted downloads.
   public final class BackgroundTransport: NSObject, FileTransport, URLSessionDownloadDelegate {
     private struct Waiting {
-      var answer: CheckedContinuation<Void, any Error>
+      var answer: CheckedContinuation<FileAnswer, any Error>
       var received: @Sendable (Int) -> Void
     }
 
+    /// A task, and all that wait for it: files with equal bytes have one key.
+    private struct Transfer {
+      let task: URLSessionTask
+      var waiting: [Int: Waiting] = [:]
+    }
+
     private struct State {
-      var waiting: [String: Waiting] = [:]
+      var transfers: [String: Transfer] = [:]
+      var nextID = 0
       /// Given by the system with the launch for events of the session.
       var whenEventsEnd: (@Sendable () -> Void)?
     }
@@ -36,9 +43,11 @@
     private let state = Mutex(State())
     private let session = Mutex<URLSession?>(nil)
 
+    /// Opens the session, and creates the folder if it is missing.
+    ///
     /// - Parameters:
     ///   - configuration: of the session, with an identifier that is the same at every start.
-    ///   - folder: for files that have arrived; created if missing. Its own, on the volume of the regions.
+    ///   - folder: for files that have arrived. Its own, on the volume of the regions.
     /// - Throws: Foundation's error when the folder cannot be created.
     public init(_ configuration: URLSessionConfiguration, folder: URL) throws {
       self.folder = folder
@@ -62,37 +71,50 @@
     }
 
     /// Gives what has arrived already, or waits for the transfer that runs, or starts one.
+    ///
+    /// Several callers with one ``FileRequest/key`` share a transfer; it is cancelled when the last of them is.
+    ///
+    /// - Parameter received: called on a queue of the session.
+    /// - Throws: `ConnectionFault`, Foundation's errors; `CancellationError`.
     public func get(_ request: FileRequest, received: @escaping @Sendable (Int) -> Void) async throws -> FileAnswer {
-      if let answer = try kept(request.key) { return answer }
+      let key = request.key
+      if let answer = try state.withLock({ _ in try arrived(key, readers: 1)?.first }) { return answer }
       guard let session = session.withLock({ $0 }) else {
         throw ConnectionFault(.notSent, "the transport was invalidated")
       }
       guard let url = URL(string: request.url) else { throw ConnectionFault(.notSent, "this is not an address") }
       let tasks = await session.allTasks
       try Task.checkCancellation()
-      let known = tasks.first { $0.taskDescription == request.key && $0.state == .running }
-      let task = known ?? start(request, url, in: session)
-      try await withTaskCancellationHandler {
+      let known = tasks.first { $0.taskDescription == key && $0.state == .running }
+      let id = state.withLock { state in
+        state.nextID += 1
+        return state.nextID
+      }
+      return try await withTaskCancellationHandler {
         try await withCheckedThrowingContinuation { continuation in
-          state.withLock { $0.waiting[request.key] = Waiting(answer: continuation, received: received) }
-          if known == nil {
-            task.resume()
-          } else if task.state == .completed || isKept(request.key) {
-            // It has ended since the tasks were listed.
-            end(request.key, .success(()))
+          let (task, isNew) = state.withLock { state in
+            let running = state.transfers[key]?.task ?? known
+            let task = running ?? start(request, url, in: session)
+            state.transfers[key, default: Transfer(task: task)].waiting[id] = Waiting(
+              answer: continuation, received: received)
+            return (task, running == nil)
           }
-          // Cancelled before anyone waited: the delegate may have been called already, and is not called again.
-          if task.state == .canceling || Task.isCancelled { end(request.key, .failure(CancellationError())) }
+          if isNew {
+            task.resume()
+          } else if task === known, task.state != .running {
+            // It has ended since the tasks were listed: the delegate may have been called already.
+            end(key, task, .success(()))
+          }
+          // Cancelled before it waited.
+          if Task.isCancelled { leave(key, id) }
         }
       } onCancel: {
-        task.cancel()
+        leave(key, id)
       }
-      guard let answer = try kept(request.key) else {
-        try Task.checkCancellation()
-        throw URLError(.cannotOpenFile)
-      }
-      return answer
     }
+
+    /// The number of callers that wait for a transfer; for tests.
+    func waitingCount(for key: String) -> Int { state.withLock { $0.transfers[key]?.waiting.count ?? 0 } }
 
     private func start(_ request: FileRequest, _ url: URL, in session: URLSession) -> URLSessionTask {
       var message = URLRequest(url: url)
@@ -104,8 +126,33 @@
       return task
     }
 
-    private func end(_ key: String, _ result: Result<Void, any Error>) {
-      state.withLock { $0.waiting.removeValue(forKey: key) }?.answer.resume(with: result)
+    /// Gives all that wait for a task the answer that has arrived, or the error.
+    private func end(_ key: String, _ task: URLSessionTask, _ result: Result<Void, any Error>) {
+      let (waiting, answers) = state.withLock { state -> ([Waiting], Result<[FileAnswer], any Error>) in
+        // A task that was cancelled may end after another one of its key has begun.
+        guard state.transfers[key]?.task.taskIdentifier == task.taskIdentifier,
+          let waiting = state.transfers.removeValue(forKey: key)?.waiting.values
+        else { return ([], .success([])) }
+        let answers = result.flatMap { _ in
+          Result {
+            guard let answers = try arrived(key, readers: waiting.count) else { throw URLError(.cannotOpenFile) }
+            return answers
+          }
+        }
+        return (Array(waiting), answers)
+      }
+      for (index, one) in waiting.enumerated() { one.answer.resume(with: answers.map { $0[index] }) }
+    }
+
+    /// Ends a cancelled wait; the last one ends the task.
+    private func leave(_ key: String, _ id: Int) {
+      let (waiting, task) = state.withLock { state in
+        let waiting = state.transfers[key]?.waiting.removeValue(forKey: id)
+        let isLast = waiting != nil && state.transfers[key]?.waiting.isEmpty == true
+        return (waiting, isLast ? state.transfers.removeValue(forKey: key)?.task : nil)
+      }
+      task?.cancel()
+      waiting?.answer.resume(throwing: CancellationError())
     }
 
     // MARK: What has arrived
@@ -117,20 +164,22 @@
     }
 
     private func file(_ key: String, _ suffix: String) -> URL { folder.appendingPathComponent("\(key).\(suffix)") }
-    private func isKept(_ key: String) -> Bool { FileManager.default.fileExists(atPath: file(key, "head").path) }
 
-    /// The answer of a transfer that is complete; nil when there is none. Its files are deleted when it is read.
-    private func kept(_ key: String) throws -> FileAnswer? {
-      guard isKept(key) else { return nil }
+    /// The answer of a complete transfer for each of its readers; nil when there is none. Deletes its files, which the
+    /// readers have open. Callers hold the lock.
+    private func arrived(_ key: String, readers: Int) throws -> [FileAnswer]? {
+      guard FileManager.default.fileExists(atPath: file(key, "head").path) else { return nil }
       let head = try JSONDecoder().decode(Head.self, from: Data(contentsOf: file(key, "head")))
-      let body = try FileHandle(forReadingFrom: file(key, "body"))
+      let bodies = try (0..<readers).map { _ in try FileHandle(forReadingFrom: file(key, "body")) }
       for suffix in ["head", "body"] { try FileManager.default.removeItem(at: file(key, suffix)) }
-      return FileAnswer(
-        status: head.status, fields: head.fields.map { ($0.key, $0.value) },
-        body: AsyncThrowingStream(unfolding: {
-          guard let bytes = try body.read(upToCount: 256 << 10), !bytes.isEmpty else { return nil }
-          return [UInt8](bytes)
-        }))
+      return bodies.map { body in
+        FileAnswer(
+          status: head.status, fields: head.fields.map { ($0.key, $0.value) },
+          body: AsyncThrowingStream(unfolding: {
+            guard let bytes = try body.read(upToCount: 256 << 10), !bytes.isEmpty else { return nil }
+            return [UInt8](bytes)
+          }))
+      }
     }
 
     // MARK: URLSessionDownloadDelegate
@@ -143,18 +192,20 @@
       let fields = Self.fieldNames.compactMap { name in response.value(forHTTPHeaderField: name).map { (name, $0) } }
       let head = Head(status: response.statusCode, fields: Dictionary(fields, uniquingKeysWith: { $1 }))
       do {
-        try? FileManager.default.removeItem(at: file(key, "body"))
-        try FileManager.default.moveItem(at: location, to: file(key, "body"))
-        try JSONEncoder().encode(head).write(to: file(key, "head"), options: .atomic)
+        try state.withLock { _ in
+          try? FileManager.default.removeItem(at: file(key, "body"))
+          try FileManager.default.moveItem(at: location, to: file(key, "body"))
+          try JSONEncoder().encode(head).write(to: file(key, "head"), options: .atomic)
+        }
       } catch {
-        end(key, .failure(error))
+        end(key, task, .failure(error))
       }
     }
 
     /// Ends the wait for a transfer.
     public func urlSession(_ session: URLSession, task: URLSessionTask, didCompleteWithError error: (any Error)?) {
       guard let key = task.taskDescription else { return }
-      end(key, error.map { .failure(URLSessionConnections.fault($0)) } ?? .success(()))
+      end(key, task, error.map { .failure(URLSessionConnections.fault($0)) } ?? .success(()))
     }
 
     /// Passes the progress on.
@@ -163,7 +214,8 @@
       totalBytesWritten: Int64, totalBytesExpectedToWrite: Int64
     ) {
       guard let key = downloadTask.taskDescription else { return }
-      state.withLock { $0.waiting[key]?.received }?(Int(totalBytesWritten))
+      let waiting = state.withLock { $0.transfers[key].map { Array($0.waiting.values) } ?? [] }
+      for one in waiting { one.received(Int(totalBytesWritten)) }
     }
 
     /// Tells the system that the app may be suspended again.

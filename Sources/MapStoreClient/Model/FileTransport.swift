@@ -4,6 +4,10 @@
 /// A transport sends one request, and answers with what the server said, also if that is an error. Repetition, ranges,
 /// checksums and the record of what is on the disk are the library's.
 public protocol FileTransport: Sendable {
+  /// Sends a request, and returns when the head of the answer is there.
+  ///
+  /// Cancelling the task ends the request. Called concurrently.
+  ///
   /// - Parameter received: for transports that give the body only when it is complete: to be called with the number of
   ///   bytes that have arrived so far.
   /// - Throws: any error, which leads to a repetition after a while; `CancellationError`.
@@ -24,8 +28,10 @@ public struct FileRequest: Sendable {
   /// Whether networks may be used for which the person has asked to save data.
   public let usesConstrained: Bool
 
-  package init(
-    url: String, fields: [(name: String, value: String)], key: String, usesMetered: Bool, usesConstrained: Bool
+  /// A request, as the library makes it; for tests of a ``FileTransport``.
+  public init(
+    url: String, fields: [(name: String, value: String)] = [], key: String, usesMetered: Bool = true,
+    usesConstrained: Bool = true
   ) {
     (self.url, self.fields, self.key) = (url, fields, key)
     (self.usesMetered, self.usesConstrained) = (usesMetered, usesConstrained)
@@ -40,6 +46,8 @@ public struct FileAnswer: Sendable {
   public let body: any AsyncSequence<[UInt8], any Error> & Sendable
   private let fields: [String: String]
 
+  /// An answer with its body still to be read.
+  ///
   /// - Parameter fields: names in any case; of several with one name the first counts.
   public init(
     status: Int, fields: some Sequence<(name: String, value: String)>,

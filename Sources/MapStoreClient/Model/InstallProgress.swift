@@ -36,6 +36,16 @@ public struct InstallProgress: Hashable, Sendable {
   /// Why the request is repeated, or what is waited for.
   public var complaint: String?
 
+  /// A progress, also for previews and tests; sizes in bytes.
+  public init(
+    part: RegionPart, edition: String, phase: Phase, bytesDone: Int, bytesTotal: Int, bytesPerSecond: Double? = nil,
+    complaint: String? = nil
+  ) {
+    (self.part, self.edition, self.phase) = (part, edition, phase)
+    (self.bytesDone, self.bytesTotal) = (bytesDone, bytesTotal)
+    (self.bytesPerSecond, self.complaint) = (bytesPerSecond, complaint)
+  }
+
   /// 0 to 1.
   public var fraction: Double { bytesTotal > 0 ? Double(bytesDone) / Double(bytesTotal) : 1 }
 

@@ -36,7 +36,7 @@ public struct MapStoreError: Error, Sendable, CustomStringConvertible {
     public static let overBudget = Code("over budget")
     /// The folder of regions cannot be read or written.
     public static let storage = Code("storage")
-    /// Another process uses the folder of regions.
+    /// Another process, or another manager of this one, uses the folder of regions.
     public static let busy = Code("busy")
     /// A grant document is not signed by the server, or is outdated.
     public static let grant = Code("grant")
@@ -67,7 +67,14 @@ public struct MapStoreError: Error, Sendable, CustomStringConvertible {
   /// would not be enough.
   public var suggestions: [RemovalSuggestion] = []
 
-  package init(
+  /// An error as the library throws it, also for tests.
+  ///
+  /// - Parameters:
+  ///   - subject: the region, file or address.
+  ///   - message: what is wrong; starts in lower case.
+  ///   - remedy: what to do about it.
+  ///   - repair: the operation that the remedy names.
+  public init(
     _ code: Code, _ subject: String, _ message: String, remedy: String? = nil, repair: Repair? = nil
   ) {
     (self.code, self.subject, self.message) = (code, Self.line(subject), Self.line(message))
@@ -94,6 +101,12 @@ public struct RemovalSuggestion: Hashable, Sendable, Codable {
   public let bytes: Int
   /// When it was last in use: milliseconds since 1970.
   public let usedAt: Int64
+
+  /// A region by its id, with the bytes that removing it frees, and the time of its last use in milliseconds since
+  /// 1970.
+  public init(region: String, bytes: Int, usedAt: Int64) {
+    (self.region, self.bytes, self.usedAt) = (region, bytes, usedAt)
+  }
 }
 
 extension MapStoreError: LocalizedError {

@@ -31,6 +31,8 @@ public struct DeviceClock: Sendable {
   /// Milliseconds since 1970.
   public var now: @Sendable () -> Int64
 
+  /// A clock that is asked for each time.
+  ///
   /// - Parameter now: returns milliseconds since 1970; the system's clock unless given.
   public init(now: @escaping @Sendable () -> Int64 = WallClock.now) { self.now = now }
 }

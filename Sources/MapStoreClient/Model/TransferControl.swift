@@ -37,6 +37,8 @@ public struct ByteBudget: Hashable, Sendable, Codable {
   /// Whether bytes count only while the network is paid by the byte.
   public var countsMeteredOnly: Bool
 
+  /// A budget of so many bytes within so many seconds.
+  ///
   /// - Parameter seconds: 30 days unless given.
   public init(bytes: Int, seconds: Int = 30 * 86_400, countsMeteredOnly: Bool = true) {
     (self.bytes, self.seconds, self.countsMeteredOnly) = (bytes, seconds, countsMeteredOnly)
@@ -66,6 +68,8 @@ public final class TransferControl: Sendable {
   private let values: Mutex<(policy: TransferPolicy, network: NetworkPath)>
   let signal = ChangeSignal()
 
+  /// A control with the policy and network that count until they are set.
+  ///
   /// - Parameter network: in use, until it is set.
   public init(policy: TransferPolicy = TransferPolicy(), network: NetworkPath = NetworkPath()) {
     values = Mutex((policy, network))

@@ -1,7 +1,7 @@
 public import MapStoreWire
 
 /// A region on this device: its status in the library, and its installed files.
-public struct OfflineRegion: Hashable, Sendable, Codable {
+public struct OfflineRegion: Identifiable, Hashable, Sendable, Codable {
   /// A download of the region.
   public struct OnTheWay: Hashable, Sendable, Codable {
     /// What is downloaded.
@@ -17,10 +17,22 @@ public struct OfflineRegion: Hashable, Sendable, Codable {
     public let bytesDone: Int
     /// The size of the downloaded file.
     public let bytesTotal: Int
+
+    /// A download, also for previews and tests; sizes in bytes.
+    public init(
+      part: RegionPart, edition: String, isPaused: Bool = false, isPatch: Bool = false, bytesDone: Int, bytesTotal: Int
+    ) {
+      (self.part, self.edition, self.isPaused, self.isPatch) = (part, edition, isPaused, isPatch)
+      (self.bytesDone, self.bytesTotal) = (bytesDone, bytesTotal)
+    }
   }
 
   /// The name of the region.
   public let id: String
+  /// The title for customers; ``id`` before the server has told one.
+  public let title: String
+  /// The product's id in the app stores; nil before the server has told it.
+  public let productId: String?
   /// The status to show; nil before the server was asked.
   public let status: LibraryStatus?
   /// Whether the store sells it now.
@@ -37,6 +49,20 @@ public struct OfflineRegion: Hashable, Sendable, Codable {
   public let packs: [InstalledFile]
   /// What is being downloaded, or was interrupted.
   public let downloads: [OnTheWay]
+
+  /// A region, also for previews and tests; sizes in bytes.
+  ///
+  /// - Parameter title: nil for the id.
+  public init(
+    id: String, title: String? = nil, productId: String? = nil, status: LibraryStatus? = nil, isForSale: Bool = false,
+    edition: String? = nil, bytes: Int? = nil, patchBytes: Int? = nil, installed: InstalledFile? = nil,
+    packs: [InstalledFile] = [], downloads: [OnTheWay] = []
+  ) {
+    (self.id, self.title, self.productId) = (id, title ?? id, productId)
+    (self.status, self.isForSale) = (status, isForSale)
+    (self.edition, self.bytes, self.patchBytes) = (edition, bytes, patchBytes)
+    (self.installed, self.packs, self.downloads) = (installed, packs, downloads)
+  }
 }
 
 extension OfflineRegion {
@@ -60,7 +86,8 @@ public struct OfflineRegionsState: Hashable, Sendable {
   /// Nothing: before the first look.
   public init() {}
 
-  init(regions: [OfflineRegion], installs: [RegionPart: InstallProgress]) {
+  /// A state, for previews and tests.
+  public init(regions: [OfflineRegion], installs: [RegionPart: InstallProgress] = [:]) {
     (self.regions, self.installs) = (regions, installs)
   }
 }

@@ -9,6 +9,9 @@ import MapStoreWire
 extension OfflineRegionManager {
   /// All regions of the library, in its order, then other installed regions. Needs no network.
   ///
+  /// Like all methods of the manager that are not asynchronous, it reads the folder's database on the caller's thread,
+  /// usually for less than a millisecond. Any thread may call them.
+  ///
   /// - Throws: ``MapStoreError`` `.storage`.
   public nonisolated func regions() throws -> [OfflineRegion] { try regions(told: try state.library()) }
 
@@ -21,7 +24,8 @@ extension OfflineRegionManager {
       let files = installed[id] ?? []
       let whole = files.first { $0.part.pack == nil }
       return OfflineRegion(
-        id: id, status: told.map { OfflineRegion.status($0, installed: whole) }, isForSale: told?.isForSale ?? false,
+        id: id, title: told?.title, productId: try told?.productId ?? state.product(of: id),
+        status: told.map { OfflineRegion.status($0, installed: whole) }, isForSale: told?.isForSale ?? false,
         edition: told?.edition, bytes: told?.bytes,
         patchBytes: told?.installedEdition == whole?.edition ? told?.patchBytes : nil, installed: whole,
         packs: files.filter { $0.part.pack != nil },
@@ -36,6 +40,8 @@ extension OfflineRegionManager {
   }
 
   /// All installed files, including tile packs.
+  ///
+  /// - Throws: ``MapStoreError`` `.storage`.
   public nonisolated func installed() throws -> [InstalledFile] { try state.installed() }
 
   /// The path of an installed file.
@@ -53,18 +59,25 @@ extension OfflineRegionManager {
   }
 
   /// Whether ``usability(of:at:)`` allows to open a region.
+  ///
+  /// - Throws: ``MapStoreError`` `.storage`.
   public nonisolated func isUsable(_ region: String, at time: Int64? = nil) throws -> Bool {
     try usability(of: region, at: time).isUsable
   }
 
-  /// Records that a region is in use; the least recently used ones are suggested for removal first.
-  public nonisolated func noteUse(of region: String) throws {
+  /// Records that a region is in use; the least recently used ones are suggested for removal first. Waits until the
+  /// record is on the disk, so it runs on the manager, and not on the caller's thread.
+  ///
+  /// - Throws: ``MapStoreError`` `.storage`, `.noSpace`.
+  public func noteUse(of region: String) throws {
     for file in try state.installed() where file.part.region == region {
       try state.noteUse(of: file.part, at: options.clock.now())
     }
   }
 
   /// The regions to remove to free so many bytes, least recently used first; empty if all would not be enough.
+  ///
+  /// - Throws: ``MapStoreError`` `.storage`.
   public nonisolated func suggestions(toFree bytes: Int) throws -> [RemovalSuggestion] {
     try SpaceCheck(state: state, options: options, folder: folder).suggestions(toFree: bytes, except: "")
   }

@@ -1,3 +1,5 @@
+public import RegionCatalog
+
 #if canImport(Observation)
   public import Observation
 #endif
@@ -34,6 +36,26 @@ extension OfflineRegionManager {
     progress { try await self.install(region, from: client, onProgress: $0) }
   }
 
+  /// Installs what an area needs of a region, and tells the progress of one tile pack after the other. Leaving the loop
+  /// stops the install as with ``installProgress(of:from:)``; packs that are installed stay. A slow reader gets the
+  /// latest progress only.
+  ///
+  /// - Throws: in the loop, as ``install(_:around:from:onProgress:onInstalled:)``.
+  public nonisolated func installProgress(
+    of region: String, around ground: MapGround, from client: StoreClient
+  ) -> AsyncThrowingStream<InstallProgress, any Error> {
+    progress { try await self.install(region, around: ground, from: client, onProgress: $0) }
+  }
+
+  /// Continues interrupted downloads, and tells the progress of all of them, until all are done. Call
+  /// ``refreshLibrary(from:)`` before.
+  ///
+  /// - Throws: in the loop: the first failure, when all others are done; otherwise as
+  ///   ``resumeDownloads(from:onProgress:)``.
+  public nonisolated func resumeProgress(from client: StoreClient) -> AsyncThrowingStream<InstallProgress, any Error> {
+    progress { for one in try await self.resumeDownloads(from: client, onProgress: $0) { _ = try one.result.get() } }
+  }
+
   /// Updates all installed files, and tells the progress of one after the other, until all are done.
   ///
   /// - Throws: in the loop: the first failure, when all others are done; otherwise as ``update(from:onProgress:)``.
@@ -62,14 +84,16 @@ extension OfflineRegionManager {
   /// The state of the regions for views that observe: SwiftUI draws anew what has changed.
   ///
   /// ```swift
-  /// List(model.state.regions, id: \.id) { RegionRow($0) }.task { await model.follow(manager) }
+  /// List(model.state.regions) { RegionRow($0) }.task { await model.follow(manager) }
   /// ```
   @MainActor @Observable public final class OfflineRegionsModel {
     /// The latest state.
-    public private(set) var state = OfflineRegionsState()
+    public private(set) var state: OfflineRegionsState
 
     /// A model that follows nothing yet.
-    public init() {}
+    ///
+    /// - Parameter state: what it shows until then, and in previews.
+    public init(state: OfflineRegionsState = OfflineRegionsState()) { self.state = state }
 
     /// Follows a manager until the task is cancelled.
     public func follow(_ manager: OfflineRegionManager) async {

@@ -65,6 +65,7 @@ extension OfflineRegionManager {
   /// Step 2 alone.
   ///
   /// - Returns: what ``regions()`` returns from now on; on a full disk, the only result.
+  /// - Throws: ``MapStoreError``; `CancellationError`.
   @discardableResult
   public func refreshLibrary(from client: StoreClient) async throws -> [OfflineRegion] {
     try belong(to: client)
@@ -75,6 +76,9 @@ extension OfflineRegionManager {
   }
 
   /// Step 4 alone.
+  ///
+  /// - Returns: each interrupted download with what came of it.
+  /// - Throws: ``MapStoreError`` `.storage`; `CancellationError`.
   public func resumeDownloads(
     from client: StoreClient, onProgress: @escaping ProgressHandler = { _ in }
   ) async throws -> [SyncReport.Resumed] {
@@ -196,6 +200,11 @@ public struct SyncReport: Sendable {
 
     /// Whether the transaction still concerns this account: it waits, or was refused and is not another account's.
     public var isOpen: Bool { !isFinished && !result.isAnotherAccounts }
+
+    /// A transaction with the server's answer, also for previews and tests.
+    public init(id: String, result: PurchaseResult, isFinished: Bool) {
+      (self.id, self.result, self.isFinished) = (id, result, isFinished)
+    }
   }
 
   /// What came of an interrupted download, or of an update.
@@ -204,6 +213,11 @@ public struct SyncReport: Sendable {
     public let part: RegionPart
     /// The installed file, or why there is none.
     public let result: Result<InstalledFile, any Error>
+
+    /// A download with what came of it, also for previews and tests.
+    public init(part: RegionPart, result: Result<InstalledFile, any Error>) {
+      (self.part, self.result) = (part, result)
+    }
   }
 
   /// The transactions that were submitted.
@@ -214,6 +228,9 @@ public struct SyncReport: Sendable {
   public var grantsError: (any Error)?
   /// The continued downloads.
   public var resumed: [Resumed] = []
+
+  /// A report of nothing, also for previews and tests.
+  public init() {}
 }
 
 /// The app store's list of transactions that the app has not finished yet: StoreKit's `Transaction.unfinished`, Google

@@ -11,8 +11,8 @@ import TileIndex
 
 /// The regions on a device: a folder of complete bundles, and a small database of what is owned and being downloaded.
 ///
-/// One process uses a folder at a time. A kill at any moment leaves each region in its old or its new edition;
-/// downloads continue from the bytes on the disk.
+/// One manager uses a folder at a time, until the last reference to it is gone. A kill at any moment leaves each region
+/// in its old or its new edition; downloads continue from the bytes on the disk.
 public actor OfflineRegionManager {
   /// The folder of the bundles, each with its region's id and `.mbtiles` as its name.
   public nonisolated let folder: String
@@ -29,17 +29,26 @@ public actor OfflineRegionManager {
 
   /// Opens a folder of regions, or creates it, and completes what a kill has interrupted.
   ///
-  /// - Parameter grants: how ownership is verified without network.
-  /// - Throws: ``MapStoreError`` `.busy` if another process uses the folder, `.storage` if it cannot be written,
-  ///   `.noSpace`.
+  /// Blocks its thread while it reads the folder's database, and up to two seconds for a process that has the folder
+  /// and is just ending.
+  ///
+  /// - Parameter grants: which keys prove ownership without network. A rule without keys and without
+  ///   ``OfflineGrants/Rule/keysChanged`` allows to open no region.
+  /// - Throws: ``MapStoreError`` `.busy` if another process or another manager of this one uses the folder, `.storage`
+  ///   if it cannot be written, `.noSpace`.
   /// - Complexity: checks each installed file's size, and reads files whose replacement was interrupted.
   public init(
-    folder: String, options: OfflineRegionOptions = OfflineRegionOptions(), grants: OfflineGrants.Rule = .init()
+    folder: String, options: OfflineRegionOptions = OfflineRegionOptions(), grants: OfflineGrants.Rule
   ) throws {
     let files = OfflineRegionFiles(folder: folder.hasSuffix("/") ? String(folder.dropLast()) : folder)
     do {
       try FileSystem.makeFolders(files.work)
       guard let lock = try FolderLock(files.lock) else {
+        if FolderLock.isHeldHere(files.lock) {
+          throw MapStoreError(
+            .busy, folder, "another manager in this process has this folder open",
+            remedy: "use that one everywhere, or release it before")
+        }
         throw MapStoreError(
           .busy, folder, "another process uses this folder", remedy: "wait until it is done, or end it")
       }
@@ -61,8 +70,9 @@ public actor OfflineRegionManager {
   ///
   /// - Parameter folder: of this device. An app excludes it from backups (`isExcludedFromBackup`), since all of it can
   ///   be downloaded again.
+  /// - Throws: as by its path; ``MapStoreError`` `.storage` for a URL that is no file's.
   public init(
-    folder: URL, options: OfflineRegionOptions = OfflineRegionOptions(), grants: OfflineGrants.Rule = .init()
+    folder: URL, options: OfflineRegionOptions = OfflineRegionOptions(), grants: OfflineGrants.Rule
   ) throws {
     guard folder.isFileURL else {
       throw MapStoreError(.storage, folder.absoluteString, "is not a folder of this device", remedy: "name one")
@@ -229,6 +239,8 @@ extension OfflineRegionManager {
   }
 
   /// Deletes library and grants at sign-out. Installed files stay, and can be used by accounts that own them.
+  ///
+  /// - Throws: ``MapStoreError`` `.storage`.
   public func forgetAccount() throws {
     try grants.forget()
     try state.replaceLibrary([])

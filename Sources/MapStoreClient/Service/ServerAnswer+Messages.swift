@@ -152,6 +152,7 @@ extension LibraryRegion: ServerAnswer {
   func check() throws {
     try AnswerRule.name(id, "id")
     try AnswerRule.code(productId, "productId")
+    try AnswerRule.text(title, "title")
     try AnswerRule.name(edition, "edition")
     try AnswerRule.size(bytes, "bytes")
     try AnswerRule.name(installedEdition, "installedEdition")

@@ -19,6 +19,8 @@ public final class StoreClient: Sendable {
   /// The largest answer that is read.
   static let answerBytesMax = 64 << 20
 
+  /// A client of one server; nothing is sent yet.
+  ///
   /// - Parameter address: the base URL of the server; may have a path. Apple's platforms allow only `https` unless the
   ///   app's `NSAppTransportSecurity` says otherwise.
   public convenience init(address: String, session: StoreSession = StoreSession(), retry: RetryRule = RetryRule()) {
@@ -81,9 +83,9 @@ public final class StoreClient: Sendable {
 
   /// A page of the catalogue.
   ///
-  /// - Parameter query: `q`, `category`, `near`, `limit`, `cursor`.
-  public func catalogue(_ query: [(name: String, value: String)] = []) async throws -> CatalogPage {
-    try await send(.catalogue, query: query)
+  /// - Parameter query: for all regions unless given.
+  public func catalogue(_ query: CatalogQuery = CatalogQuery()) async throws -> CatalogPage {
+    try await send(.catalogue, query: query.fields)
   }
 
   /// The catalogue's entry of a region: files, patches, tile packs.
@@ -93,6 +95,8 @@ public final class StoreClient: Sendable {
     }
   }
 
+  /// All that the account owns or may buy, with what is to do about each region on this device.
+  ///
   /// - Parameter installed: the installed editions by region; any number of them.
   public func library(installed: [(region: String, edition: String)] = []) async throws -> Library {
     try await send(
@@ -135,6 +139,46 @@ public final class StoreClient: Sendable {
   }
 }
 
+/// Which regions of the catalogue a page has, and in which order.
+public struct CatalogQuery: Hashable, Sendable {
+  /// A place on Earth.
+  public struct Place: Hashable, Sendable {
+    /// Degrees, -180 to 180.
+    public var longitude: Double
+    /// Degrees, -90 to 90.
+    public var latitude: Double
+
+    /// A place; longitude and latitude in degrees.
+    public init(longitude: Double, latitude: Double) { (self.longitude, self.latitude) = (longitude, latitude) }
+  }
+
+  /// Up to 16 words of titles, descriptions or places; nil or empty for all regions.
+  public var text: String?
+  /// One of ``CatalogPage/categories``; nil for all.
+  public var category: String?
+  /// Sorts by distance from this place, which ``RegionListing/near`` tells.
+  public var near: Place?
+  /// The most regions of a page, 1 to 500; nil for 100. The server refuses others.
+  public var limit: Int?
+  /// ``CatalogPage/nextCursor`` of the page before, which had the same text, category and place; nil for the first.
+  public var cursor: String?
+
+  /// A query; nil does not restrict it.
+  public init(
+    text: String? = nil, category: String? = nil, near: Place? = nil, limit: Int? = nil, cursor: String? = nil
+  ) {
+    (self.text, self.category, self.near, self.limit, self.cursor) = (text, category, near, limit, cursor)
+  }
+
+  /// The fields of the URL.
+  var fields: [(name: String, value: String)] {
+    [
+      ("q", text), ("category", category), ("near", near.map { "\($0.longitude),\($0.latitude)" }),
+      ("limit", limit.map(String.init)), ("cursor", cursor),
+    ].compactMap { name, value in value.map { (name, $0) } }
+  }
+}
+
 /// A user's session, renewed when it has expired.
 public final class StoreSession: Sendable {
   private let current: Mutex<SessionDetails?>
@@ -142,6 +186,8 @@ public final class StoreSession: Sendable {
   private let credentials: @Sendable () async throws -> Credentials?
   private let changed: @Sendable (SessionDetails?) -> Void
 
+  /// A session that is kept by the app, or none yet: then signing in begins one.
+  ///
   /// - Parameters:
   ///   - session: the stored session of an earlier launch; apps store it in the system's key store, not in the folder
   ///     of regions.

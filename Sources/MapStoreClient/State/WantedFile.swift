@@ -17,6 +17,22 @@ public struct InstalledFile: Hashable, Sendable, Codable {
   public let installedAt: Int64
   /// When it was last in use: milliseconds since 1970.
   public var usedAt: Int64
+
+  /// An installed bundle, also for previews and tests.
+  ///
+  /// - Parameters:
+  ///   - bytes: the size of the file.
+  ///   - sha256: 64 hexadecimal digits in lower case.
+  ///   - installedAt: milliseconds since 1970.
+  ///   - usedAt: milliseconds since 1970; nil for the time of the install.
+  public init(
+    part: RegionPart, edition: String, bytes: Int, sha256: String, tilesHash: String? = nil, installedAt: Int64,
+    usedAt: Int64? = nil
+  ) {
+    (self.part, self.edition, self.bytes) = (part, edition, bytes)
+    (self.sha256, self.tilesHash) = (sha256, tilesHash)
+    (self.installedAt, self.usedAt) = (installedAt, usedAt ?? installedAt)
+  }
 }
 
 /// A file to download, and the bundle that it becomes.

@@ -34,14 +34,14 @@ struct LibraryKey: ReplyCacheKey {
 /// Writes libraries as JSON. Most of a region's text is the same for all accounts, so it is encoded once, and only the
 /// varying members are inserted.
 struct LibraryWriter: Sendable {
-  /// For each region, `{"id":…,"productId":…,"status":"` and `","isForSale":…,"edition":…,"bytes":…`.
+  /// For each region, `{"id":…,"productId":…,"title":…,"status":"` and `","isForSale":…,"edition":…,"bytes":…`.
   private let parts: [(head: String, tail: String)]
 
   init(_ regions: [Catalog.Region], isForSale: [Bool]) {
     parts = zip(regions, isForSale).map { region, isForSale in
       let item = LibraryRegion(
-        id: region.id, productId: region.productId, status: .forSale, isForSale: isForSale, edition: region.edition,
-        bytes: region.bytes)
+        id: region.id, productId: region.productId, title: region.title, status: .forSale, isForSale: isForSale,
+        edition: region.edition, bytes: region.bytes)
       // Encoding texts and numbers does not fail.
       let text = String(decoding: (try? WireJSON.encode(item)) ?? [], as: UTF8.self)
       let mark = "\"status\":\"\(LibraryStatus.forSale.rawValue)"

@@ -1,3 +1,5 @@
+import Synchronization
+
 #if canImport(Darwin)
   import Darwin
 #elseif canImport(Musl)
@@ -6,22 +8,59 @@
   import Glibc
 #endif
 
-/// Locks a folder for one process. The system releases the lock when the process ends, however it does.
+/// Locks a folder for one object of one process. The system releases the lock when the process ends, however it does.
 package final class FolderLock: Sendable {
   private let descriptor: Int32
+  private let file: FileIdentity?
+
+  /// A file by its numbers in the system.
+  private struct FileIdentity: Hashable {
+    let device: UInt64
+    let number: UInt64
+
+    init?(_ found: Int32, _ info: stat) {
+      guard found == 0 else { return nil }
+      (device, number) = (UInt64(truncatingIfNeeded: info.st_dev), UInt64(truncatingIfNeeded: info.st_ino))
+    }
+
+    init?(descriptor: Int32) {
+      var info = stat()
+      self.init(fstat(descriptor, &info), info)
+    }
+
+    init?(path: String) {
+      var info = stat()
+      self.init(stat(path, &info), info)
+    }
+  }
+
+  /// How many objects of this process hold the lock of a file.
+  private static let held = Mutex<[FileIdentity: Int]>([:])
+  private let isCounted = Mutex(false)
+
+  /// Whether an object of this process holds the lock of a file.
+  package static func isHeldHere(_ path: String) -> Bool { isHeld(FileIdentity(path: path)) }
+
+  private static func isHeld(_ file: FileIdentity?) -> Bool {
+    guard let file else { return false }
+    return held.withLock { $0[file] != nil }
+  }
 
   /// Locks a folder by a file in it. Blocks the calling thread while it waits.
   ///
   /// - Parameters:
   ///   - path: the file; created if missing, and never removed.
   ///   - sharing: whether others that share may hold it too.
-  /// - Returns: nil when another process, or another object of this one, has held the lock for two seconds.
+  /// - Returns: nil when another process has held the lock for two seconds, or another object of this one for a fifth
+  ///   of a second.
   /// - Throws: `FileSystem.SystemError`.
   package convenience init?(_ path: String, sharing: Bool = false) throws {
     try self.init(opening: path, O_CREAT | O_RDWR)
-    // A process that is being killed, or a child between fork and exec, still holds the lock for a moment.
-    for _ in 0..<Self.attempts(inSeconds: 2) {
+    // A process that is being killed, or a child between fork and exec, still holds the lock for a moment. So does an
+    // object of this process whose last user is a task that is just ending.
+    for attempt in 0..<Self.attempts(inSeconds: 2) {
       if try take(sharing ? LOCK_SH : LOCK_EX) { return }
+      if attempt >= Self.attemptsHere, Self.isHeld(file) { break }
       usleep(UInt32(Self.pauseMilliseconds) * 1000)
     }
     return nil
@@ -48,10 +87,12 @@ package final class FolderLock: Sendable {
   }
 
   private static let pauseMilliseconds = 20
+  private static let attemptsHere = 10
   private static func attempts(inSeconds seconds: Int) -> Int { seconds * 1000 / pauseMilliseconds }
 
   private init(opening path: String, _ flags: Int32) throws {
     descriptor = open(path, flags | O_CLOEXEC, 0o644)
+    file = descriptor >= 0 ? FileIdentity(descriptor: descriptor) : nil
     guard descriptor >= 0 else { throw FileSystem.SystemError(number: errno) }
   }
 
@@ -61,11 +102,21 @@ package final class FolderLock: Sendable {
       if errno == EWOULDBLOCK { return false }
       guard errno == EINTR else { throw FileSystem.SystemError(number: errno) }
     }
+    if let file {
+      Self.held.withLock { $0[file, default: 0] += 1 }
+      isCounted.withLock { $0 = true }
+    }
     return true
   }
 
   deinit {
     guard descriptor >= 0 else { return }
+    if let file, isCounted.withLock({ $0 }) {
+      Self.held.withLock { held in
+        let rest = (held[file] ?? 1) - 1
+        held[file] = rest > 0 ? rest : nil
+      }
+    }
     // Closing alone would leave the lock with copies of the descriptor in children that other threads are just forking,
     // until they exec.
     flock(descriptor, LOCK_UN)

@@ -56,7 +56,7 @@ struct ServerSetup: Sendable {
         guard let file = SocketFile(own)?.moved(to: path) else {
           try? await channel.close()
           throw ServeError(
-            .cannotListen, "cannot listen on \(path): its folder cannot be written; check its permissions")
+            .cannotListen, "cannot listen on \(path): its folder cannot be written", remedy: "check its permissions")
         }
         return withExtendedLifetime(turn) { (channel, file) }
       }
@@ -67,7 +67,8 @@ struct ServerSetup: Sendable {
       throw error
     } catch {
       let place = options.unixSocket ?? "\(options.host):\(options.port)"
-      throw ServeError(.cannotListen, "cannot listen on \(place): \(Self.reason(error, socket: options.unixSocket))")
+      let (reason, remedy) = Self.reason(error, socket: options.unixSocket)
+      throw ServeError(.cannotListen, "cannot listen on \(place): \(reason)", remedy: remedy)
     }
   }
 
@@ -75,9 +76,10 @@ struct ServerSetup: Sendable {
   private static func removeAbandoned(_ path: String, _ group: MultiThreadedEventLoopGroup) async throws {
     guard let file = SocketFile(path) else {
       if FileStatus(path) == nil { return }
-      throw ServeError(.cannotListen, "cannot listen on \(path): a file that is no socket lies there; choose another")
+      throw ServeError(
+        .cannotListen, "cannot listen on \(path): a file that is no socket lies there", remedy: "choose another")
     }
-    var reason = "another server listens there; end it, or choose another file"
+    var (reason, remedy) = ("another server listens there", "end it, or choose another file")
     do {
       let channel = try await ClientBootstrap(group: group).connectTimeout(.seconds(2))
         .connect(unixDomainSocketPath: path).get()
@@ -88,9 +90,10 @@ struct ServerSetup: Sendable {
       return
     } catch {
       // Too busy to answer, or another program's socket: it is not removed.
-      reason = "it is the socket of another program (\(Self.reason(error, socket: path))); choose another file"
+      reason = "it is the socket of another program (\(Self.reason(error, socket: path).what))"
+      remedy = "choose another file"
     }
-    throw ServeError(.cannotListen, "cannot listen on \(path): \(reason)")
+    throw ServeError(.cannotListen, "cannot listen on \(path): \(reason)", remedy: remedy)
   }
 
   /// Sets up the pipeline of a new connection, if there is room for it.
@@ -117,23 +120,26 @@ struct ServerSetup: Sendable {
   }
 
   /// - Parameter socket: the path of the Unix socket; nil for an address.
-  private static func reason(_ error: any Error, socket: String?) -> String {
+  private static func reason(_ error: any Error, socket: String?) -> (what: String, remedy: String?) {
     if error is SocketAddressError.UnknownHost {
-      return "no address of this name is known; choose one of this machine's, such as 127.0.0.1, or 0.0.0.0 for all"
+      return (
+        "no address of this name is known", "choose one of this machine's, such as 127.0.0.1, or 0.0.0.0 for all"
+      )
     }
     if case .unixDomainSocketPathTooLong? = error as? SocketAddressError {
-      return "the path is too long for a socket; choose a shorter one"
+      return ("the path is too long for a socket", "choose a shorter one")
     }
-    guard let error = error as? IOError else { return "\(error)" }
+    guard let error = error as? IOError else { return ("\(error)", nil) }
     let system = FileSystem.SystemError(number: error.errnoCode)
-    if system.isOutOfDescriptors { return "\(system); \(system.openingRemedy)" }
+    if system.isOutOfDescriptors { return ("\(system)", system.openingRemedy) }
     switch error.errnoCode {
-    case 98, 48: return "the address is in use; choose another port, 0 for a free one, or end the program that has it"
-    case 2, 20: return "there is no such folder; create it, or choose another"
-    case 13 where socket != nil: return "its folder cannot be written; check its permissions, or choose another"
-    case 13: return "not permitted; ports below 1024 need rights of their own, so choose a higher one"
-    case 99, 49: return "this machine has no such address; choose one that it has, or 0.0.0.0 for all"
-    default: return "\(error)"
+    case 98, 48:
+      return ("the address is in use", "choose another port, 0 for a free one, or end the program that has it")
+    case 2, 20: return ("there is no such folder", "create it, or choose another")
+    case 13 where socket != nil: return ("its folder cannot be written", "check its permissions, or choose another")
+    case 13: return ("not permitted", "ports below 1024 need rights of their own, so choose a higher one")
+    case 99, 49: return ("this machine has no such address", "choose one that it has, or 0.0.0.0 for all")
+    default: return ("\(error)", nil)
     }
   }
 }
@@ -148,14 +154,16 @@ enum TLSFiles {
       chain = try NIOSSLCertificate.fromPEMBytes(chainBytes)
     } catch {
       throw ServeError(
-        .invalidOption, "\(files.certificatePath): is no PEM file with certificates (\(error)); name the chain")
+        .invalidOption, "\(files.certificatePath): is no PEM file with certificates (\(error))",
+        remedy: "name the chain")
     }
     let key: NIOSSLPrivateKey
     do {
       key = try NIOSSLPrivateKey(bytes: keyBytes, format: .pem)
     } catch {
       throw ServeError(
-        .invalidOption, "\(files.keyPath): is no PEM file with a private key (\(error)); name the certificate's")
+        .invalidOption, "\(files.keyPath): is no PEM file with a private key (\(error))",
+        remedy: "name the certificate's")
     }
     do {
       var configuration = TLSConfiguration.makeServerConfiguration(
@@ -173,7 +181,7 @@ enum TLSFiles {
     do {
       return try FileSystem.bytes(of: path, countMax: 16 << 20)
     } catch {
-      throw ServeError(.invalidOption, "\(path): cannot be read: \(error); check the name and permissions")
+      throw ServeError(.invalidOption, "\(path): cannot be read: \(error)", remedy: "check the name and permissions")
     }
   }
 }

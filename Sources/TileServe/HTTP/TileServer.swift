@@ -80,8 +80,8 @@ public final class TileServer: Sendable {
         .cannotListen,
         """
         only \(descriptorCount) files may be open at a time, and a server with \(loopCount) threads needs \
-        \(descriptorCountMin); allow the process more
-        """
+        \(descriptorCountMin)
+        """, remedy: "allow the process more"
       )
     }
     let options = options.limited(toDescriptors: descriptorCount)

@@ -32,24 +32,28 @@ public struct ServeError: Error, Hashable, Sendable, CustomStringConvertible {
 
   /// The kind of failure.
   public let code: Code
-  /// What is wrong and what to do, divided by a semicolon.
+  /// What is wrong; starts in lower case.
   public let message: String
+  /// What to do about it.
+  public let remedy: String?
   /// The file or folder that an option names and that cannot be used; nil for other errors.
   public let path: String?
 
-  /// An error; the message begins in lower case.
-  public init(_ code: Code, _ message: String, path: String? = nil) {
+  /// An error; message and remedy begin in lower case.
+  public init(_ code: Code, _ message: String, remedy: String? = nil, path: String? = nil) {
     self.code = code
     self.message = message
+    self.remedy = remedy
     self.path = path
   }
 
-  public var description: String { message }
+  /// `message; remedy`
+  public var description: String { remedy.map { "\(message); \($0)" } ?? message }
 }
 
 extension ServeError: LocalizedError {
   /// What is wrong.
-  public var errorDescription: String? { Sentence.of(Sentence.parts(of: message).what) }
-  /// What to do about it, where the message says it.
-  public var recoverySuggestion: String? { Sentence.parts(of: message).remedy.map(Sentence.of) }
+  public var errorDescription: String? { Sentence.of(message) }
+  /// What to do about it.
+  public var recoverySuggestion: String? { remedy.map(Sentence.of) }
 }

@@ -244,10 +244,12 @@ public final class Tileset: TileSource {
         upstream = new
         return new
       } catch let error as FileSystem.SystemError {
-        throw ServeError(.unavailable, "\(Folder.name(path)): cannot be read: \(error); \(error.openingRemedy)")
+        throw ServeError(
+          .unavailable, "\(Folder.name(path)): cannot be read: \(error)", remedy: error.openingRemedy)
       } catch let error as ServeError where error.code == .invalidOption {
         // Clients are told what is wrong, without paths.
-        throw ServeError(.unavailable, Folder.name(path) + error.message.dropFirst(path.count))
+        throw ServeError(
+          .unavailable, Folder.name(path) + error.message.dropFirst(path.count), remedy: error.remedy)
       }
     }
   }

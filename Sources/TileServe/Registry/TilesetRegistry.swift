@@ -85,7 +85,7 @@ public final class TilesetRegistry: Sendable {
     self.paths = paths
     work = WorkPool()
     for path in paths where FileStatus(path) == nil {
-      throw ServeError(.invalidOption, "\(path): there is no such file or folder; check the name", path: path)
+      throw ServeError(.invalidOption, "\(path): there is no such file or folder", remedy: "check the name", path: path)
     }
     let found = BundlePlaces(paths)
     var contents = Contents()
@@ -290,7 +290,8 @@ extension TilesetRegistry {
     return try await withCheckedThrowingContinuation { continuation in
       let accepted = work.submit(tileset.lane) { continuation.resume(with: Result { try body(tileset) }) }
       if !accepted {
-        continuation.resume(throwing: ServeError(.unavailable, "too many reads of \(id) wait; ask again later"))
+        continuation.resume(
+          throwing: ServeError(.unavailable, "too many reads of \(id) wait", remedy: "ask again later"))
       }
     }
   }

@@ -59,11 +59,12 @@ struct UpstreamSettings: Hashable, Sendable {
     do {
       guard let found = try JSONValue(parsing: bytes).members else {
         throw ServeError(
-          .invalidOption, "\(path): is no JSON object; it describes an upstream with url, format and zooms")
+          .invalidOption, "\(path): is no JSON object",
+          remedy: "describe an upstream with url, format and zooms")
       }
       members = found
     } catch let error as JSONValue.SyntaxError {
-      throw ServeError(.invalidOption, "\(path): is no JSON: \(error); correct it")
+      throw ServeError(.invalidOption, "\(path): is no JSON: \(error)", remedy: "correct it")
     }
     let reader = UpstreamMembers(members, path: path)
     try reader.check()
@@ -140,8 +141,8 @@ struct UpstreamMembers {
 
   init(_ members: [JSONValue.Member], path: String) { (self.members, self.path) = (members, path) }
 
-  func wrong(_ name: String, _ reason: String) -> ServeError {
-    ServeError(.invalidOption, "\(path): \(name): \(reason)")
+  func wrong(_ name: String, _ reason: String, remedy: String? = nil) -> ServeError {
+    ServeError(.invalidOption, "\(path): \(name): \(reason)", remedy: remedy)
   }
 
   /// Refuses unknown members, so that typing errors are noticed.
@@ -149,7 +150,7 @@ struct UpstreamMembers {
     for member in members where !Self.names.contains(member.name) {
       let near = Spelling.nearest(to: member.name, among: Self.names.sorted()).map { "did you mean \"\($0)\"?" }
       throw wrong(
-        member.name, "is not known; \(near ?? "there are \(Self.names.sorted().joined(separator: ", "))")")
+        member.name, "is not known", remedy: near ?? "there are \(Self.names.sorted().joined(separator: ", "))")
     }
   }
 

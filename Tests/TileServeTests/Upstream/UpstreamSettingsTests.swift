@@ -70,9 +70,18 @@ import TileIndex
   func mistakes(text: String, words: String) {
     let error = #expect(throws: ServeError.self) { try settings(text) }
     #expect(
-      error?.message.hasPrefix("/maps/topo.upstream.json: ") == true && error?.message.contains(words) == true,
-      "\(error?.message ?? "")")
+      error?.message.hasPrefix("/maps/topo.upstream.json: ") == true && error?.description.contains(words) == true,
+      "\(error?.description ?? "")")
     #expect(error?.code == .invalidOption)
+  }
+
+  /// Text that the message quotes is no remedy, whatever punctuation it has.
+  @Test func theRemedyIsApart() {
+    let error = #expect(throws: ServeError.self) { try settings(#"{"url; x": 1}"#) }
+    #expect(error?.message == "/maps/topo.upstream.json: url; x: is not known")
+    #expect(error?.remedy?.isEmpty == false)
+    #expect(ServeError(.cannotListen, "one; two").recoverySuggestion == nil)
+    #expect(ServeError(.cannotListen, "one", remedy: "two").description == "one; two")
   }
 
   @Test(arguments: [

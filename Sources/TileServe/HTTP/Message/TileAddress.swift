@@ -82,7 +82,7 @@ struct TileAddress: Hashable, Sendable {
     if let dot = row.lastIndex(of: ".") {
       let word = String(row[row.index(after: dot)...])
       guard let format = Self.format(word) else {
-        throw ServeError(.badRequest, "\"\(word)\" is no tile format; ask for png, jpg, webp or pbf")
+        throw ServeError(.badRequest, "\"\(word)\" is no tile format", remedy: "ask for png, jpg, webp or pbf")
       }
       self.format = format
       row = String(row[..<dot])

@@ -61,7 +61,7 @@ extension TileService {
       return plan(address, .wmts, context)
     default: break
     }
-    throw ServeError(.unknownTileset, "nothing is here; / lists what there is")
+    throw ServeError(.unknownTileset, "nothing is here", remedy: "/ lists what there is")
   }
 
   static var plainText: String { "text/plain; charset=utf-8" }
@@ -179,7 +179,8 @@ extension TileService {
       do throws(FileSystem.SystemError) {
         bytes = try FileSystem.bytes(of: asset.path, countMax: 16 << 20)
       } catch {
-        throw ServeError(.unavailable, "the viewer's library cannot be read: \(error); \(error.openingRemedy)")
+        throw ServeError(
+          .unavailable, "the viewer's library cannot be read: \(error)", remedy: error.openingRemedy)
       }
       return context.writer(.asset).document(bytes, mediaType: asset.mediaType)
     }

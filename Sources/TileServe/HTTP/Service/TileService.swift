@@ -149,10 +149,10 @@ final class TileService: Sendable {
     case let error as WMTSError: return (error.code == .operationNotSupported ? 501 : 400, error.text)
     case let error as ServeError:
       switch error.code {
-      case .badRequest: return (400, error.message)
-      case .unknownTileset: return (404, error.message)
-      case .unavailable, .missingShard: return (503, error.message)
-      default: return (500, error.message)
+      case .badRequest: return (400, error.description)
+      case .unknownTileset: return (404, error.description)
+      case .unavailable, .missingShard: return (503, error.description)
+      default: return (500, error.description)
       }
     case let error as BundleError:
       switch error.code {
