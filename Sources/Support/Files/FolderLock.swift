@@ -51,8 +51,8 @@ package final class FolderLock: Sendable {
   /// - Parameters:
   ///   - path: the file; created if missing, and never removed.
   ///   - sharing: whether others that share may hold it too.
-  /// - Returns: nil when another process has held the lock for two seconds, or another object of this one for a fifth
-  ///   of a second.
+  /// - Returns: nil when another process has held the lock for two seconds, or another object of this one for half
+  ///   a second.
   /// - Throws: `FileSystem.SystemError`.
   package convenience init?(_ path: String, sharing: Bool = false) throws {
     try self.init(opening: path, O_CREAT | O_RDWR)
@@ -87,7 +87,7 @@ package final class FolderLock: Sendable {
   }
 
   private static let pauseMilliseconds = 20
-  private static let attemptsHere = 10
+  private static let attemptsHere = 25
   private static func attempts(inSeconds seconds: Int) -> Int { seconds * 1000 / pauseMilliseconds }
 
   private init(opening path: String, _ flags: Int32) throws {
