@@ -41,6 +41,9 @@ import TileIndex
     #expect(places.map(\.place.name) == ["Zürich", "Zug"])
     let near = try await bundle.places(matching: "zu", near: (8.52, 47.17), limit: 1)
     #expect(near.map(\.place.name) == ["Zug"])
+    // The same position, on a map that was moved around the world.
+    let around = try await bundle.places(matching: "zu", near: (8.52 + 720, 47.17), limit: 1)
+    #expect(around.map(\.place.name) == ["Zug"])
     #expect(try await bundle.places(matching: "  ").isEmpty)
   }
 

@@ -18,9 +18,9 @@ import Testing
     let ready = session.readyTiles()  // first, so that no tile arrives unseen
     let view = Viewport(longitude: -105.7, latitude: 40.3, zoom: 9, size: (390, 844), scale: 3)
     session.update(view)
-    for tile in session.visibleTiles { print(tile.id, tile.frame, tile.picture.count) }
+    for tile in session.visibleTiles { print(tile.tileID, tile.frame, tile.picture.count) }
     for await tile in ready {
-      print("draw", tile.id, "at", tile.frame)
+      print("draw", tile.tileID, "at", tile.frame)
       if session.visibleTiles.count >= view.tiles.count { break }  // an app goes on until the view is gone
     }
     loading.cancel()

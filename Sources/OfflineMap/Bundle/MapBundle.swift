@@ -115,7 +115,8 @@ public final class MapBundle: Sendable {
   ///
   /// - Parameters:
   ///   - text: any text, as a user types it.
-  ///   - near: the user's position or the middle of the map, in degrees; nearer places rank higher.
+  ///   - near: the user's position or the middle of the map, in degrees; nearer places rank higher. Longitudes beyond
+  ///     ±180 are wrapped; a latitude beyond ±90 is no position, and the search is one without.
   ///   - limit: from 1 to 100 places.
   /// - Returns: an empty list for a bundle without places.
   /// - Throws: `BundleError`; `CancellationError`.
@@ -123,7 +124,9 @@ public final class MapBundle: Sendable {
   public func places(
     matching text: String, near: (longitude: Double, latitude: Double)? = nil, limit: Int = PlaceQuery.limitDefault
   ) async throws -> [PlaceMatch] {
-    let near = near.flatMap { PlaceQuery.Coordinate(longitude: $0.longitude, latitude: $0.latitude) }
+    let near = near.flatMap {
+      PlaceQuery.Coordinate(longitude: TileMatrixSet.wrapped($0.longitude), latitude: $0.latitude)
+    }
     let query = PlaceQuery(text, near: near, limit: limit)
     return try await readers.read { try query.search($0) ?? [] }
   }
