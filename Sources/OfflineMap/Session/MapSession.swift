@@ -74,15 +74,13 @@ public final class MapSession<Picture: Sendable>: Sendable {
     bundle: MapBundle, budget: Int, encodedBytes: Int = 0, tileCost: Int, coverage: PrefetchPredictor.Options? = nil,
     now: (@Sendable () -> Duration)? = nil, decode: @escaping @Sendable ([UInt8]) throws -> (Picture, byteCount: Int)
   ) throws {
-    guard bundle.matrixSet == .webMercatorQuad,
-      let coverage = try coverage ?? bundle.readers.withReader({ try PrefetchPredictor.Options(covering: $0) })
-    else {
+    guard bundle.matrixSet == .webMercatorQuad else {
       throw BundleError(
         .mismatch, path: bundle.path, "has the grid \(bundle.matrixSet), and map sessions need WebMercatorQuad",
         remedy: "read its tiles one by one, or make a bundle with the other grid")
     }
     self.bundle = bundle
-    var around = coverage
+    var around = coverage ?? PrefetchPredictor.Options(zooms: bundle.metadata.zooms, finest: bundle.finest)
     around.goesAroundTheWorld = true
     self.coverage = around
     let start = ContinuousClock.now
