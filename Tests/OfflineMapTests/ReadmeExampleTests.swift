@@ -1,8 +1,9 @@
+import Foundation
 import OfflineMap
 import TestSupport
 import Testing
 
-/// The example of README.md compiles, equals that here, and runs.
+/// The example of README.md compiles, equals that here, and runs; so does one of the tutorial.
 @Suite(.ownThread) struct ReadmeExampleTests {
   private let folder: TemporaryFolder
   init() throws { folder = try TemporaryFolder() }
@@ -26,6 +27,20 @@ import Testing
     loading.cancel()
     // README ends
   }
+
+  /// The example of the tutorial's about an app's folders.
+  private func appMap() throws -> (MapBundle, URL)? {
+    // A map that comes with the app:
+    guard let file = Bundle.main.url(forResource: "usa", withExtension: "mbtiles") else { return nil }
+    let bundle = try MapBundle(url: file)
+    // Maps that the app downloads, the folder of MapStoreClient:
+    let support = FileManager.default.urls(for: .applicationSupportDirectory, in: .userDomainMask)[0]
+    let regions = support.appending(path: "regions")
+    return (bundle, regions)
+  }
+
+  /// The programs of the tests come without a map.
+  @Test func appsFoldersAreNamed() throws { #expect(try appMap() == nil) }
 
   @Test func readmeHasTheseLines() throws {
     let readme = try ReadmeExamples.readme()
