@@ -10,6 +10,8 @@ public enum WireJSON {
     try JSONValue(encoding: message).bytes
   }
 
+  /// A message from its JSON.
+  ///
   /// - Throws: ``Unreadable``, which says where and why.
   public static func decode<Message: Decodable>(_ type: Message.Type, from bytes: [UInt8]) throws(Unreadable) -> Message
   {
