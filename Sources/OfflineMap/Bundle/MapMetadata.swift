@@ -19,7 +19,7 @@ public struct MapMetadata: Codable, Hashable, Sendable {
   public var zooms: ClosedRange<Int>
   /// The covered area in degrees, west below east; across the antimeridian the east is beyond 180.
   public var bounds: BoundingBox
-  /// The position and zoom to open with, at a longitude within ±180 and a zoom that has tiles.
+  /// The position and zoom to open with, at a longitude within ±180 and a zoom that has tiles; spelled as in TileJSON.
   public var center: BundleMetadata.Center
   /// The pixels along the edge of a tile: 256 unless the first tile says otherwise.
   public var tilePixels: Int
