@@ -1,7 +1,8 @@
 #!/usr/bin/env python3
 """Counts the documented public symbols of modules: docs-coverage.py FOLDER-OF-SYMBOL-GRAPHS MODULE[/FOLDER]...
 
-Prints a line for each module, and ends with 1 if a public symbol that is written in its sources has no comment."""
+Prints a line for each module, and ends with 1 if a public symbol that is written in its sources has no comment, or one
+that begins with a list ("- Parameter"): quick help and DocC would then show no summary."""
 import json
 import pathlib
 import sys
@@ -28,7 +29,8 @@ for place in modules:
             if not source.startswith(f"{place}/"):
                 continue
             total += 1
-            if "docComment" not in symbol and name not in implements:
+            lines = symbol.get("docComment", {}).get("lines") or [{"text": "- "}]
+            if lines[0]["text"].lstrip().startswith("- ") and name not in implements:
                 line = symbol["location"]["position"]["line"] + 1
                 undocumented.append(f"{source}:{line}: {'.'.join(symbol['pathComponents'])}")
     share = 100 * (total - len(undocumented)) / max(total, 1)

@@ -34,6 +34,8 @@ public final class MemoryPressureMonitor: Sendable {
   private let queue = DispatchQueue(label: "memory-pressure", qos: .userInitiated)
   private let hasEnded = DispatchGroup()
 
+  /// A monitor that does not check yet: ``start()`` begins.
+  ///
   /// - Parameters:
   ///   - source: where readings come from.
   ///   - pollSeconds: the interval between checks.

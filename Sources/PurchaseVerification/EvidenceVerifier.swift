@@ -13,6 +13,8 @@ public struct EvidenceVerifier: Sendable {
   private let google: GoogleVerifier?
   private let bytesMax: Int
 
+  /// A verifier of what both stores sign for an app.
+  ///
   /// - Throws: `VerificationError` (`configuration`) for a root certificate or a licensing key that cannot be read.
   public init(identity: StoreIdentity) throws(VerificationError) {
     try self.init(identity: identity, others: [GoogleVerifier(identity: identity)])

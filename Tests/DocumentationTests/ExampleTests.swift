@@ -47,7 +47,7 @@ import TilePrefetch
     let folder = try TemporaryFolder()
     let path = try folder.writeBundle("sample.mbtiles", zooms: 0...3)
     var drawn: Set<TileID> = []
-    let bytes = try await showMovingMap(path, latitude: 46.5) { drawn.insert($0.id) }
+    let bytes = try await showMovingMap(path, latitude: 46.5) { drawn.insert($0.tileID) }
     #expect(drawn.count(where: { $0.zoom == 3 }) >= 6, "\(drawn)")
     #expect(bytes.before > 0 && bytes.after <= bytes.before, "\(bytes)")
   }

@@ -21,11 +21,11 @@ func showMap(_ path: String, longitude: Double, latitude: Double, search: String
   session.update(viewport)
 
   // What is there already, then each tile when it is ready:
-  var drawn = Set(session.visibleTiles.map(\.id))
+  var drawn = Set(session.visibleTiles.map(\.tileID))
   let expected = Set(try await bundle.tiles(in: .world)).intersection(viewport.tiles)
   if drawn != expected {
     for await tile in ready {
-      drawn.insert(tile.id)  // draw tile.picture at tile.frame
+      drawn.insert(tile.tileID)  // draw tile.picture at tile.frame
       if drawn.isSuperset(of: expected) { break }
     }
   }

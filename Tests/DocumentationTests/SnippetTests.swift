@@ -48,6 +48,7 @@ import Testing
   /// Documents and comments whose code cannot be compiled here.
   private static let exempt = [
     "docs/tutorials/embed.md:// Pa": "a line of another package's manifest",
+    "docs/tutorials/embed.md:// sw": "another package's manifest",
     "docs/start/platforms.md": "lines of another package's manifest",
     "Sources/MapStoreClient/Apple/BackgroundTransport.swift": "Foundation of Linux has no background sessions",
     "Sources/MapStoreClient/Regions/OfflineRegionManager+State.swift:List(": "SwiftUI",

@@ -41,6 +41,9 @@ import TileIndex
     #expect(places.map(\.place.name) == ["Zürich", "Zug"])
     let near = try await bundle.places(matching: "zu", near: (8.52, 47.17), limit: 1)
     #expect(near.map(\.place.name) == ["Zug"])
+    // The same position, on a map that was moved around the world.
+    let around = try await bundle.places(matching: "zu", near: (8.52 + 720, 47.17), limit: 1)
+    #expect(around.map(\.place.name) == ["Zug"])
     #expect(try await bundle.places(matching: "  ").isEmpty)
   }
 
@@ -65,6 +68,24 @@ import TileIndex
     #expect(abs(metadata.bounds.west - box.west) < 1e-6 && abs(metadata.bounds.north - box.north) < 1e-6)
     let copy = try JSONDecoder().decode(MapMetadata.self, from: JSONEncoder().encode(metadata))
     #expect(copy == metadata)
+  }
+
+  /// An area across the antimeridian is there, not at longitude 0; what cannot be true is as if it were not stored.
+  @Test func storedBoundsAndCentreAreChecked() throws {
+    let path = try bundle().path
+    func metadata(bounds: String, center: String) throws -> MapMetadata {
+      let connection = try SQLiteConnection(uri: path, flags: SQLITE_OPEN_READWRITE)
+      try connection.execute("UPDATE metadata SET value = '\(bounds)' WHERE name = 'bounds'")
+      try connection.execute("UPDATE metadata SET value = '\(center)' WHERE name = 'center'")
+      return try MapBundle(path: path).metadata
+    }
+    let fiji = try metadata(bounds: "176,-20,-178,-15", center: "")
+    #expect(fiji.bounds == BoundingBox(west: 176, south: -20, east: 182, north: -15))
+    #expect(abs(fiji.center.longitude - 179) < 1e-9 && fiji.center.zoom == 1)
+    let broken = try metadata(bounds: "48,500,44,600", center: "8,470,99")
+    #expect(abs(broken.bounds.west + 180) < 1e-6 && abs(broken.bounds.east - 180) < 1e-6)
+    #expect(abs(broken.center.longitude) < 1e-6 && abs(broken.center.latitude) < 1e-6 && broken.center.zoom == 1)
+    #expect(try metadata(bounds: "5,44,16,48", center: "8,46,99").center.zoom == 3)
   }
 
   @Test func manyTasksReadAtTheSameTime() async throws {

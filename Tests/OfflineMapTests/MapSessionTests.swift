@@ -41,14 +41,14 @@ import TilePrefetch
     expected.update(view(zoom: 4, longitude: -140, latitude: 20))
     load(expected)
     let (found, wanted) = (session.visibleTiles, expected.visibleTiles)
-    #expect(found.map(\.id) == wanted.map(\.id) && found.count >= 16)
+    #expect(found.map(\.tileID) == wanted.map(\.tileID) && found.count >= 16)
     for (one, other) in zip(found, wanted) { #expect(abs(one.frame.x - other.frame.x) < 1e-6) }
     // Where a fling ends is moved with it.
     let target = view(zoom: 4, longitude: -120 + longitude + 170, latitude: 20)
     session.update(view(zoom: 4, longitude: -140 + longitude + 170, latitude: 20), phase: .fling(target: target))
     load(session)
     session.update(view(zoom: 4, longitude: -120, latitude: 20))
-    #expect(session.visibleTiles.count { $0.id.zoom == 4 } >= 16)
+    #expect(session.visibleTiles.count { $0.tileID.zoom == 4 } >= 16)
   }
 
   /// Half of the screen lies on the other side of the antimeridian, seen from either one.
@@ -58,15 +58,15 @@ import TilePrefetch
     session.update(viewport)
     load(session)
     let shown = session.visibleTiles
-    let columns = Set(shown.map(\.id.column))
-    #expect(Set(shown.map(\.id)).count == shown.count && shown.allSatisfy { $0.id.zoom == 4 && $0.picture > 0 })
+    let columns = Set(shown.map(\.tileID.column))
+    #expect(Set(shown.map(\.tileID)).count == shown.count && shown.allSatisfy { $0.tileID.zoom == 4 && $0.picture > 0 })
     #expect(columns.contains(0) && columns.contains(15) && columns.allSatisfy { $0 < 3 || $0 > 12 })
     // The tiles cover the view without a gap, the eastern end of the world left of its western one.
     let edges = Set(shown.map { ($0.frame.x * 1024).rounded() / 1024 }).sorted()
     #expect(edges[0] <= 0 && edges[edges.count - 1] + 64 >= 256)
     for (one, next) in zip(edges, edges.dropFirst()) { #expect(abs(next - one - 64) < 0.01) }
-    for tile in shown where tile.id.column > 12 {
-      #expect(shown.filter { $0.id.column < 3 }.allSatisfy { $0.frame.x > tile.frame.x })
+    for tile in shown where tile.tileID.column > 12 {
+      #expect(shown.filter { $0.tileID.column < 3 }.allSatisfy { $0.frame.x > tile.frame.x })
     }
   }
 
@@ -78,11 +78,25 @@ import TilePrefetch
     for step in 0..<12 {
       let longitude = 165 + 3 * Double(step)
       session.update(view(zoom: 4, longitude: longitude > 180 ? longitude - 360 : longitude), phase: .follow)
-      let ready = session.visibleTiles.count { $0.id.zoom == 4 }
+      let ready = session.visibleTiles.count { $0.tileID.zoom == 4 }
       #expect(step < 2 || ready >= 16, "step \(step): \(ready)")
       load(session)
       clock.withLock { $0 += .seconds(1) }
     }
+  }
+
+  /// One coarse tile that stands in on both sides of the antimeridian is two tiles of the screen: a list of views that
+  /// are told apart by `id` draws both.
+  @Test func tileOnBothSidesOfTheAntimeridianHasTwoIDs() throws {
+    let session = try session(bundle(), tiles: 200)
+    let world = TileID(unchecked: 0, 0, 0)
+    _ = try session.tiles.decoded.value(for: world, byteCount: 10) { (1, byteCount: 10) }
+    session.update(view(zoom: 4, longitude: 180), phase: .rest)
+    let shown = session.visibleTiles
+    #expect(shown.map(\.tileID) == [world, world])
+    #expect(Set(shown.map(\.id)).count == 2 && Set(shown.map(\.id.world)) == [0, 1])
+    let frames = shown.sorted { $0.id.world < $1.id.world }.map(\.frame)
+    #expect(abs(frames[0].x + frames[0].side - 128) < 1e-6 && abs(frames[1].x - 128) < 1e-6)
   }
 
   /// A screen that is wider than the world shows each tile once, around its middle.
@@ -92,8 +106,8 @@ import TilePrefetch
       session.update(Viewport(longitude: longitude, latitude: 0, zoom: 1, size: (1600, 512)), phase: .rest)
       load(session)
       let shown = session.visibleTiles
-      let zoom = try #require(shown.first?.id.zoom)
-      #expect(shown.count == 1 << (2 * zoom) && Set(shown.map(\.id)).count == shown.count, "\(shown.map(\.id))")
+      let zoom = try #require(shown.first?.tileID.zoom)
+      #expect(shown.count == 1 << (2 * zoom) && Set(shown.map(\.tileID)).count == shown.count, "\(shown.map(\.tileID))")
       let (left, right) = (shown.map(\.frame.x).min()!, shown.map { $0.frame.x + $0.frame.side }.max()!)
       #expect(abs(right - left - 512) < 0.01 && abs((left + right) / 2 - 800) <= 512 / Double(2 << zoom) + 0.01)
     }
@@ -108,12 +122,12 @@ import TilePrefetch
     let run = Task { await session.run() }
     var announced: [TileID] = []
     for await tile in ready {
-      announced.append(tile.id)
-      #expect(try await session.bundle.tile(tile.id) == tile.picture)
-      #expect(tile.frame == viewport.frame(of: tile.id) && tile.frame.side == 64)
+      announced.append(tile.tileID)
+      #expect(try await session.bundle.tile(tile.tileID) == tile.picture)
+      #expect(tile.frame == viewport.frame(of: tile.tileID) && tile.frame.side == 64)
       if announced.count == 16 { break }
     }
-    #expect(Set(announced).count == 16 && session.visibleTiles.map(\.id).sorted() == announced.sorted())
+    #expect(Set(announced).count == 16 && session.visibleTiles.map(\.tileID).sorted() == announced.sorted())
     #expect(Set(announced.map(\.zoom)) == [4])
     // The frames tile the view.
     #expect(session.visibleTiles.reduce(0) { $0 + $1.frame.side * $1.frame.side } == 256 * 256)
@@ -123,7 +137,7 @@ import TilePrefetch
     // It can run again.
     session.update(view(zoom: 5))
     let again = Task { await session.run(workers: 1) }
-    #expect(eventually { session.visibleTiles.count { $0.id.zoom == 5 } == 16 })
+    #expect(eventually { session.visibleTiles.count { $0.tileID.zoom == 5 } == 16 })
     again.cancel()
     await again.value
   }
@@ -146,11 +160,11 @@ import TilePrefetch
     load(session)
     session.update(view(zoom: 5), phase: .rest)
     let shown = session.visibleTiles
-    #expect(!shown.isEmpty && shown.allSatisfy { $0.id.zoom < 5 })
+    #expect(!shown.isEmpty && shown.allSatisfy { $0.tileID.zoom < 5 })
     // Together they cover the view.
     #expect(shown.map(\.frame.x).min()! <= 0 && shown.map { $0.frame.x + $0.frame.side }.max()! >= 256)
     load(session)
-    #expect(session.visibleTiles.count == 16 && session.visibleTiles.allSatisfy { $0.id.zoom == 5 })
+    #expect(session.visibleTiles.count == 16 && session.visibleTiles.allSatisfy { $0.tileID.zoom == 5 })
   }
 
   /// Beyond the finest zoom its tiles are enlarged, before the coarsest the map is drawn with what there is.
@@ -158,14 +172,14 @@ import TilePrefetch
     let session = try session(bundle(zooms: 2...5), tiles: 100)
     session.update(view(zoom: 8), phase: .rest)
     load(session)
-    #expect(session.visibleTiles.allSatisfy { $0.id.zoom == 5 && $0.frame.side == 512 })
+    #expect(session.visibleTiles.allSatisfy { $0.tileID.zoom == 5 && $0.frame.side == 512 })
     #expect(session.visibleTiles.count == 4)
     session.update(view(zoom: 1), phase: .rest)
     load(session)
     #expect(session.visibleTiles.count == 16 && session.visibleTiles.allSatisfy { $0.frame.side == 32 })
     session.update(view(zoom: 8, longitude: 90, latitude: 80), phase: .animation(target: view(zoom: 0)))
     load(session)
-    #expect(session.visibleTiles.allSatisfy { $0.id.zoom == 5 } && session.byteCount <= 1000)
+    #expect(session.visibleTiles.allSatisfy { $0.tileID.zoom == 5 } && session.byteCount <= 1000)
   }
 
   /// 4 x 4 tiles with loads in progress do not fit into 12: 2 x 2 coarser ones are drawn.
@@ -173,7 +187,7 @@ import TilePrefetch
     let session = try session(bundle(), tiles: 12)
     session.update(view(zoom: 4), phase: .rest)
     load(session)
-    #expect(session.visibleTiles.map(\.id.zoom) == [3, 3, 3, 3] && session.byteCount <= 120)
+    #expect(session.visibleTiles.map(\.tileID.zoom) == [3, 3, 3, 3] && session.byteCount <= 120)
     let tiny = try self.session(bundle(), tiles: 2)
     tiny.update(view(zoom: 4), phase: .rest)
     load(tiny)
@@ -200,7 +214,7 @@ import TilePrefetch
     // A quarter is less than the screen: 2 x 2 coarser tiles are drawn.
     session.adjust(to: .critical)
     load(session)
-    #expect(session.byteCount <= 100 && session.visibleTiles.allSatisfy { $0.id.zoom == 3 })
+    #expect(session.byteCount <= 100 && session.visibleTiles.allSatisfy { $0.tileID.zoom == 3 })
   }
 
   /// Also of a session that holds less than half of its budget. Tiles on the screen stay.
@@ -218,7 +232,7 @@ import TilePrefetch
     #expect((400...2000).contains(before))
     session.memoryWarning()
     #expect(session.byteCount <= before / 2 && session.byteCount >= 160)
-    #expect(session.visibleTiles.count == 16 && session.visibleTiles.allSatisfy { $0.id.zoom == 4 })
+    #expect(session.visibleTiles.count == 16 && session.visibleTiles.allSatisfy { $0.tileID.zoom == 4 })
   }
 
   /// A warning does not take back what the app has told, neither when it comes nor when it is over.
@@ -261,7 +275,7 @@ import TilePrefetch
       }
       let shown = session.visibleTiles
       guard costs != [500] else { continue }
-      let zoom = try #require(shown.last?.id.zoom)
+      let zoom = try #require(shown.last?.tileID.zoom)
       #expect(zoom < 4)
       // They cover the view.
       #expect(shown.map(\.frame.x).min()! <= 0 && shown.map { $0.frame.x + $0.frame.side }.max()! >= 256)
@@ -276,21 +290,21 @@ import TilePrefetch
     let view = view(zoom: 4)
     session.update(view, phase: .rest)
     load(session)
-    let shown = session.visibleTiles.map(\.id)
+    let shown = session.visibleTiles.map(\.tileID)
     for bad in [Double.nan, .infinity, -.infinity, 1e300, -1e300] {
       for path in [\Viewport.x, \.y, \.zoom, \.width, \.height, \.scale] {
         var broken = view
         broken[keyPath: path] = bad
         guard !broken.isUsable else { continue }
         session.update(broken)
-        #expect(session.visibleTiles.map(\.id) == shown)
+        #expect(session.visibleTiles.map(\.tileID) == shown)
         session.update(view, phase: .fling(target: broken), point: MapPoint(x: bad, y: bad))
         load(session)
       }
     }
     session.update(Viewport(longitude: 0, latitude: 0, zoom: 4, size: (256, 256), scale: 0))
     session.update(Viewport(longitude: .nan, latitude: 0, zoom: 4, size: (256, 256)))
-    #expect(session.visibleTiles.map(\.id) == shown)
+    #expect(session.visibleTiles.map(\.tileID) == shown)
   }
 
   /// The end of one call leaves the workers of the other.
@@ -303,7 +317,7 @@ import TilePrefetch
     await first.value
     #expect(session.workerCount == 3)
     session.update(view(zoom: 4))
-    #expect(eventually { session.visibleTiles.count { $0.id.zoom == 4 } == 16 })
+    #expect(eventually { session.visibleTiles.count { $0.tileID.zoom == 4 } == 16 })
     second.cancel()
     await second.value
     #expect(session.workerCount == 0)

@@ -1,20 +1,46 @@
+import Foundation
 import OfflineMap
 import TestSupport
 import Testing
 
-/// The example of README.md compiles and equals that here.
+/// The example of README.md compiles, equals that here, and runs; so does one of the tutorial.
 @Suite(.ownThread) struct ReadmeExampleTests {
+  private let folder: TemporaryFolder
+  init() throws { folder = try TemporaryFolder() }
+
   private func mapView() async throws {
+    // The example's file lies in the folder of the test.
+    // swift-format-ignore: AlwaysUseLowerCamelCase
+    func MapBundle(path: String) throws -> OfflineMap.MapBundle { try OfflineMap.MapBundle(path: folder.file(path)) }
     // README begins
     let bundle = try MapBundle(path: "usa.mbtiles")
     let session = try MapSession(bundle: bundle, budget: 64 << 20)  // bytes of memory
     let loading = Task { await session.run() }
-    session.update(Viewport(longitude: -105.7, latitude: 40.3, zoom: 9, size: (390, 844), scale: 3))
-    for tile in session.visibleTiles { print(tile.id, tile.frame, tile.picture.count) }
-    for await tile in session.readyTiles() { print("draw", tile.id, "at", tile.frame) }
+    let ready = session.readyTiles()  // first, so that no tile arrives unseen
+    let view = Viewport(longitude: -105.7, latitude: 40.3, zoom: 9, size: (390, 844), scale: 3)
+    session.update(view)
+    for tile in session.visibleTiles { print(tile.tileID, tile.frame, tile.picture.count) }
+    for await tile in ready {
+      print("draw", tile.tileID, "at", tile.frame)
+      if session.visibleTiles.count >= view.tiles.count { break }  // an app goes on until the view is gone
+    }
     loading.cancel()
     // README ends
   }
+
+  /// The example of the tutorial's about an app's folders.
+  private func appMap() throws -> (MapBundle, URL)? {
+    // A map that comes with the app:
+    guard let file = Bundle.main.url(forResource: "usa", withExtension: "mbtiles") else { return nil }
+    let bundle = try MapBundle(url: file)
+    // Maps that the app downloads, the folder of MapStoreClient:
+    let support = FileManager.default.urls(for: .applicationSupportDirectory, in: .userDomainMask)[0]
+    let regions = support.appending(path: "regions")
+    return (bundle, regions)
+  }
+
+  /// The programs of the tests come without a map.
+  @Test func appsFoldersAreNamed() throws { #expect(try appMap() == nil) }
 
   @Test func readmeHasTheseLines() throws {
     let readme = try ReadmeExamples.readme()
@@ -22,6 +48,13 @@ import Testing
     for block in blocks { #expect(readme.contains(block), "README.md lacks:\n\(block)") }
   }
 
-  /// The bundle of the example does not exist; it runs until that error.
-  @Test func theExampleRuns() async { await #expect(throws: BundleError.self) { try await mapView() } }
+  /// It draws the whole screen of a bundle that has it, and ends.
+  @Test func theExampleRuns() async throws {
+    let view = Viewport(longitude: -105.7, latitude: 40.3, zoom: 9, size: (390, 844), scale: 3)
+    let writer = try BundleWriter(path: folder.file("usa.mbtiles"), matrixSet: .webMercatorQuad, format: .png)
+    let image = try SampleTiles.image(1)
+    for tile in view.tiles { try writer.put(tile, image) }
+    _ = try writer.finish(BundleMetadata(name: "Rocky Mountains"))
+    try await mapView()
+  }
 }

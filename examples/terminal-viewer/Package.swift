@@ -4,7 +4,8 @@ import PackageDescription
 let package = Package(
   name: "terminal-viewer",
   platforms: [.macOS(.v15)],
-  dependencies: [.package(name: "map-toolkit", path: "../..")],
+  // Without traits no other package is fetched.
+  dependencies: [.package(name: "map-toolkit", path: "../..", traits: [])],
   targets: [
     .executableTarget(
       name: "TerminalViewer",

@@ -23,9 +23,14 @@ public final class MapBundle: Sendable {
   /// The grid of the tiles.
   public let matrixSet: TileMatrixSet
   let readers: ReaderPool
+  /// The rectangle around the tiles of the finest zoom.
+  let finest: TileRange
 
-  /// Opens a bundle. Reads its first pages, which takes about a millisecond on a local disk.
+  /// Opens a bundle, and blocks the calling thread meanwhile.
   ///
+  /// - Complexity: of a file its first pages are read, which takes about a millisecond on a local disk. Of a folder the
+  ///   names of all tiles of the finest and of the coarsest zoom are read: open one of many thousand tiles in a task of
+  ///   its own.
   /// - Parameters:
   ///   - path: the file or folder.
   ///   - matrixSet: the grid of a bundle that does not name its own.
@@ -34,7 +39,14 @@ public final class MapBundle: Sendable {
   public init(path: String, matrixSet: TileMatrixSet? = nil) throws {
     self.path = path
     readers = try ReaderPool(path: path, matrixSet: matrixSet, count: min(max(Processors.count, 2), Self.readersMax))
-    (metadata, self.matrixSet) = try readers.withReader { (try MapMetadata($0), $0.matrixSet) }
+    (metadata, finest, self.matrixSet) = try readers.withReader { reader in
+      let zooms = try reader.zooms()
+      guard let first = zooms.first, let last = zooms.last, let finest = try reader.range(zoom: last) else {
+        throw BundleError(
+          .malformed, path: path, "has no tiles", remedy: "wait until it is complete, or install it again")
+      }
+      return (try MapMetadata(reader, zooms: first...last, finest: finest), finest, reader.matrixSet)
+    }
   }
 
   /// Opens a bundle; see ``init(path:matrixSet:)``.
@@ -115,7 +127,8 @@ public final class MapBundle: Sendable {
   ///
   /// - Parameters:
   ///   - text: any text, as a user types it.
-  ///   - near: the user's position or the middle of the map, in degrees; nearer places rank higher.
+  ///   - near: the user's position or the middle of the map, in degrees; nearer places rank higher. Longitudes beyond
+  ///     ±180 are wrapped; a latitude beyond ±90 is no position, and the search is one without.
   ///   - limit: from 1 to 100 places.
   /// - Returns: an empty list for a bundle without places.
   /// - Throws: `BundleError`; `CancellationError`.
@@ -123,7 +136,9 @@ public final class MapBundle: Sendable {
   public func places(
     matching text: String, near: (longitude: Double, latitude: Double)? = nil, limit: Int = PlaceQuery.limitDefault
   ) async throws -> [PlaceMatch] {
-    let near = near.flatMap { PlaceQuery.Coordinate(longitude: $0.longitude, latitude: $0.latitude) }
+    let near = near.flatMap {
+      PlaceQuery.Coordinate(longitude: TileMatrixSet.wrapped($0.longitude), latitude: $0.latitude)
+    }
     let query = PlaceQuery(text, near: near, limit: limit)
     return try await readers.read { try query.search($0) ?? [] }
   }

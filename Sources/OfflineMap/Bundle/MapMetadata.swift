@@ -17,9 +17,9 @@ public struct MapMetadata: Codable, Hashable, Sendable {
   public var format: TileFormat?
   /// The zooms from the coarsest that has tiles to the finest.
   public var zooms: ClosedRange<Int>
-  /// The covered area in degrees.
+  /// The covered area in degrees, west below east; across the antimeridian the east is beyond 180.
   public var bounds: BoundingBox
-  /// The position and zoom to open with.
+  /// The position and zoom to open with, at a longitude within ±180 and a zoom that has tiles; spelled as in TileJSON.
   public var center: BundleMetadata.Center
   /// The pixels along the edge of a tile: 256 unless the first tile says otherwise.
   public var tilePixels: Int
@@ -28,25 +28,20 @@ public struct MapMetadata: Codable, Hashable, Sendable {
   /// All metadata as they are stored, by the names of MBTiles.
   public var values: [String: String]
 
-  /// - Throws: `BundleError`; `.malformed` for a bundle without tiles.
-  init(_ bundle: any BundleReader) throws {
+  /// - Parameter finest: the rectangle around the tiles of the last zoom.
+  /// - Throws: `BundleError`.
+  init(_ bundle: any BundleReader, zooms: ClosedRange<Int>, finest: TileRange) throws {
     let (stored, grid) = (bundle.metadata, bundle.matrixSet)
-    let zooms = try bundle.zooms()
-    guard let first = zooms.first, let last = zooms.last, let range = try bundle.range(zoom: last) else {
-      throw BundleError(
-        .malformed, path: bundle.path, "has no tiles", remedy: "wait until it is complete, or install it again")
-    }
     name = stored.name.flatMap { $0.isEmpty ? nil : $0 } ?? bundle.fileStem
     description = stored.description
     attribution = stored.attribution
     version = stored.version
     type = stored.type ?? .baselayer
-    format = try bundle.tileFormat()
-    self.zooms = first...last
-    bounds = stored.bounds ?? grid.geographicBounds(of: range)
-    let middle = bounds.centre
-    center = stored.center ?? BundleMetadata.Center(longitude: middle.x, latitude: middle.y, zoom: first)
-    tilePixels = try bundle.tilePixels() ?? grid[first].tileWidth
+    let tile = try bundle.tileFormatAndPixels()
+    format = tile.format
+    self.zooms = zooms
+    (bounds, center) = stored.location(zooms: zooms, finest: finest, in: grid)
+    tilePixels = tile.pixels ?? grid[zooms.lowerBound].tileWidth
     self.grid = grid.identifier
     values = stored.values
   }

@@ -16,8 +16,8 @@ public import TileIndex
 public final class MapSession<Picture: Sendable>: Sendable {
   /// The bundle whose tiles it shows.
   public let bundle: MapBundle
-  /// The two tiers of tiles; the session uses no others.
-  public let tiles: TieredTiles<Picture>
+  /// The two tiers of tiles; the session uses no others. Not for apps, whose loads would exceed the budget.
+  package let tiles: TieredTiles<Picture>
   /// Decides what to load next.
   package let loader: MapLoader<Picture>
   private let coverage: PrefetchPredictor.Options
@@ -43,6 +43,8 @@ public final class MapSession<Picture: Sendable>: Sendable {
     var nextListener = 0
   }
 
+  /// A session without workers and without a view; ``run(workers:)`` and ``update(_:phase:point:)`` give it both.
+  ///
   /// - Parameters:
   ///   - bundle: of WebMercatorQuad.
   ///   - budget: the most bytes that tiles take, loads in progress included. Twice what a screen shows is the least for
@@ -62,6 +64,8 @@ public final class MapSession<Picture: Sendable>: Sendable {
       bundle: bundle, budget: budget, encodedBytes: encodedBytes, tileCost: pixels * pixels * 4, decode: decode)
   }
 
+  /// A session whose parts a test or a measurement chooses.
+  ///
   /// - Parameters:
   ///   - tileCost: what a tile probably costs at most. The first one that costs more raises it.
   ///   - coverage: what the source has; by default what the bundle has.
@@ -70,15 +74,13 @@ public final class MapSession<Picture: Sendable>: Sendable {
     bundle: MapBundle, budget: Int, encodedBytes: Int = 0, tileCost: Int, coverage: PrefetchPredictor.Options? = nil,
     now: (@Sendable () -> Duration)? = nil, decode: @escaping @Sendable ([UInt8]) throws -> (Picture, byteCount: Int)
   ) throws {
-    guard bundle.matrixSet == .webMercatorQuad,
-      let coverage = try coverage ?? bundle.readers.withReader({ try PrefetchPredictor.Options(covering: $0) })
-    else {
+    guard bundle.matrixSet == .webMercatorQuad else {
       throw BundleError(
         .mismatch, path: bundle.path, "has the grid \(bundle.matrixSet), and map sessions need WebMercatorQuad",
         remedy: "read its tiles one by one, or make a bundle with the other grid")
     }
     self.bundle = bundle
-    var around = coverage
+    var around = coverage ?? PrefetchPredictor.Options(zooms: bundle.metadata.zooms, finest: bundle.finest)
     around.goesAroundTheWorld = true
     self.coverage = around
     let start = ContinuousClock.now
@@ -318,15 +320,36 @@ public final class MapSession<Picture: Sendable>: Sendable {
 
 /// A tile on the screen.
 public struct VisibleTile<Picture: Sendable>: Sendable, Identifiable {
-  public let id: TileID
+  /// A tile at one of the places where the screen shows it.
+  public struct ID: Hashable, Sendable {
+    /// The tile of the bundle.
+    public let tile: TileID
+    /// The copy of the world that it is drawn in: those east of the antimeridian have the next number. A tile at both
+    /// edges of a screen that crosses the antimeridian is there twice, in two worlds.
+    public let world: Int
+  }
+
+  public let id: ID
   /// What the session's closure made of the tile's bytes.
   public let picture: Picture
   /// Where the map view draws the whole picture, in points; it may extend beyond the view.
   public let frame: ScreenFrame
+
+  /// The tile of the bundle, whichever place of it this is.
+  public var tileID: TileID { id.tile }
+
+  /// - Parameter tile: its column may lie beyond the world.
+  init(_ tile: TileID, _ picture: Picture, in viewport: Viewport) {
+    id = ID(tile: tile.onEarth, world: tile.column >> tile.zoom)
+    self.picture = picture
+    frame = viewport.frame(of: tile)
+  }
 }
 
 extension MapSession {
   /// What to draw now, in this order: coarser tiles where the screen's own are still missing, then those.
+  ///
+  /// - Complexity: O(tiles of the screen), with up to six lookups for one that is missing; read it once a frame.
   public var visibleTiles: [VisibleTile<Picture>] {
     guard let (viewport, visible) = state.withLock({ state in state.viewport.map { ($0, state.visible) } }),
       let visible
@@ -336,14 +359,12 @@ extension MapSession {
     var coarser: [TileID: Picture] = [:]
     for tile in visible where range.rows.contains(tile.row) {
       if let picture = loader.tile(tile) {
-        own.append(VisibleTile(id: tile.onEarth, picture: picture, frame: viewport.frame(of: tile)))
+        own.append(VisibleTile(tile, picture, in: viewport))
       } else if !tiles.decoded.isAbsent(tile), let (ancestor, picture) = ancestor(of: tile) {
         coarser[ancestor] = picture
       }
     }
-    let below = coarser.sorted { $0.key < $1.key }.map { tile, picture in
-      VisibleTile(id: tile.onEarth, picture: picture, frame: viewport.frame(of: tile))
-    }
+    let below = coarser.sorted { $0.key < $1.key }.map { VisibleTile($0.key, $0.value, in: viewport) }
     return below + own
   }
 
@@ -381,7 +402,7 @@ extension MapSession {
     return stream.compactMap { [self] tile in
       let viewport = state.withLock { $0.visible?.contains(tile) == true ? $0.viewport : nil }
       guard let viewport, let picture = loader.tile(tile) else { return nil }
-      return VisibleTile(id: tile.onEarth, picture: picture, frame: viewport.frame(of: tile))
+      return VisibleTile(tile, picture, in: viewport)
     }
   }
 }

@@ -197,6 +197,8 @@ public struct FakeStoreFileError: Error, CustomStringConvertible {
     case unwritable
   }
 
+  /// A fault of a file of the fake store.
+  ///
   /// - Parameter description: begins with the file's name.
   public init(description: String, fault: Fault) { (self.description, self.fault) = (description, fault) }
 

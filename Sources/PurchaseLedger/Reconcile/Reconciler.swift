@@ -7,6 +7,8 @@ public struct Reconciler: Sendable {
   private let snapshot: Snapshot
   private let unread: Int
 
+  /// A comparison of a ledger with what a store has.
+  ///
   /// - Parameters:
   ///   - snapshot: The store's transactions; by default those that were pulled.
   ///   - unread: The number of pieces of an export that could not be read. If it is not 0 the result is never

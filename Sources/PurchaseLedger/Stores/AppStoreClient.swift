@@ -33,6 +33,8 @@ public final class AppStoreClient: Sendable {
   let clock: LedgerClock
   private let client: HTTPClient
 
+  /// A client of the App Store Server API for one environment.
+  ///
   /// - Parameters:
   ///   - baseURL: Nil for Apple's server of the environment.
   ///   - rate: Requests per second. Apple allows 50 per app for most calls.

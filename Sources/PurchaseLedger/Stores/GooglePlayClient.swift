@@ -12,6 +12,8 @@ public final class GooglePlayClient: Sendable {
   let clock: LedgerClock
   private let client: HTTPClient
 
+  /// A client of the Google Play Developer API for one app.
+  ///
   /// - Parameters:
   ///   - environment: The environment of evidence that names none: the ledger's.
   ///   - rate: Requests per second. Google's default quota is 50 (3,000 per minute).

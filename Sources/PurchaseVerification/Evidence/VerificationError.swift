@@ -98,6 +98,8 @@ public struct VerificationError: Error, Sendable, Hashable, Codable, CustomStrin
   /// What was found and what to do. Starts in lower case and does not name the file, which the caller knows.
   public var reason: String
 
+  /// A refusal of evidence.
+  ///
   /// - Parameter reason: May quote untrusted input, so control characters, which could forge log lines, become question
   ///   marks.
   public init(_ code: Code, _ reason: String) {

@@ -10,6 +10,8 @@ public struct TilePackIndex: Sendable {
   /// Zooms that have roots, in ascending order.
   private let zooms: [Int]
 
+  /// The index of a region's packs.
+  ///
   /// - Complexity: O(roots).
   public init(_ region: Catalog.Region) {
     matrixSet = region.matrixSet

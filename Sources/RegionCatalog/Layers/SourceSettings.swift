@@ -11,6 +11,8 @@ public struct SourceSettings: Hashable, Sendable {
     /// Pixels.
     public let bottom: Int
 
+    /// The pixels in the order of a manifest.
+    ///
     /// - Returns: nil unless there are four numbers, none below 0: left, top, right, bottom.
     public init?(_ numbers: [Double]) {
       let pixels = numbers.compactMap(Int.init(exactly:))

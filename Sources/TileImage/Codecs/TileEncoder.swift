@@ -45,6 +45,8 @@ public final class TileEncoder {
     var height: Int
   }
 
+  /// An encoder of tiles in one format.
+  ///
   /// - Precondition: a compression level is within 1...12, a quality within 1...100, an effort within 0...9.
   public init(_ encoding: TileEncoding) {
     self.encoding = encoding

@@ -10,6 +10,8 @@ public struct TilesHash: Hashable, Sendable, CustomStringConvertible {
   /// 64 hexadecimal digits in lower case.
   public let description: String
 
+  /// A hash in its text form.
+  ///
   /// - Parameter text: 64 hexadecimal digits; nil for anything else.
   public init?(_ text: String) {
     guard text.utf8.count == 64, text.utf8.allSatisfy({ Character(Unicode.Scalar($0)).isHexDigit }) else { return nil }

@@ -48,6 +48,8 @@ public struct BundleMetadata: Hashable, Sendable, Codable {
   /// becomes the bundle's format.
   public var formats: Set<TileFormat>?
 
+  /// The metadata of a bundle to write, which are not checked.
+  ///
   /// - Parameter version: 1 for a new tileset.
   public init(
     name: String, description: String? = nil, attribution: String? = nil, type: Kind = .baselayer,

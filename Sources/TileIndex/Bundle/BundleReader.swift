@@ -92,6 +92,12 @@ extension BundleReader {
   /// The pixels along the edge of the first tile; nil when there are no tiles, or its header does not state them.
   package func tilePixels() throws -> Int? { try firstTile { ImageHeader($0)?.width } ?? nil }
 
+  /// Both of the above, of one search for a tile.
+  package func tileFormatAndPixels() throws -> (format: TileFormat?, pixels: Int?) {
+    let tile = try firstTile { (format: TileFormat(sniffing: $0), pixels: ImageHeader($0)?.width) }
+    return (metadata.mixedFormats.isEmpty ? tile?.format : metadata.format ?? tile?.format, tile?.pixels)
+  }
+
   /// Passes the bytes of the first tile to a closure; nil when there are no tiles.
   private func firstTile<Result>(_ body: (UnsafeRawBufferPointer) throws -> Result) throws -> Result? {
     for zoom in try zooms() {

@@ -121,6 +121,40 @@ public struct StoredMetadata: Hashable, Sendable {
   }
 }
 
+extension StoredMetadata {
+  /// Where the map is: what is stored as far as it can be true, otherwise what follows from the tiles.
+  ///
+  /// - Parameters:
+  ///   - zooms: those that have tiles.
+  ///   - finest: the rectangle around the tiles of the last of them.
+  /// - Returns: bounds with west below east, where the east of an area across the antimeridian is beyond 180; a center
+  ///   with a longitude within ±180 and one of the zooms.
+  package func location(
+    zooms: ClosedRange<Int>, finest: TileRange, in matrixSet: TileMatrixSet
+  ) -> (bounds: BoundingBox, center: BundleMetadata.Center) {
+    let bounds = bounds.flatMap(Self.plausible) ?? matrixSet.geographicBounds(of: finest)
+    let stored = center.flatMap { abs($0.latitude) <= 90 && abs($0.longitude) <= 540 ? $0 : nil }
+    let middle = bounds.centre
+    return (
+      bounds,
+      BundleMetadata.Center(
+        longitude: TileMatrixSet.wrapped(stored?.longitude ?? middle.x), latitude: stored?.latitude ?? middle.y,
+        zoom: stored.map { min(max($0.zoom, zooms.lowerBound), zooms.upperBound) }
+          ?? (zooms.lowerBound + zooms.upperBound) / 2)
+    )
+  }
+
+  private static func plausible(_ box: BoundingBox) -> BoundingBox? {
+    guard box.south < box.north, abs(box.south) <= 90, abs(box.north) <= 90, abs(box.west) <= 540, abs(box.east) <= 540
+    else { return nil }
+    if box.west < box.east { return box }
+    // As GeoJSON writes an area across the antimeridian. If it is more than half of the Earth, the numbers are in a
+    // wrong order.
+    guard box.west <= 180, box.east >= -180, box.east + 360 - box.west <= 180 else { return nil }
+    return BoundingBox(west: box.west, south: box.south, east: box.east + 360, north: box.north)
+  }
+}
+
 extension BundleMetadata {
   /// The metadata for a new bundle that is made from an existing one. Bounds and center are kept; format and zooms
   /// follow from the new tiles.

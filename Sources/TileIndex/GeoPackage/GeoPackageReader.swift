@@ -22,6 +22,8 @@ public final class GeoPackageReader: DatabaseReader {
   package let lookup: SQLiteStatement
   private let residentFile: ResidentFileSystem.File?
 
+  /// Opens a GeoPackage.
+  ///
   /// - Parameters:
   ///   - path: a GeoPackage.
   ///   - table: one of its tables of tiles; nil for the first.

@@ -1,4 +1,7 @@
 /// An axis-aligned box, in degrees (WGS 84, longitude first) or in the CRS units of a tile matrix set.
+///
+/// Grids also take boxes across the antimeridian as GeoJSON writes them, with a west greater than the east. What a box
+/// computes itself needs a west below the east: add 360 to the east of such a box before.
 public struct BoundingBox: Hashable, Sendable {
   /// The western edge.
   public var west: Double
@@ -17,7 +20,7 @@ public struct BoundingBox: Hashable, Sendable {
     self.north = north
   }
 
-  /// From west to east.
+  /// From west to east; negative for a west greater than the east.
   public var width: Double { east - west }
   /// From south to north.
   public var height: Double { north - south }
@@ -59,7 +62,7 @@ extension BoundingBox {
   /// All longitudes and latitudes, in degrees.
   public static let world = BoundingBox(west: -180, south: -90, east: 180, north: 90)
 
-  /// The centre.
+  /// The centre, of a box with west below east.
   public var centre: SIMD2<Double> { SIMD2(west + (east - west) / 2, south + (north - south) / 2) }
 
   /// The common part of both boxes, or nil. Boxes that only touch share an edge or a corner.
@@ -77,7 +80,7 @@ extension BoundingBox {
       north: max(north, other.north))
   }
 
-  /// True when the point lies inside or on the edge.
+  /// True when the point lies inside or on the edge; never for a west greater than the east. Longitudes are not wrapped.
   public func contains(_ point: SIMD2<Double>) -> Bool {
     point.x >= west && point.x <= east && point.y >= south && point.y <= north
   }

@@ -17,6 +17,8 @@ public struct TileMatrix: Hashable, Sendable {
   /// Number of rows.
   public let matrixHeight: Int
 
+  /// A level of a grid by its numbers, which are not checked.
+  ///
   /// - Parameters:
   ///   - cellSize: edge of a pixel in CRS units, above 0.
   ///   - metresPerUnit: length of a CRS unit, for the scale denominator only.

@@ -27,6 +27,8 @@ public struct TileMatrixSet: Hashable, Sendable {
   /// The number of tiles, in each direction, that a tile of a level is split into; one fewer than ``matrices``.
   let ratios: [Int]
 
+  /// A grid of one or more levels, the coarsest first.
+  ///
   /// - Throws: ``GridError`` with `.invalidMatrixSet` when the levels do not fit each other.
   public init(
     identifier: String, uri: String, projection: Projection, boundingBox: BoundingBox, matrices: [TileMatrix]

@@ -24,6 +24,8 @@ public final class MBTilesReader: DatabaseReader {
   package var attachment: AnyObject?
   private(set) lazy var blobFinder = BlobFinder(self)
 
+  /// Opens an MBTiles file.
+  ///
   /// - Parameters:
   ///   - path: an MBTiles file.
   ///   - matrixSet: the grid of a bundle whose metadata neither name a well-known grid nor define one.

@@ -19,6 +19,8 @@ public final class PMTilesReader: BundleReader {
   private let unpacksTiles: Bool
   package var attachment: AnyObject?
 
+  /// Opens an archive on the disk.
+  ///
   /// - Parameter path: a PMTiles archive.
   /// - Throws: ``BundleError`` with `.notFound`, `.malformed` (including other versions, brotli and zstd) or
   ///   `.readFailed`.

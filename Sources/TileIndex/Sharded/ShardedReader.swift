@@ -16,6 +16,8 @@ public final class ShardedReader: BundleReader {
   private var tileset: ShardedTileset { shards.tileset }
   package let shards: Shards
 
+  /// Opens a tileset of shards, whose bundles are opened when they are first needed.
+  ///
   /// - Throws: ``BundleError`` with `.notFound`, `.malformed` or `.readFailed`.
   public convenience init(path: String) throws { try self.init(Shards(path: path)) }
 

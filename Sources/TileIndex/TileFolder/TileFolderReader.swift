@@ -24,6 +24,8 @@ public final class TileFolderReader: BundleReader {
   /// Larger tiles are refused.
   private static let tileBytesMax = 64 << 20
 
+  /// Opens a folder of tiles.
+  ///
   /// - Parameters:
   ///   - path: a folder that contains zoom folders.
   ///   - matrixSet: the grid, if the folder does not name it.

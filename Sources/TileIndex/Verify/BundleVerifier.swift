@@ -23,6 +23,8 @@ public struct BundleVerifier {
     }
   }
 
+  /// A check of a bundle, which is opened when the check runs.
+  ///
   /// - Parameters:
   ///   - matrixSet: the grid of a bundle whose own is not a well-known one; otherwise its metadata name it.
   ///   - decode: decodes a tile completely; this module has no codec.

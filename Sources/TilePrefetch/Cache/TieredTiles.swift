@@ -38,6 +38,8 @@ public final class TieredTiles<Picture: Sendable>: Sendable {
   /// What is reserved for a stored tile before its size is known.
   public static var encodedCostMax: Int { 64 << 10 }
 
+  /// Two empty tiers in front of a source.
+  ///
   /// - Parameters:
   ///   - decodedBytes: the budget of the decoded tier.
   ///   - encodedBytes: the budget of the encoded tier, which evicts the least recently used tile; 0 for none.

@@ -20,6 +20,8 @@ public final class TileCache<Key: TileCacheKey, Value: Sendable>: Sendable {
   @usableFromInline let clock = Atomic<UInt64>(1)
   let now: @Sendable () -> Duration
 
+  /// An empty cache.
+  ///
   /// - Parameters:
   ///   - byteCountMax: the budget in bytes, or in the unit of the costs; 0 keeps nothing.
   ///   - unusedShareMax: the largest share of the unpinned budget that prefetched tiles may take before they are used.

@@ -58,9 +58,14 @@ public struct PrefetchPredictor: PrefetchPlanner {
     public init?(covering bundle: any BundleReader) throws {
       let zooms = try bundle.zooms()
       guard let first = zooms.first, let last = zooms.last, let range = try bundle.range(zoom: last) else { return nil }
-      let count = exp2(Double(last))
+      self.init(zooms: first...last, finest: range)
+    }
+
+    /// - Parameter finest: the rectangle around the tiles of the last zoom.
+    package init(zooms: ClosedRange<Int>, finest range: TileRange) {
+      let count = exp2(Double(range.zoom))
       self.init(
-        zooms: first...last,
+        zooms: zooms,
         x: Double(range.columns.lowerBound) / count...Double(range.columns.upperBound + 1) / count,
         y: Double(range.rows.lowerBound) / count...Double(range.rows.upperBound + 1) / count)
     }

@@ -12,18 +12,22 @@ public import TileIndex
 ///
 /// For tile matrix sets with a ratio of 2 between zooms and one tile at zoom 0. The map is level with north up; for a
 /// tilted or rotated map, give the upright viewport around it.
-public struct Viewport: Hashable, Sendable {
+///
+/// Encoded, it has the names of its properties.
+public struct Viewport: Hashable, Codable, Sendable {
   /// The centre's column in the world: 0 is the western edge, 1 the eastern. Not wrapped.
   public var x: Double
   /// The centre's row in the world: 0 is the northern edge, 1 the southern.
   public var y: Double
-  /// The zoom: 1 more is twice as large on the screen. Tiles of the nearest integer zoom are shown; halves round up.
+  /// The zoom in pixels: 1 more is twice as large on the screen. Tiles of the nearest integer zoom are shown; halves
+  /// round up. On a screen of several pixels a point it is more than the zoom of the map view, ``mapZoom``.
   public var zoom: Double
-  /// The size of the screen, in pixels of a tile shown at its own size.
+  /// The width of the screen, in pixels of a tile shown at its own size: ``scale`` times the width in points.
   public var width: Double
   /// The height of the screen, in the same pixels.
   public var height: Double
-  /// How many of these pixels a point of the app's coordinates has, in each direction. Only ``frame(of:)`` uses it.
+  /// How many of these pixels a point of the app's coordinates has, in each direction. Functions that take or return
+  /// points, and ``mapZoom``, use it; tiles are chosen without it.
   public var scale = 1.0
 
   /// The side of a tile in pixels.
@@ -95,27 +99,106 @@ extension Viewport {
   ///   - longitude: of the centre, in degrees.
   ///   - latitude: of the centre, in degrees; clamped to ±85.0511.
   ///   - zoom: of the map view: at zoom 0 the world is 256 points wide, at each further zoom twice as wide. A map view
-  ///     whose world has 512 points, as MapLibre's, adds 1.
+  ///     whose world has 512 points, as MapLibre's, adds 1. It is ``mapZoom`` afterwards; ``zoom`` is that of pixels.
   ///   - size: of the view, in points.
   ///   - scale: the pixels of the screen for each point; tiles are then chosen so that none of them is enlarged by more
   ///     than half.
   public init(
     longitude: Double, latitude: Double, zoom: Double, size: (width: Double, height: Double), scale: Double = 1
   ) {
+    let middle = Self.point(longitude: longitude, latitude: latitude)
     self.init(
-      x: (1 + WebMercator.x(longitude: longitude) / WebMercator.halfWorld) / 2,
-      y: (1 - WebMercator.y(latitude: latitude) / WebMercator.halfWorld) / 2,
-      zoom: zoom + log2(scale), width: size.width * scale, height: size.height * scale)
+      x: middle.x, y: middle.y, zoom: zoom + log2(scale), width: size.width * scale, height: size.height * scale)
     self.scale = scale
+  }
+
+  /// The zoom of the map view, as it was passed to ``init(longitude:latitude:zoom:size:scale:)``: ``zoom`` without the
+  /// part of ``scale``.
+  public var mapZoom: Double { zoom - log2(scale) }
+
+  /// The longitude of the centre in degrees, from -180 to 180 also in a world beside.
+  public var longitude: Double { Self.longitude(x) }
+
+  /// The latitude of the centre in degrees.
+  public var latitude: Double { Self.latitude(y) }
+
+  private static func longitude(_ x: Double) -> Double {
+    TileMatrixSet.wrapped(WebMercator.longitude(x: (2 * x - 1) * WebMercator.halfWorld))
+  }
+
+  private static func latitude(_ y: Double) -> Double {
+    WebMercator.latitude(y: (1 - 2 * y) * WebMercator.halfWorld)
+  }
+
+  private static func point(longitude: Double, latitude: Double) -> MapPoint {
+    MapPoint(
+      x: (1 + WebMercator.x(longitude: longitude) / WebMercator.halfWorld) / 2,
+      y: (1 - WebMercator.y(latitude: latitude) / WebMercator.halfWorld) / 2)
+  }
+
+  /// The width of the world in points of the app.
+  private var worldPoints: Double { Self.tilePixels * exp2(zoom) / scale }
+
+  /// The place on the map under a point of the screen.
+  ///
+  /// - Parameters:
+  ///   - left: points of the app from the left edge of the view.
+  ///   - top: points from its upper edge.
+  /// - Returns: degrees; longitudes from -180 to 180. Above and below the map latitudes go on towards the poles.
+  public func coordinate(atX left: Double, y top: Double) -> (longitude: Double, latitude: Double) {
+    let point = point(atX: left, y: top)
+    return (Self.longitude(point.x), Self.latitude(point.y))
+  }
+
+  private func point(atX left: Double, y top: Double) -> MapPoint {
+    MapPoint(x: x + (left - width / scale / 2) / worldPoints, y: y + (top - height / scale / 2) / worldPoints)
+  }
+
+  /// Where the view shows a place, in points of the app from its top left corner. Of the places that repeat beyond the
+  /// antimeridian it is the one nearest to the centre. It may lie outside of the view.
+  ///
+  /// - Parameters:
+  ///   - longitude: degrees; wrapped beyond ±180.
+  ///   - latitude: degrees; clamped to ±85.0511.
+  public func position(longitude: Double, latitude: Double) -> (x: Double, y: Double) {
+    let place = Self.point(longitude: longitude, latitude: latitude)
+    let turns = (x - place.x).rounded()
+    return (
+      (place.x + turns - x) * worldPoints + width / scale / 2, (place.y - y) * worldPoints + height / scale / 2
+    )
+  }
+
+  /// The viewport after the map was moved, as by a finger: what was at the top left corner is then at this position, in
+  /// points of the app. Nothing is clamped; an app that must not leave the map keeps ``y`` within 0 and 1.
+  public func moved(byX right: Double, y down: Double) -> Viewport {
+    var moved = self
+    moved.x -= right / worldPoints
+    moved.y -= down / worldPoints
+    return moved
+  }
+
+  /// The viewport after the map was enlarged, as by two fingers: the place under a point of the screen stays there.
+  ///
+  /// - Parameters:
+  ///   - steps: zooms, 1 for twice as large; for a factor `log2(factor)`. Not clamped to zooms of a map.
+  ///   - left: points of the app from the left edge of the view.
+  ///   - top: points from its upper edge.
+  public func zoomed(by steps: Double, aroundX left: Double, y top: Double) -> Viewport {
+    let fixed = point(atX: left, y: top)
+    var zoomed = self
+    zoomed.zoom += steps
+    let share = exp2(-steps)
+    zoomed.x = fixed.x + (x - fixed.x) * share
+    zoomed.y = fixed.y + (y - fixed.y) * share
+    return zoomed
   }
 
   /// Where the view shows a tile, in points from its top left corner.
   public func frame(of tile: TileID) -> ScreenFrame {
-    let world = Self.tilePixels * exp2(zoom) / scale
     let side = exp2(-Double(tile.zoom))
     return ScreenFrame(
-      x: (Double(tile.column) * side - x) * world + width / scale / 2,
-      y: (Double(tile.row) * side - y) * world + height / scale / 2, side: side * world)
+      x: (Double(tile.column) * side - x) * worldPoints + width / scale / 2,
+      y: (Double(tile.row) * side - y) * worldPoints + height / scale / 2, side: side * worldPoints)
   }
 
   /// The same part of the map in tiles of a zoom that is not the nearest.

@@ -17,8 +17,9 @@ import TilePrefetch
 /// await registry.close()
 /// ```
 ///
-/// An app calls ``pause()`` when it goes to the background, where the system takes its sockets away, and ``resume()``
-/// when it comes back.
+/// For Linux. On Apple's platforms, which lack libraries that it needs, the examples `BundleOverlay.swift` and
+/// `BundleURLProtocol.swift` give a bundle to a map view. Where a system takes the sockets of an app in the background,
+/// call ``pause()`` before and ``resume()`` after.
 public final class TileServer: Sendable {
   /// The version of this server, for `tileserve --version` and the User-Agent of requests to upstreams.
   public static let version = "0.1.0"

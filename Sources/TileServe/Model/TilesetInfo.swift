@@ -16,7 +16,7 @@ public struct TilesetInfo: Hashable, Sendable {
   public var format: TileFormat
   /// The zooms that have tiles.
   public var zooms: ClosedRange<Int>
-  /// Degrees; what the tiles cover where the bundle does not say.
+  /// Degrees; what the tiles cover where the bundle does not say. Across the antimeridian the east is beyond 180.
   public var bounds: BoundingBox
   /// Degrees and zoom; the middle of the bounds where the bundle does not say.
   public var center: BundleMetadata.Center
@@ -81,12 +81,11 @@ extension TilesetInfo {
         """
       )
     }
-    let bounds = metadata.bounds.flatMap(Self.sensible) ?? matrixSet.geographicBounds(of: finest)
+    let (bounds, center) = metadata.location(zooms: first...last, finest: finest, in: matrixSet)
     let tilePixels = matrixSet[first].tileWidth
     self.init(
       id: id, name: metadata.name.flatMap { $0.isEmpty ? nil : $0 } ?? id, metadata: metadata, matrixSet: matrixSet,
-      format: format, zooms: first...last, bounds: bounds,
-      center: Self.center(metadata.center, bounds: bounds, zooms: first...last),
+      format: format, zooms: first...last, bounds: bounds, center: center,
       tilePixels: sample?.pixels ?? tilePixels, modified: modified,
       // A bundle with unreadable places is still served as a map.
       hasPlaces: (try? bundle.hasPlaces) ?? false)
@@ -102,24 +101,5 @@ extension TilesetInfo {
       if let found { return found }
     }
     return nil
-  }
-
-  private static func sensible(_ box: BoundingBox) -> BoundingBox? {
-    guard box.west < box.east, box.south < box.north, abs(box.south) <= 90, abs(box.north) <= 90,
-      abs(box.west) <= 540, abs(box.east) <= 540
-    else { return nil }
-    return box
-  }
-
-  private static func center(
-    _ stored: BundleMetadata.Center?, bounds: BoundingBox, zooms: ClosedRange<Int>
-  ) -> BundleMetadata.Center {
-    if let stored, abs(stored.latitude) <= 90, abs(stored.longitude) <= 540 {
-      let zoom = min(max(stored.zoom, zooms.lowerBound), zooms.upperBound)
-      return BundleMetadata.Center(longitude: stored.longitude, latitude: stored.latitude, zoom: zoom)
-    }
-    return BundleMetadata.Center(
-      longitude: (bounds.west + bounds.east) / 2, latitude: (bounds.south + bounds.north) / 2,
-      zoom: (zooms.lowerBound + zooms.upperBound) / 2)
   }
 }

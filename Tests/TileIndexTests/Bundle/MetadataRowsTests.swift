@@ -29,6 +29,35 @@ import Testing
     }
   }
 
+  /// What other programs have stored is shown as far as it can be true.
+  @Test(arguments: [
+    ("170,-20,-170,-10", nil, "170,-20,190,-10", "180,-15,5"),
+    ("165,-20,-175,-10", "-178,-18,6", "165,-20,185,-10", "-178,-18,6"),
+    ("170,-20,190,-10", "188,-18,99", "170,-20,190,-10", "-172,-18,7"),
+    ("5,44,16,48", nil, "5,44,16,48", "10.5,46,5"), ("5,44,16,48", "1e9,46,4", "5,44,16,48", "10.5,46,5"),
+    // In no order, or of no Earth: the tile's own, 11.25 degrees wide.
+    ("16,44,5,48", nil, nil, nil), ("5,48,16,44", nil, nil, nil), ("5,44,5,48", nil, nil, nil),
+    ("44,500,48,600", nil, nil, nil), ("-1000,44,16,48", nil, nil, nil), ("5,44,16", "8,91,4", nil, nil),
+  ])
+  func locationIsThatOfTheTilesUnlessTheStoredOneIsValid(
+    _ bounds: String, _ center: String?, _ expectedBounds: String?, _ expectedCenter: String?
+  ) throws {
+    var entries = [StoredMetadata.Entry(name: "bounds", value: bounds)]
+    if let center { entries.append(StoredMetadata.Entry(name: "center", value: center)) }
+    let finest = TileRange(zoom: 7, columns: 64...67, rows: 40...43)
+    let set = TileMatrixSet.webMercatorQuad
+    let found = StoredMetadata(entries).location(zooms: 3...7, finest: finest, in: set)
+    func numbers(_ text: String) throws -> [Double] { try text.split(separator: ",").map { try #require(Double($0)) } }
+    let box = try expectedBounds.map(numbers).map {
+      BoundingBox(west: $0[0], south: $0[1], east: $0[2], north: $0[3])
+    }
+    #expect(found.bounds == box ?? set.geographicBounds(of: finest))
+    let middle = found.bounds.centre
+    let place = try expectedCenter.map(numbers) ?? [middle.x, middle.y, 5]
+    #expect(abs(found.center.longitude - place[0]) < 1e-9 && abs(found.center.latitude - place[1]) < 1e-9)
+    #expect(found.center.zoom == Int(place[2]))
+  }
+
   func tile(_ zoom: Int, _ column: Int, _ row: Int) -> TileID { TileID(unchecked: zoom, column, row) }
 
   @Test func boundsAreClippedToWhatEveryZoomCovers() throws {

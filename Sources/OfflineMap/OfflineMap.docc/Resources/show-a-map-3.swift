@@ -27,13 +27,13 @@ func moveEast(
 
   // The map rests. Each tile that is still missing is drawn when it arrives:
   session.update(viewport, phase: .rest)
-  var drawn = Set(session.visibleTiles.map(\.id))
+  var drawn = Set(session.visibleTiles.map(\.tileID))
   for tile in session.visibleTiles { draw(tile) }
   let expected = Set(try await session.bundle.tiles(in: .world)).intersection(viewport.tiles)
   if !drawn.isSuperset(of: expected) {
     for await tile in ready {
       draw(tile)
-      drawn.insert(tile.id)
+      drawn.insert(tile.tileID)
       if drawn.isSuperset(of: expected) { break }
     }
   }
