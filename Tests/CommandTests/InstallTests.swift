@@ -98,7 +98,8 @@ import Testing
     let script = """
       zmodload zsh/zpty
       zpty shell zsh -f -i
-      zpty -w shell "PS1=; fpath=(${(q)1} \\$fpath); autoload -U compinit; compinit -u -D; setopt no_beep; print ok$((1))"
+      zpty -w shell "PS1=; fpath=(${(q)1} \\$fpath); autoload -U compinit; compinit -u -D; setopt no_beep no_list_beep"
+      zpty -w shell "print ok\\$((1))"
       zpty -r shell output '*ok1*'
       zpty -w -n shell "$2"$'\\t'
       zpty -r shell output "*$3*"
