@@ -154,12 +154,12 @@ struct AreaOptions: ParsableArguments {
   @Option(
     help: ArgumentHelp(
       "Pixels of a tile's edge: 256, or 512 with the detail of the next zoom. (default: 256)",
-      valueName: "n"))
+      valueName: "n"), completion: .list(["256", "512"]))
   var tileSize: Int?
   @Option(
     help: ArgumentHelp(
       "Pixels of a tile for each of the screen; 2 for dense screens (@2x). (default: 1)",
-      valueName: "n"))
+      valueName: "n"), completion: .list(["1", "2"]))
   var scaleFactor: Int?
   @Option(
     help: ArgumentHelp(
