@@ -12,9 +12,17 @@ import Testing
       try Command(path: ProjectFiles.path("scripts/install.sh")).run(
         arguments, environment: ["BINARIES": binaries, "DESTDIR": folder.path], timeout: 300)
     }
+    let prefix = "\(folder.path)/opt/maps"
+    // A file of an earlier version, which this one no longer has.
+    let (list, old) = ("\(prefix)/share/map-toolkit/installed", "\(prefix)/share/old/file")
+    for path in [list, old] {
+      try FileManager.default.createDirectory(
+        atPath: (path as NSString).deletingLastPathComponent, withIntermediateDirectories: true)
+      try Data("share/old/file\n".utf8).write(to: URL(fileURLWithPath: path))
+    }
     let installed = try script("/opt/maps")
     #expect(installed.status == 0, "\(installed)")
-    let prefix = "\(folder.path)/opt/maps"
+    #expect(!FileManager.default.fileExists(atPath: "\(prefix)/share/old"))
     for command in ["tilecut", "tileserve", "purchase-ledger", "mapstore"] {
       for file in [
         "bin/\(command)", "share/man/man1/\(command).1.gz", "share/bash-completion/completions/\(command)",
@@ -24,6 +32,10 @@ import Testing
       }
     }
     #expect(FileManager.default.fileExists(atPath: "\(prefix)/share/man/man1/tileserve-replay.1.gz"))
+    let documents = "\(prefix)/share/doc/map-toolkit/docs"
+    #expect(FileManager.default.fileExists(atPath: "\(documents)/reference/exit-codes.md"))
+    #expect(!FileManager.default.fileExists(atPath: "\(documents)/history"))
+    try manualPagesHaveTheirSections("\(prefix)/share/man/man1")
     try shellsCompleteWords("\(prefix)/share")
     try zshCompletesWords("\(prefix)/share")
     let version = try Command(path: "\(prefix)/bin/tilecut").run(["--version"])
@@ -31,13 +43,46 @@ import Testing
 
     let removed = try script("--remove", "/opt/maps")
     #expect(removed.status == 0, "\(removed)")
-    let left = FileManager.default.enumerator(atPath: prefix)?.compactMap { name -> String? in
-      var isFolder: ObjCBool = false
-      let path = "\(prefix)/\(name)"
-      return FileManager.default.fileExists(atPath: path, isDirectory: &isFolder) && !isFolder.boolValue ? path : nil
-    }
-    #expect(left == [])
+    // Empty folders are removed too, but not the prefix.
+    #expect(try FileManager.default.contentsOfDirectory(atPath: prefix) == [])
     #expect(try script("--remove", "/opt/maps").status == 1)
+  }
+
+  @Test func wrongUsageIsExplained() throws {
+    let folder = try TemporaryFolder()
+    let file = try folder.write("file", "")
+    let binaries = URL(fileURLWithPath: try Command(built: "tilecut").path).deletingLastPathComponent().path
+    func script(_ arguments: String...) throws -> CommandRun {
+      try Command(path: ProjectFiles.path("scripts/install.sh")).run(
+        arguments, in: folder.path, environment: ["BINARIES": binaries])
+    }
+    for arguments in [[], [""], ["--remove"], ["--prefix=/opt"], ["a", "b"]] {
+      let run = try Command(path: ProjectFiles.path("scripts/install.sh")).run(arguments, in: folder.path)
+      #expect(run.status == 64 && run.stderr.contains("usage: install.sh PREFIX"), "\(run)")
+    }
+    let help = try script("--help")
+    #expect(help.status == 0 && help.stdout.hasPrefix("usage: install.sh PREFIX"), "\(help)")
+    let refused = try script("\(file)/maps")
+    #expect(refused.status == 1 && refused.stderr.contains("choose PREFIX=$HOME/.local"), "\(refused)")
+    // From the folder of the caller, not the script's.
+    let none = try script("--remove", "maps")
+    #expect(none.status == 1 && none.stderr.contains("\(folder.path)/maps/share/map-toolkit/installed"), "\(none)")
+  }
+
+  private func manualPagesHaveTheirSections(_ folder: String) throws {
+    func page(_ name: String) throws -> String {
+      try #require(Command(installed: "gzip")).run(["-dc", "\(folder)/\(name).1.gz"]).stdout
+    }
+    let root = try page("tilecut")
+    #expect(root.contains("\\fBtilecut\\fR [\\fIoptions\\fR] \\fIsubcommand\\fR ..."))
+    #expect(root.contains(".SH EXIT STATUS\n.TP\n\\fB0\\fR\ndone\n"))
+    #expect(root.contains("\\fB129, 130 or 143\\fR\nstopped by a signal\n") && !root.contains("Exit codes:"))
+    #expect(root.contains("\\fBmapstore\\fR(1)"))
+    let cut = try page("tilecut-cut")
+    #expect(cut.contains("\n.nh\n.ad l\n") && cut.contains("\n.SH EXIT STATUS\nSee \\fBtilecut\\fR(1).\n"))
+    #expect(cut.contains("\n.SS Tiles\n") && cut.contains("\n.SH EXAMPLES\n.EX\ntilecut cut "))
+    #expect(try page("tileserve").contains("\\fBtileserve\\-replay\\fR(1)"))
+    #expect(try page("tileserve-replay").contains(".SH SEE ALSO\n\\fBtileserve\\fR(1)\n"))
   }
 
   /// A command line, and what the shell makes of it: values behind `--option=`, which bash splits at `=`, the
