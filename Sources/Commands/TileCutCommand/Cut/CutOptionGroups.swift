@@ -272,8 +272,8 @@ struct MetadataOptions: ParsableArguments {
   var description: String?
   @Option(
     help: """
-      Whether the map fills the screen, baselayer, or is drawn over another, overlay, such as clouds or trails. \
-      (default: baselayer)
+      What the map is: a baselayer, which fills the screen, or an overlay, which is drawn over another map, such as \
+      clouds or trails. (default: baselayer)
       """)
   var type: BundleMetadata.Kind?
   @Option(help: "The version of the tileset, which programs that show it can print. (default: 1)")
