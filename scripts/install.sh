@@ -1,8 +1,9 @@
 #!/bin/bash
 # Installs the built commands with manual pages, completions, documents and licences, or removes them; usage below.
 set -euo pipefail
-usage="usage: install.sh PREFIX            installs into \$DESTDIR\$PREFIX; BINARIES names the folder of the built commands
-       install.sh --remove PREFIX   removes what the list in PREFIX/share/map-toolkit/installed names"
+usage="usage: install.sh PREFIX            installs into \$DESTDIR\$PREFIX
+       install.sh --remove PREFIX   removes what the list in PREFIX/share/map-toolkit/installed names
+The variable BINARIES names the folder of the built commands, .build/release unless given."
 wrong() {
   printf 'install.sh: %s\n%s\n' "$1" "$usage" >&2
   exit 64
