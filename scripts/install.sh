@@ -1,44 +1,81 @@
 #!/bin/bash
-# Installs the built commands with manual pages, completions and licences, or removes them:
-#
-#   install.sh PREFIX             into $DESTDIR$PREFIX; BINARIES names the folder with the built commands
-#   install.sh --remove PREFIX    what the list in PREFIX/share/map-toolkit names
-#
-# The list of installed files is PREFIX/share/map-toolkit/installed.
+# Installs the built commands with manual pages, completions, documents and licences, or removes them; usage below.
 set -euo pipefail
+usage="usage: install.sh PREFIX            installs into \$DESTDIR\$PREFIX
+       install.sh --remove PREFIX   removes what the list in PREFIX/share/map-toolkit/installed names
+The variable BINARIES names the folder of the built commands, .build/release unless given."
+wrong() {
+  printf 'install.sh: %s\n%s\n' "$1" "$usage" >&2
+  exit 64
+}
+caller=$PWD
 cd "$(dirname "$0")/.."
 commands="tilecut tileserve purchase-ledger mapstore"
-if [ "${1:-}" = --remove ]; then
-  prefix=${2:?install.sh --remove PREFIX}
-  list=${DESTDIR:-}$prefix/share/map-toolkit/installed
+remove=""
+case "${1:-}" in
+  -h | --help)
+    echo "$usage"
+    exit 0
+    ;;
+  --remove)
+    remove=1
+    shift
+    ;;
+esac
+[ $# -gt 0 ] && [ -n "$1" ] || wrong "PREFIX is missing"
+[ $# = 1 ] || wrong "one PREFIX is expected, not $# arguments"
+case "$1" in
+  -*) wrong "there is no option $1" ;;
+  /*) prefix=$1 ;;
+  *) prefix=$caller/$1 ;;
+esac
+root=${DESTDIR:-}$prefix
+list=$root/share/map-toolkit/installed
+
+# remove_files LIST: the files that a list names, then their folders below PREFIX that are empty, the innermost first.
+remove_files() {
+  local name folder
+  while IFS= read -r name; do rm -f "$root/$name"; done <"$1"
+  while IFS= read -r folder; do
+    while [ "$folder" != . ] && rmdir "$root/$folder" 2>/dev/null; do folder=$(dirname "$folder"); done
+  done < <(while IFS= read -r name; do dirname "$name"; done <"$1" | sort -ru)
+}
+
+if [ -n "$remove" ]; then
   [ -r "$list" ] || {
     echo "nothing is installed below $prefix: there is no $list" >&2
     exit 1
   }
-  # Files first, then the toolkit's own folders, the innermost first. Those of all programs, such as bin, stay.
-  while IFS= read -r name; do rm -f "${DESTDIR:-}$prefix/$name"; done <"$list"
-  rm -f "$list"
-  for folder in share/map-toolkit/systemd share/map-toolkit share/doc/map-toolkit; do
-    rmdir "${DESTDIR:-}$prefix/$folder" 2>/dev/null || true
-  done
+  names=$(mktemp)
+  trap 'rm -f "$names"' EXIT
+  cat "$list" - >"$names" <<<share/map-toolkit/installed
+  remove_files "$names"
   echo "removed from $prefix"
   exit 0
 fi
-prefix=${1:?install.sh PREFIX}
+
 binaries=${BINARIES:-.build/release}
-root=${DESTDIR:-}$prefix
 for command in $commands; do
   [ -x "$binaries/$command" ] || {
     echo "$binaries/$command is missing: run make build first" >&2
     exit 1
   }
 done
+folder=$root
+while [ ! -e "$folder" ]; do folder=$(dirname "$folder"); done
+[ -d "$folder" ] && [ -w "$folder" ] || {
+  echo "$folder cannot be written: run it with sudo, or choose PREFIX=\$HOME/.local" >&2
+  exit 1
+}
+
+# All files are made in a folder of their own first.
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 put() { # put MODE FILE NAME
-  install -D -m "$1" "$2" "$root/$3"
+  install -D -m "$1" "$2" "$work/root/$3"
   echo "$3" >>"$work/installed"
 }
+pages=()
 for command in $commands; do
   strip -o "$work/$command" "$binaries/$command"
   put 755 "$work/$command" "bin/$command"
@@ -46,14 +83,23 @@ for command in $commands; do
   put 644 "$work/bash" "share/bash-completion/completions/$command"
   put 644 "$work/zsh" "share/zsh/site-functions/_$command"
   put 644 "$work/fish" "share/fish/vendor_completions.d/$command.fish"
-  python3 scripts/man-pages.py "$work/man" "$binaries/$command"
+  pages+=("$binaries/$command")
 done
 # Not a subcommand of the argument parser, so that tileserve takes any path.
-python3 scripts/man-pages.py "$work/man" "$binaries/tileserve replay"
+pages+=("$binaries/tileserve replay")
+# The pages' date: equal commits give equal pages.
+SOURCE_DATE_EPOCH=${SOURCE_DATE_EPOCH:-$(git log -1 --format=%ct 2>/dev/null || true)} \
+  python3 scripts/man-pages.py "$work/man" "${pages[@]}"
 gzip -9n "$work"/man/*.1
 for page in "$work"/man/*; do put 644 "$page" "share/man/man1/$(basename "$page")"; done
 
+# What help texts, messages and manual pages refer to as docs/...
+while IFS= read -r file; do put 644 "$file" "share/doc/map-toolkit/$file"; done \
+  < <(find docs -path docs/history -prune -o -type f -print | sort)
+
 # Licences: ours, and those of the packages and of Swift's libraries that the binaries contain.
+ls -d .build/checkouts/*/ >/dev/null 2>&1 ||
+  echo "THIRD-PARTY-LICENCES lacks the packages' licences: there is no .build/checkouts; run make build first" >&2
 {
   echo "The commands contain these packages and Swift's standard libraries; their licences follow."
   for folder in .build/checkouts/*; do
@@ -75,5 +121,18 @@ for page in "$work"/man/*; do put 644 "$page" "share/man/man1/$(basename "$page"
 put 644 LICENSE share/doc/map-toolkit/copyright
 put 644 "$work/licences" share/doc/map-toolkit/THIRD-PARTY-LICENCES
 put 644 CHANGELOG.md share/doc/map-toolkit/CHANGELOG.md
-install -D -m 644 "$work/installed" "$root/share/map-toolkit/installed"
-echo "installed in $prefix: $(for c in $commands; do printf '%s (%s MB) ' "$c" "$(($(stat -c %s "$work/$c") / 1000000))"; done)"
+
+# While files are copied, the list also names those of the version before: an interrupted installation can be removed.
+sort -u "$work/installed" -o "$work/installed"
+touch "$work/before"
+[ ! -r "$list" ] || sort -u "$list" >"$work/before"
+sort -u "$work/installed" "$work/before" >"$work/both"
+install -D -m 644 "$work/both" "$list"
+while IFS= read -r name; do
+  install -D -m "$(stat -c %a "$work/root/$name")" "$work/root/$name" "$root/$name"
+done <"$work/installed"
+comm -13 "$work/installed" "$work/before" >"$work/gone"
+remove_files "$work/gone"
+install -m 644 "$work/installed" "$list"
+size() { echo "$(($(stat -c %s "$work/$1") / 1000000)) MB"; }
+echo "installed in $prefix: $(for command in $commands; do printf '%s (%s) ' "$command" "$(size "$command")"; done)"

@@ -91,6 +91,7 @@ for command in tilecut tileserve purchase-ledger mapstore; do
   echo "  $command $(as_user "$command" --version)"
   [ -e "$root/usr/share/man/man1/$command.1.gz" ] || fail "$command has no manual page"
 done
+[ -e "$root/usr/share/doc/map-toolkit/docs/reference/exit-codes.md" ] || fail "the package has no documents"
 # What people download: no more MB than these.
 for limit in tilecut:20 tileserve:30; do
   size=$(stat -c %s "$root/usr/bin/${limit%:*}")

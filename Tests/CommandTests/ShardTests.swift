@@ -213,6 +213,11 @@ import Testing
     #expect(try run(merge + ["--force"]).status == 0)
   }
 
+  @Test func aPlanOfOneShardIsDescribedInTheSingular() throws {
+    let run = try run(["plan", Self.raster] + Self.options + ["-o", "plan.json", "--shard-tiles", "1000000"])
+    #expect(run.stdout.hasPrefix("plan.json: 1 shard of zoom 0, up to ") && run.stdout.hasSuffix(" tiles\n"), "\(run)")
+  }
+
   @Test func aPlanIsDescribedInJSON() throws {
     let plan = ["plan", Self.raster] + Self.options + ["-o", "plan.json", "--shard-tiles", "40", "--json"]
     let run = try run(plan)

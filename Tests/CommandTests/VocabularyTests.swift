@@ -14,6 +14,8 @@ import Testing
     let help: String
     /// Whether shells complete its value.
     let isCompleted: Bool
+    /// Whether its help lists all values.
+    let hasFixedValues: Bool
   }
 
   /// The options and positional arguments of a command and of its subcommands.
@@ -29,7 +31,7 @@ import Testing
           command: String(path.dropFirst()), name: name,
           short: names.first { $0["kind"] == "short" }?["name"], kind: argument["kind"] as? String ?? "",
           valueName: argument["valueName"] as? String, help: argument["abstract"] as? String ?? "",
-          isCompleted: argument["completionKind"] != nil))
+          isCompleted: argument["completionKind"] != nil, hasFixedValues: argument["allValues"] != nil))
     }
     for subcommand in command["subcommands"] as? [[String: Any]] ?? []
     where subcommand["commandName"] as? String != "help" {
@@ -109,6 +111,16 @@ import Testing
     }
     #expect(arguments.count > 80)
     for argument in arguments { #expect(argument.isCompleted, "\(argument.command) \(argument.name)") }
+  }
+
+  /// So do options with few values, also where their type is text or a number.
+  @Test func fixedValuesAreCompleted() throws {
+    let names: Set<String> = [
+      "--as", "--cors", "--environment", "--format", "--log-level", "--scale-factor", "--tile-size",
+    ]
+    let options = try Self.everyOption().filter { $0.hasFixedValues || names.contains($0.name) }
+    #expect(options.count > 50 && names.isSubset(of: options.map(\.name)))
+    for option in options { #expect(option.isCompleted, "\(option.command) \(option.name)") }
   }
 
   @Test func everyOptionIsExplainedInASentence() throws {

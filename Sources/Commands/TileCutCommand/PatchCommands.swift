@@ -16,7 +16,7 @@ struct DiffCommand: ParsableCommand {
     help: ArgumentHelp("The edition that customers have: MBTiles, PMTiles, GeoPackage, or a folder.", valueName: "old"),
     completion: .file())
   var old: String
-  @Argument(help: ArgumentHelp("The edition that they shall have.", valueName: "new"), completion: .file())
+  @Argument(help: ArgumentHelp("The new edition.", valueName: "new"), completion: .file())
   var new: String
   @Option(name: [.short, .long], help: "The patch to write.", completion: .file())
   var output: String

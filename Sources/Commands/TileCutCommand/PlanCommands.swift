@@ -81,7 +81,8 @@ struct PlanCommand: ForwardingCommand {
       tilesMax: shardTiles ?? ShardPlan.tilesMaxDefault)
     try OutputFile.write(Array(plan.json.utf8), to: output, replacing: force)
     let largest = plan.shards.map(\.tiles).max() ?? 0
-    try show(plan.shards.map(\.tiles), " of zoom \(plan.shardZoom), up to \(largest) tiles each")
+    let each = plan.shards.count == 1 ? "" : " each"
+    try show(plan.shards.map(\.tiles), " of zoom \(plan.shardZoom), up to \(counted(largest, "tile"))\(each)")
   }
 
   private func planBuild(of catalogue: String) throws {
@@ -93,7 +94,8 @@ struct PlanCommand: ForwardingCommand {
     }
     printer.finish()
     try OutputFile.write(Array(plan.json.utf8), to: output, replacing: force)
-    try show(plan.shards.map(\.tiles), ", a region each, of up to \(plan.shards[0].tiles) tiles")
+    let regions = plan.shards.count == 1 ? "one region" : "a region each,"
+    try show(plan.shards.map(\.tiles), ", \(regions) of up to \(counted(plan.shards[0].tiles, "tile"))")
   }
 
   /// - Parameter tiles: of each shard, at most.

@@ -10,7 +10,7 @@ struct TexturesCommand: ParsableCommand {
     commandName: "textures", abstract: "Writes a bundle's tiles as textures for GPUs: ASTC in KTX 2.0 files.",
     discussion: """
       The folder has zoom/column/row.ktx2 and TileJSON. ASTC loses a little: the last line gives the distance of \
-      all pixels from the tiles', in decibel.
+      all pixels from the tiles', in decibels.
       """)
 
   @Argument(

@@ -1,6 +1,7 @@
 public import ArgumentParser
 import CommandConfiguration
 import CommandSupport
+import Logging
 import TileServe
 
 /// The flags of `tileserve`; nil where the environment, the file or the default decides.
@@ -75,8 +76,8 @@ struct TileServeFlags: ParsableArguments {
 
   @Option(
     help: ArgumentHelp(
-      "Web sites whose pages may read tiles: *, off, or origins separated by commas. (default: *)", valueName: "origin")
-  )
+      "Web sites whose pages may read tiles: *, off, or origins separated by commas. (default: *)", valueName: "origin"),
+    completion: .list(["off"]))
   var cors: String?
 
   @Option(
@@ -95,7 +96,9 @@ struct TileServeFlags: ParsableArguments {
     help: ArgumentHelp("Write a line for each request; - for standard output.", valueName: "file"), completion: .file())
   var accessLog: String?
 
-  @Option(help: "The least messages to log: trace, debug, info, notice, warning, error or critical. (default: info)")
+  @Option(
+    help: "The least messages to log: trace, debug, info, notice, warning, error or critical. (default: info)",
+    completion: .list(Logger.Level.allCases.map(\.rawValue)))
   var logLevel: String?
 
   @Option(help: ArgumentHelp("Certificate, a PEM file; enables HTTPS.", valueName: "file"), completion: .file())

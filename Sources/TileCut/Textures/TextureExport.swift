@@ -118,7 +118,7 @@ public struct TextureSummary: Sendable {
   /// Of all files.
   public internal(set) var bytes = 0
   /// How like the tiles the textures are: peak signal-to-noise ratio of the colours over black and of alpha, in
-  /// decibel.
+  /// decibels.
   public var psnr: Double {
     squares > 0 ? 10 * log10(255 * 255 * Double(samples) / squares) : .infinity
   }

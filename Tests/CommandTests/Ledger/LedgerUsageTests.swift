@@ -27,6 +27,16 @@ import Testing
     #expect(try purchaseLedger("account", "list", "--ledger", path).stdout.isEmpty)
   }
 
+  @Test func rowsThatNoEventCoversAreCountedInWords() throws {
+    let folder = try TemporaryFolder()
+    let path = folder.file("ledger.sqlite")
+    let password = try folder.write("password", "a long password")
+    #expect(try purchaseLedger("init", "--ledger", path).status == 0)
+    #expect(try purchaseLedger("account", "add", "anna", "--password-file", password, "--ledger", path).status == 0)
+    let run = try purchaseLedger("verify", "--ledger", path)
+    #expect(run.status == 0 && run.stdout.contains("not in the chain: 1 row of credential\n"), "\(run)")
+  }
+
   @Test func fileThatIsNoLedgerIsRefusedAndNotChanged() throws {
     let folder = try TemporaryFolder()
     let path = try folder.write("ledger.sqlite", "not a ledger")

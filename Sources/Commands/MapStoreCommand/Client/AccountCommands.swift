@@ -9,14 +9,6 @@ import MapStoreWire
   import Foundation
 #endif
 
-#if canImport(Darwin)
-  import Darwin
-#elseif canImport(Musl)
-  import Musl
-#else
-  import Glibc
-#endif
-
 /// The login, and where its password comes from: the environment, or standard input.
 struct CredentialFlags: ParsableArguments {
   @Argument(help: "The login name.")
@@ -28,22 +20,7 @@ struct CredentialFlags: ParsableArguments {
     if let password = ProcessInfo.processInfo.environment["MAPSTORE_PASSWORD"], !password.isEmpty {
       return Credentials(login: login, password: password)
     }
-    let isTerminal = isatty(STDIN_FILENO) == 1
-    var before = termios()
-    if isTerminal {
-      StandardStreams.writeError("Password for \(login): ")
-      tcgetattr(STDIN_FILENO, &before)
-      var silent = before
-      silent.c_lflag &= ~tcflag_t(ECHO)
-      tcsetattr(STDIN_FILENO, TCSANOW, &silent)
-    }
-    defer {
-      if isTerminal {
-        tcsetattr(STDIN_FILENO, TCSANOW, &before)
-        StandardStreams.writeError("\n")
-      }
-    }
-    guard let line = readLine(), !line.isEmpty else {
+    guard let line = PasswordPrompt.line(login: login), !line.isEmpty else {
       throw ValidationError("there is no password; set MAPSTORE_PASSWORD, or give it as a line of standard input")
     }
     return Credentials(login: login, password: line)

@@ -20,7 +20,9 @@ struct BuyCommand: DeviceCommand {
   @OptionGroup var flags: ClientFlags
   @Option(help: ArgumentHelp("The fake store's keys.", valueName: "file"), completion: .file())
   var storeKey: String
-  @Option(help: "production or sandbox; most servers grant nothing for sandbox purchases.")
+  @Option(
+    help: "production or sandbox; most servers grant nothing for sandbox purchases.",
+    completion: .list(["production", "sandbox"]))
   var environment = "production"
   @Argument(help: ArgumentHelp("The regions.", valueName: "region"))
   var regions: [String]

@@ -1,6 +1,7 @@
 import ArgumentParser
 import CommandConfiguration
 import CommandSupport
+import Logging
 
 /// The flags of `mapstore serve`; nil where the environment, the file or the default decides.
 struct MapStoreFlags: ParsableArguments {
@@ -92,7 +93,9 @@ struct MapStoreFlags: ParsableArguments {
       "How long SIGTERM waits for running requests. (default: 10)", valueName: "seconds"))
   var drainTimeout: Int?
 
-  @Option(help: "The least messages to log: trace, debug, info, notice, warning, error or critical. (default: info)")
+  @Option(
+    help: "The least messages to log: trace, debug, info, notice, warning, error or critical. (default: info)",
+    completion: .list(Logger.Level.allCases.map(\.rawValue)))
   var logLevel: String?
 
   @Option(

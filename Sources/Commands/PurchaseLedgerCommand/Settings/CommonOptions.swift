@@ -28,7 +28,12 @@ struct CommonOptions: ParsableArguments {
 
 /// Production or sandbox.
 struct EnvironmentOption: ParsableArguments {
-  @Option(help: "The stores' environment whose purchases count: production or sandbox.")
+  @Option(
+    help: """
+      The stores' environment whose purchases count: production or sandbox. (default: the ledger's, production in a \
+      new one)
+      """,
+    completion: .list(["production", "sandbox"]))
   var environment: String?
 
   var values: FlagValues { FlagValues(["environment": environment]) }

@@ -1,3 +1,4 @@
+import CommandSupport
 import PurchaseLedger
 import Support
 
@@ -38,12 +39,18 @@ enum InputFile {
     }
   }
 
-  /// The first line without its end, LF or CR LF; further lines are ignored.
+  /// The first line without its end, LF or CR LF; further lines are ignored. A terminal is asked for the login's
+  /// password, and does not show it.
   ///
   /// - Throws: `LedgerError` with code `input`, also where the line is empty.
-  static func password(_ path: String) throws(LedgerError) -> String {
-    let line = try read(path).prefix { $0 != 0x0a }
-    let password = String(decoding: line.last == 0x0d ? line.dropLast() : line, as: UTF8.self)
+  static func password(_ path: String, login: String) throws(LedgerError) -> String {
+    let password: String
+    if path == "-", PasswordPrompt.isPossible {
+      password = PasswordPrompt.line(login: login) ?? ""
+    } else {
+      let line = try read(path).prefix { $0 != 0x0a }
+      password = String(decoding: line.last == 0x0d ? line.dropLast() : line, as: UTF8.self)
+    }
     guard !password.isEmpty else {
       let place = path == "-" ? "standard input" : path
       throw LedgerError(.input, at: place, "holds no password; write one into its first line")

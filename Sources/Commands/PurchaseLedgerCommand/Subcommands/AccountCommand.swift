@@ -12,7 +12,10 @@ struct AccountCommand: AsyncParsableCommand {
   struct AddCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
       commandName: "add", abstract: "Adds an account and prints its id and token.",
-      discussion: "The password is the first line of --password-file, or of standard input; other lines are left alone."
+      discussion: """
+        The password is the first line of --password-file, or of standard input; other lines are left alone. A \
+        terminal asks for it and does not show it.
+        """
     )
 
     @Argument(help: "The login name.")
@@ -34,7 +37,8 @@ struct AccountCommand: AsyncParsableCommand {
       let ledger = try settings.openLedger()
       defer { ledger.close() }
       let accounts = ledger.accounts
-      let id = try await accounts.add(login: login, password: try InputFile.password(passwordFile), token: token)
+      let password = try InputFile.password(passwordFile, login: login)
+      let id = try await accounts.add(login: login, password: password, token: token)
       let made = try accounts.token(of: id)
       if options.json {
         printLine(JSONValue.fields([("account", .string("\(id)")), ("token", .init(made?.description))]).text)

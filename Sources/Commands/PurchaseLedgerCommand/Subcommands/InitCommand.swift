@@ -7,7 +7,10 @@ import Support
 struct InitCommand: AsyncParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "init", abstract: "Creates a ledger.",
-    discussion: "Policies come from the configuration file or from --policy; docs/reference/ledger.md lists them.")
+    discussion: """
+      Policies come from the configuration file or from --policy: \
+      \(LedgerPolicy().settings.map(\.name).joined(separator: ", ")); docs/reference/ledger.md has their values.
+      """)
 
   @Option(
     parsing: .singleValue,

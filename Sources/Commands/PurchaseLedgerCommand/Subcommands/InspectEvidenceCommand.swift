@@ -20,7 +20,7 @@ struct InspectEvidenceCommand: AsyncParsableCommand {
     help: ArgumentHelp(
       """
       What the evidence is, if it is not recognised or taken for something else: \
-      \(EvidenceKind.allCases.map(\.name).joined(separator: ", ")). (default: detected)
+      \(KindArgument.allValueStrings.joined(separator: ", ")). (default: detected)
       """,
       valueName: "kind"))
   var kind: KindArgument?
@@ -58,4 +58,7 @@ struct KindArgument: ExpressibleByArgument {
     guard let kind = EvidenceKind(name: argument) else { return nil }
     self.kind = kind
   }
+
+  static var allValueStrings: [String] { EvidenceKind.allCases.map(\.name) }
+  static var defaultCompletionKind: CompletionKind { .list(allValueStrings) }
 }

@@ -80,10 +80,12 @@ struct VerifyLedgerCommand: AsyncParsableCommand {
       lines.append("\(total.currency): sales \(total.sales), refunds \(total.refunds) in minor units")
     }
     if report.unsigned > 0 {
-      lines.append("\(report.unsigned) of the facts are not signed by a store: the operator vouches for them")
+      let (verb, object) = report.unsigned == 1 ? ("is", "it") : ("are", "them")
+      lines.append(
+        "\(counted(report.unsigned, "fact")) \(verb) not signed by a store: the operator vouches for \(object)")
     }
     if !report.outside.isEmpty {
-      let tables = report.outside.map { "\($0.table) \($0.rows)" }.joined(separator: ", ")
+      let tables = report.outside.map { "\(counted($0.rows, "row")) of \($0.table)" }.joined(separator: ", ")
       lines.append("not in the chain: \(tables)")
     }
     let signatures = report.signatures.map { ", \($0) signatures" } ?? ""

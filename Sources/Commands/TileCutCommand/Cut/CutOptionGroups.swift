@@ -154,12 +154,12 @@ struct AreaOptions: ParsableArguments {
   @Option(
     help: ArgumentHelp(
       "Pixels of a tile's edge: 256, or 512 with the detail of the next zoom. (default: 256)",
-      valueName: "n"))
+      valueName: "n"), completion: .list(["256", "512"]))
   var tileSize: Int?
   @Option(
     help: ArgumentHelp(
       "Pixels of a tile for each of the screen; 2 for dense screens (@2x). (default: 1)",
-      valueName: "n"))
+      valueName: "n"), completion: .list(["1", "2"]))
   var scaleFactor: Int?
   @Option(
     help: ArgumentHelp(
@@ -272,8 +272,8 @@ struct MetadataOptions: ParsableArguments {
   var description: String?
   @Option(
     help: """
-      Whether the map fills the screen, baselayer, or is drawn over another, overlay, such as clouds or trails. \
-      (default: baselayer)
+      What the map is: a baselayer, which fills the screen, or an overlay, which is drawn over another map, such as \
+      clouds or trails. (default: baselayer)
       """)
   var type: BundleMetadata.Kind?
   @Option(help: "The version of the tileset, which programs that show it can print. (default: 1)")

@@ -139,6 +139,7 @@ struct FormatArgument: ExpressibleByArgument {
   }
 
   static var allValueStrings: [String] { RegionSettings.Format.allCases.map(\.rawValue) }
+  static var defaultCompletionKind: CompletionKind { .list(allValueStrings) }
 }
 
 /// A built-in grid, or a file with one.
