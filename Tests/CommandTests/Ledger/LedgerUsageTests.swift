@@ -366,9 +366,23 @@ import Testing
     ["import"], ["nonsense"], ["reconcile", "--report", "xml"], ["demo", "--buyers", "0"], ["init", "--policy", "x"],
     ["reconcile", "--json", "--report", "csv"], ["reconcile", "--json", "--report", "text"],
     ["export", "--json", "--format", "hledger"], ["import", "-", "--json", "--report", "text"],
+    ["verify", "--head", "x"],
   ])
   func wrongUsageExitsWith64(_ arguments: [String]) throws {
-    #expect(try Command(built: "purchase-ledger").run(arguments).status == 64)
+    let run = try Command(built: "purchase-ledger").run(arguments)
+    #expect(run.status == 64, "\(run)")
+    // Not that of the root.
+    let isNamed = run.stderr.contains("Usage: purchase-ledger \(arguments[0]) ")
+    #expect(isNamed || run.stderr.contains("there is no command"), "\(run)")
+  }
+
+  /// Found while the command works, where the argument parser would show the root's usage.
+  @Test func aWrongTokenIsAnsweredWithTheUsageOfTheCommand() throws {
+    let folder = try TemporaryFolder()
+    let run = try Command(built: "purchase-ledger").run(["account", "add", "ada", "--token", "x"], in: folder.path)
+    #expect(run.status == 64 && run.stderr.contains("Error: --token must be a UUID, not x\n"), "\(run)")
+    #expect(run.stderr.contains("Usage: purchase-ledger account add "), "\(run)")
+    #expect(run.stderr.hasSuffix("See 'purchase-ledger account add --help' for more information.\n"), "\(run)")
   }
 
   @Test func progressJSONEndsWithTheTotal() throws {

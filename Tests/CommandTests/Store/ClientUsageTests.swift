@@ -30,7 +30,7 @@ import Testing
 
   @Test func aRegionToCheckThatIsNotInstalledIsNamed() throws {
     let run = try client("check", "nosuch", "--server", "http://127.0.0.1:1")
-    #expect(run.status == 64 && run.stderr.contains("nosuch is not installed in "), "\(run)")
+    #expect(run.status == 66 && run.stderr.contains("mapstore: nosuch: is not installed in "), "\(run)")
     let list = "mapstore client list --server 'http://127.0.0.1:1' --folder '\(folder.file("maps"))'"
     #expect(run.stderr.contains("\(list) shows what is"), "\(run)")
   }
@@ -44,6 +44,17 @@ import Testing
     for words in [[], [folder.file("a"), "-o", folder.file("b")]] {
       #expect(try Command(built: "mapstore").run(["client", "store-key", "--bundle-id", "a"] + words).status == 64)
     }
+  }
+
+  /// New keys are no remedy for those that cannot be read.
+  @Test func newKeysOfTheFakeStoreAreSuggestedWhereThereAreNone() throws {
+    let none = try client("buy", "a", "--store-key", folder.file("none"), "--server", "http://127.0.0.1:1")
+    #expect(none.status == 66, "\(none)")
+    #expect(none.stderr.hasSuffix("; make one: mapstore client store-key NEW-FILE --bundle-id APP\n"), "\(none)")
+    // Not even root can read a folder as a file.
+    let unreadable = try client("buy", "a", "--store-key", folder.path, "--server", "http://127.0.0.1:1")
+    #expect(unreadable.status == 66 && unreadable.stderr.contains(": cannot be read: "), "\(unreadable)")
+    #expect(!unreadable.stderr.contains("store-key"), "\(unreadable)")
   }
 
   @Test func theNextCommandIsNamed() throws {
@@ -64,7 +75,7 @@ import Testing
       signedOut.stderr.hasSuffix("sign in again: mapstore client login LOGIN \(server) \(maps)\n"), "\(signedOut)")
     let subcommand = try client("regsiter")
     #expect(subcommand.status == 64, "\(subcommand)")
-    #expect(subcommand.stderr.contains("there is no command client regsiter; choose one of register, "))
+    #expect(subcommand.stderr.contains("there is no command client regsiter; did you mean client register?"))
   }
 
   /// The next command works on the store and the folder that this one had. The default folder is not named.

@@ -41,7 +41,8 @@ struct BuyCommand: DeviceCommand {
     let known = try await device.manager.refreshLibrary(from: device.client)
     for (index, id) in regions.enumerated() where !regions[..<index].contains(id) {
       guard let region = known.first(where: { $0.id == id }) else {
-        throw ValidationError("the store has no region \(id); \(flags.command("library")) lists them")
+        throw MapStoreError(
+          .unknown, id, "the store has no such region", remedy: "\(flags.command("library")) lists them")
       }
       switch region.status {
       case .forSale, .revoked: break
@@ -165,7 +166,7 @@ struct StoreKeyCommand: ParsableCommand {
 
   func validate() throws {
     guard (second == nil) != (output == nil) else {
-      throw ValidationError("name one file to write: mapstore client store-key FILE")
+      throw ValidationError("name one file to write: mapstore client store-key FILE --bundle-id APP")
     }
   }
 
@@ -199,7 +200,9 @@ struct RefundCommand: DeviceCommand {
     for id in regions {
       let product = try await device.client.region(id).region.productId
       guard let notification = try store.refund(product, of: account.appAccountToken) else {
-        throw ValidationError("the fake store has not sold \(id) to this account")
+        throw MapStoreError(
+          .notOwned, id, "the fake store has not sold it to this account",
+          remedy: "\(flags.command("library")) shows what is owned")
       }
       try await device.client.notify(apple: notification)
       if !flags.json { printLine("\(id): refunded, and the map store was notified") }
