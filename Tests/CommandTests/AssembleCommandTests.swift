@@ -61,7 +61,10 @@ import TileIndex
     expectRefusal(
       try tilecut("extract", bundle, "-o", other, "--polygon", folder.file("no.json")), status: 66, naming: "no.json")
     expectRefusal(
-      try tilecut("extract", bundle, "-o", other, "--zoom", "7"), status: 65, naming: bundle, "bounds and zooms")
+      try tilecut("extract", bundle, "-o", other, "--zoom", "7"), status: 65, naming: bundle,
+      "has no tile of zoom 7; ask for some of its zooms, 0-3")
+    expectRefusal(
+      try tilecut("extract", bundle, "-o", other, "--zoom", "4-9"), status: 65, naming: "has no tile of zoom 4-9")
     expectRefusal(try tilecut("extract", bundle, "-o", bundle, "--force"), status: 64, naming: bundle)
     expectRefusal(try tilecut("extract", bundle, "-o", other, "--bounds", "1,2,3,-4"), status: 64, naming: "--bounds")
     #expect(!folder.names.contains("other.mbtiles") && folder.names.allSatisfy { !$0.hasPrefix(".") })

@@ -180,7 +180,7 @@ import Testing
   }
 
   @Test func folderAsSourceIsRefused() throws {
-    expectRefusal(try tilecut("cut", folder.path, "-o", output), status: 66, naming: folder.path)
+    expectRefusal(try tilecut("cut", folder.path, "-o", output), status: 66, naming: "\(folder.path): is a folder; ")
   }
 
   @Test func emptySourceIsRefused() throws {

@@ -223,7 +223,11 @@ import Testing
     try shop.makeLedger()
     let run = try shop.run("import", shop.folder.file("missing.jsonl"))
     #expect(run.status == 2 && run.stderr.contains("missing.jsonl"), "\(run)")
-    #expect(try shop.run("inspect", shop.folder.file("missing")).status == 2)
+    #expect(run.stderr.contains(": no such file or directory; check the name"), "\(run)")
+    let missing = try shop.run("inspect", shop.folder.file("missing"))
+    #expect(missing.status == 2 && missing.stderr.contains(": no such file or directory; "), "\(missing)")
+    let folder = try shop.run("inspect", shop.folder.path)
+    #expect(folder.status == 2 && folder.stderr.contains("\(shop.folder.path): is a folder; "), "\(folder)")
     let pull = try shop.run("pull", "--store", "apple")
     #expect(pull.status == 2 && pull.stderr.contains("apple.privateKey"), "\(pull)")
   }

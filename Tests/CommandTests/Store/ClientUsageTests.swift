@@ -91,6 +91,12 @@ import Testing
     #expect(try library("--folder=phone").stderr.hasSuffix("\(login) --folder 'phone'\n"))
   }
 
+  @Test func aFileInPlaceOfTheFolderIsNamed() throws {
+    let file = try folder.write("n.json", "{}")
+    let run = try Command(built: "mapstore").run(["client", "list", "--folder", file])
+    #expect(run.status == 74 && run.stderr.contains("mapstore: \(file): is not a folder; "), "\(run)")
+  }
+
   @Test func unreadableClientStateIsNamed() throws {
     // Not even root can read a folder as a file.
     try FileManager.default.createDirectory(
