@@ -88,6 +88,16 @@ import TileIndex
     #expect(try size(preview("--bounds", "170,-10,-170,10", "--size", "64x64")) == [64, 64])
   }
 
+  @Test func aPreviewOfNothingIsRefused() throws {
+    let picture = try folder.writePlacedPicture()
+    #expect(try tilecut("cut", picture, "-o", output).status == 0)
+    let png = folder.file("out.png")
+    let run = try tilecut("preview", output, "-o", png, "--bounds", "100,10,101,11")
+    expectRefusal(run, status: 64, naming: output, "shows nothing in the box", "choose one within ")
+    #expect(!folder.names.contains("out.png"))
+    #expect(try tilecut("preview", output, "-o", png, "--bounds", "12,42,13,43").status == 0)
+  }
+
   /// At a zoom of the bundle the preview has the pixels of its tiles.
   @Test func previewOfAZoomHasThePixelsOfItsTiles() throws {
     let pixels = try preview("--zoom", "2")

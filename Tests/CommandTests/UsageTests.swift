@@ -41,6 +41,24 @@ import Testing
       try Command(built: "tilecut").run(["cut", picture, "--append", output] + options), status: 64, naming: "--format")
   }
 
+  @Test func theQualityOfABundleThatIsAddedToMayBeGiven() throws {
+    let bundle = folder.file("a.mbtiles")
+    #expect(try tilecut("cut", picture, "-o", bundle, "--zoom", "0-3", "--format", "jpeg").status == 0)
+    func appended(_ name: String, _ options: String...) throws -> Int {
+      let words = ["cut", picture, "--append", bundle, "-o", folder.file(name)]
+      let run = try Command(built: "tilecut").run(words + options)
+      #expect(run.status == 0, "\(run)")
+      return try folder.bytes(name).count
+    }
+    let low = try appended("low.pmtiles", "--quality", "5")
+    #expect(try low < appended("high.pmtiles", "--quality", "99"))
+    #expect(try low == appended("same.pmtiles", "--format", "jpeg", "--quality", "5"))
+    let plain = folder.file("plain.mbtiles")
+    #expect(try tilecut("cut", picture, "-o", plain, "--zoom", "0").status == 0)
+    let refused = try tilecut("cut", picture, "--append", plain, "-o", output, "--quality", "80")
+    expectRefusal(refused, status: 64, naming: plain, "PNG, which has no quality")
+  }
+
   @Test(arguments: [
     ["cut"], ["cut", "a.tif"], ["cut", "-o", "a.mbtiles"], ["inspect"], ["verify"], ["preview", "a"], ["extract", "a"],
     ["merge", "a"], ["diff", "a", "b"], ["diff", "a", "-o", "b"], ["apply", "a", "-o", "b"], ["places", "a"],

@@ -380,6 +380,17 @@ import Testing
     #expect(isNamed || run.stderr.contains("there is no command"), "\(run)")
   }
 
+  /// Spellings of old notifications are none of options.
+  @Test func anEnvironmentIsGivenByItsName() throws {
+    let folder = try TemporaryFolder()
+    for words in [["--environment", "prod"], ["--policy", "environment=prod"]] {
+      let run = try Command(built: "purchase-ledger").run(["init"] + words, in: folder.path)
+      #expect(run.status == 2 && run.stderr.contains("production") && run.stderr.contains("sandbox"), "\(run)")
+    }
+    #expect(folder.names.isEmpty)
+    #expect(try purchaseLedger("init", "--environment", "Production", in: folder.path).status == 0)
+  }
+
   /// Found while the command works, where the argument parser would show the root's usage.
   @Test func aWrongTokenIsAnsweredWithTheUsageOfTheCommand() throws {
     let folder = try TemporaryFolder()

@@ -91,6 +91,14 @@ import Testing
     #expect(try library("--folder=phone").stderr.hasSuffix("\(login) --folder 'phone'\n"))
   }
 
+  /// A person waits, and nothing listens there.
+  @Test(arguments: ["login", "register"]) func aRefusedConnectionIsNotTriedAgain(verb: String) throws {
+    let run = try client(verb, "anna", "--server", "http://127.0.0.1:1")
+    #expect(run.status == 69, "\(run)")
+    #expect(run.stderr.hasSuffix("; check the network and the address, then try again\n"), "\(run)")
+    #expect(!run.stderr.contains("attempts"), "\(run)")
+  }
+
   @Test func aFileInPlaceOfTheFolderIsNamed() throws {
     let file = try folder.write("n.json", "{}")
     let run = try Command(built: "mapstore").run(["client", "list", "--folder", file])
