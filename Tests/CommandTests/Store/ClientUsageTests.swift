@@ -41,7 +41,7 @@ import Testing
     }
     #expect(try make("-o", folder.file("keys")).status == 0)
     #expect(folder.names.sorted() == ["keys", "keys.root.der"])
-    for words in [[], [folder.file("a"), "-o", folder.file("b")]] {
+    for words in [[], [folder.file("a"), "-o", folder.file("b")], ["-"]] {
       #expect(try Command(built: "mapstore").run(["client", "store-key", "--bundle-id", "a"] + words).status == 64)
     }
   }

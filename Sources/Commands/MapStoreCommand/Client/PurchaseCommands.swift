@@ -168,6 +168,7 @@ struct StoreKeyCommand: ParsableCommand {
     guard (second == nil) != (output == nil) else {
       throw ValidationError("name one file to write: mapstore client store-key FILE --bundle-id APP")
     }
+    if (second ?? output) == "-" { throw ValidationError("keys are not written to standard output; name a file") }
   }
 
   func run() throws {
