@@ -27,10 +27,12 @@ public struct BundleAppend: Sendable {
   ///   - options: the sources. The grid is the bundle's, and so are zooms and encoding unless they are given: of zooms
   ///     the finest counts. Name, description, attribution and version replace the bundle's where they are given.
   ///   - encoding: of new and changed tiles; nil for the defaults of the bundle's format.
+  ///   - quality: of new and changed tiles that are JPEG or WebP, from 1 to 100, where there is no `encoding`; nil for
+  ///     the default.
   /// - Throws: ``CutError``, ``BundleError``.
   public init(
-    to path: String, options: CutOptions, encoding: TileEncoding? = nil, resources: CutResources = CutResources(),
-    scratchDirectory: String? = nil
+    to path: String, options: CutOptions, encoding: TileEncoding? = nil, quality: Int? = nil,
+    resources: CutResources = CutResources(), scratchDirectory: String? = nil
   ) throws {
     let bundle = try BundleFile.open(path)
     try Self.requirePictures(in: bundle, path: path, for: options)
@@ -39,7 +41,12 @@ public struct BundleAppend: Sendable {
         .invalidOption, path: path, "its tiles are no images, so that nothing can be drawn over them",
         remedy: "append to a bundle of PNG, JPEG or WebP tiles")
     }
-    let encoding = encoding ?? TileEncoding(usualFor: bundle.metadata.mixedFormats) ?? usual
+    let ownEncoding = TileEncoding(usualFor: bundle.metadata.mixedFormats) ?? usual
+    if quality != nil, encoding == nil, ownEncoding.formats == [.png] {
+      throw CutError(
+        .invalidOption, path: path, "its tiles are PNG, which has no quality", remedy: "leave the quality out")
+    }
+    let encoding = encoding ?? quality.map { ownEncoding.changingQuality(to: $0) } ?? ownEncoding
     let allowed = bundle.metadata.mixedFormats.union([format])
     guard encoding.formats.isSubset(of: allowed), allowed.count == 1 || encoding.formats.contains(format) else {
       throw CutError(

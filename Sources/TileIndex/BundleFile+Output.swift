@@ -20,17 +20,37 @@ extension BundleFile {
   /// - Throws: ``BundleError`` with `.invalidName` for the extension of something that is no bundle.
   package static func kind(ofOutput path: String) throws -> Kind {
     if path.hasSuffix("/") { return .folder }
-    let name = FileSystem.split(path).name
-    guard let dot = name.lastIndex(of: ".") else { return .mbtiles }
-    let fileExtension = name[name.index(after: dot)...].lowercased()
+    guard let fileExtension = fileExtension(of: path) else { return .mbtiles }
     if let kind = Kind.allCases.first(where: { $0 != .folder && $0.fileExtension == fileExtension }) { return kind }
     guard !otherFormats.contains(fileExtension) else {
       throw BundleError(
         .invalidName, path: path, "\".\(fileExtension)\" is not a container that is written here",
         remedy: "name it .mbtiles, .pmtiles or .gpkg, or end the name with a slash for a folder")
     }
+    if let meant = meantExtension(fileExtension) {
+      throw BundleError(
+        .invalidName, path: path, "\".\(fileExtension)\" is no container's extension",
+        remedy: "did you mean .\(meant)?")
+    }
     return .mbtiles
   }
+
+  /// In lower case, without its dot; nil where the name has none.
+  private static func fileExtension(of path: String) -> String? {
+    let name = FileSystem.split(path).name
+    return name.lastIndex(of: ".").map { name[name.index(after: $0)...].lowercased() }
+  }
+
+  /// The extension of a container that another one is probably meant to be; nil where it is none of them.
+  private static func meantExtension(_ fileExtension: String) -> String? {
+    if fileExtension == "geopackage" { return Kind.geopackage.fileExtension }
+    // Others are versions and dates of names: map.mbtiles-2026.
+    guard fileExtension.allSatisfy(\.isLetter) else { return nil }
+    return Spelling.nearest(to: fileExtension, among: [Kind.mbtiles, .pmtiles, .geopackage].map(\.fileExtension))
+  }
+
+  /// Whether a name is that of another format, of pictures, documents or archives.
+  static func isOtherFormat(_ path: String) -> Bool { fileExtension(of: path).map(otherFormats.contains) ?? false }
 
   /// A file of another format under such a name would mislead whoever opens it.
   private static let otherFormats: Set<String> = [

@@ -42,9 +42,7 @@ public enum BundleFile {
     switch status.kind {
     case .folder:
       guard TileFolderReader.isTileFolder(path) else {
-        throw BundleError(
-          .malformed, path: path, "is a folder without tiles (zoom/column/row.png or the like)",
-          remedy: "name a bundle, or the folder that has the zooms")
+        throw noTileFolder(path)
       }
       return try TileFolderReader(path: path, matrixSet: matrixSet.flatMap { Self.ifOwn($0) })
     case .socket, .other:
@@ -96,6 +94,17 @@ public enum BundleFile {
       )
     }
     return BundleError(.malformed, path: path, words.is, remedy: words.remedy)
+  }
+
+  private static func noTileFolder(_ path: String) -> BundleError {
+    do {
+      try FileSystem.forEachName(in: path) { _ in false }
+    } catch let error as FileSystem.SystemError {
+      return BundleError.unopened(error, path: path)
+    } catch {}
+    return BundleError(
+      .malformed, path: path, "is a folder without tiles (zoom/column/row.png or the like)",
+      remedy: "name a bundle, or the folder that has the zooms")
   }
 
   private static func status(_ path: String) throws -> FileSystem.Status {

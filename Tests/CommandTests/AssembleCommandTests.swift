@@ -61,7 +61,10 @@ import TileIndex
     expectRefusal(
       try tilecut("extract", bundle, "-o", other, "--polygon", folder.file("no.json")), status: 66, naming: "no.json")
     expectRefusal(
-      try tilecut("extract", bundle, "-o", other, "--zoom", "7"), status: 65, naming: bundle, "bounds and zooms")
+      try tilecut("extract", bundle, "-o", other, "--zoom", "7"), status: 65, naming: bundle,
+      "has no tile of zoom 7; ask for some of its zooms, 0-3")
+    expectRefusal(
+      try tilecut("extract", bundle, "-o", other, "--zoom", "4-9"), status: 65, naming: "has no tile of zoom 4-9")
     expectRefusal(try tilecut("extract", bundle, "-o", bundle, "--force"), status: 64, naming: bundle)
     expectRefusal(try tilecut("extract", bundle, "-o", other, "--bounds", "1,2,3,-4"), status: 64, naming: "--bounds")
     #expect(!folder.names.contains("other.mbtiles") && folder.names.allSatisfy { !$0.hasPrefix(".") })
@@ -83,6 +86,16 @@ import TileIndex
     #expect(try size(preview("--zoom", "1")) == [512, 512])
     #expect(try size(preview("--zoom", "3", "--bounds", "0,0,45,40.97989806962013")) == [256, 256])
     #expect(try size(preview("--bounds", "170,-10,-170,10", "--size", "64x64")) == [64, 64])
+  }
+
+  @Test func aPreviewOfNothingIsRefused() throws {
+    let picture = try folder.writePlacedPicture()
+    #expect(try tilecut("cut", picture, "-o", output).status == 0)
+    let png = folder.file("out.png")
+    let run = try tilecut("preview", output, "-o", png, "--bounds", "100,10,101,11")
+    expectRefusal(run, status: 64, naming: output, "shows nothing in the box", "choose one within ")
+    #expect(!folder.names.contains("out.png"))
+    #expect(try tilecut("preview", output, "-o", png, "--bounds", "12,42,13,43").status == 0)
   }
 
   /// At a zoom of the bundle the preview has the pixels of its tiles.

@@ -231,10 +231,49 @@ import TileIndex
   @Test func texturesAreNotWrittenUnderTheNameOfABundle() throws {
     let bundle = folder.file("a.mbtiles")
     #expect(try tilecut("cut", raster, "-o", bundle, "--zoom", "0", "--scale-factor", "2").status == 0)
-    for name in ["x.pmtiles", "x.mbtiles", "x.gpkg", "x.png"] {
-      expectRefusal(try tilecut("textures", bundle, "-o", folder.file(name)), status: 64, naming: name)
+    for name in ["x.pmtiles", "x.mbtiles", "x.gpkg", "x.png", "x.json", "x.mbtile"] {
+      let run = try tilecut("textures", bundle, "-o", folder.file(name))
+      expectRefusal(run, status: 64, naming: name, "name a folder: 'x/'")
     }
     #expect(made == ["a.mbtiles"])
+  }
+
+  /// A name that is nearly a container's would become MBTiles.
+  @Test func misspelledExtensionsAreRefused() throws {
+    for (wrong, right) in [
+      ("mbtile", "mbtiles"), ("MBTile", "mbtiles"), ("pmtile", "pmtiles"), ("gpk", "gpkg"), ("geopackage", "gpkg"),
+    ] {
+      let run = try tilecut("cut", raster, "-o", folder.file("a.\(wrong)"), "--zoom", "0")
+      expectRefusal(run, status: 64, naming: "a.\(wrong): ", "did you mean .\(right)?")
+    }
+    #expect(made.isEmpty)
+  }
+
+  /// Every other name is that of MBTiles, which is said where the name does not.
+  @Test func theContainerIsNamedWhereTheNameDoesNotSayIt() throws {
+    for name in ["noext", "out.xyz", "a.mbtiles-2026"] {
+      let output = folder.file(name)
+      let run = try tilecut("cut", raster, "-o", output, "--zoom", "0")
+      #expect(run.status == 0 && run.stdout.hasPrefix("\(output): MBTiles, 1 tile, zoom 0, "), "\(run)")
+      #expect(BundleFile.kind(output) == .mbtiles)
+    }
+    let converted = try tilecut("convert", folder.file("noext"), folder.file("other"))
+    #expect(converted.status == 0 && converted.stdout.contains("/other: MBTiles, 1 tile, "), "\(converted)")
+  }
+
+  @Test func nothingIsWrittenUnderTheNameOfStandardOutput() throws {
+    let bundle = folder.file("a.mbtiles")
+    #expect(try tilecut("cut", raster, "-o", bundle, "--zoom", "0").status == 0)
+    for words in [
+      ["cut", raster, "-o", "-"], ["extract", bundle, "-o", "-"], ["preview", bundle, "-o", "-"],
+      ["plan", raster, "-o", "-"], ["merge", bundle, "-o", "-"], ["convert", bundle, "-o", "-"],
+      ["diff", bundle, bundle, "-o", "-"], ["textures", bundle, "-o", "-"],
+    ] {
+      let run = try Command(built: "tilecut").run(words, in: folder.path)
+      expectRefusal(run, status: 64, naming: "-: cannot be written to standard output; name a file")
+    }
+    #expect(made == ["a.mbtiles"])
+    #expect(try tilecut("convert", bundle, "./-", in: folder.path).status == 0)
   }
 
   @Test func inspectSaysInWordsHowTilesAreStored() throws {

@@ -67,6 +67,11 @@ import Testing
     #expect(!folder.names.contains("out.mbtiles"))
   }
 
+  @Test func aManifestThatIsNoJSONIsAnsweredWithItsReference() throws {
+    let path = try manifest("{\"regions\": [")
+    expectRefusal(try tilecut("cut", path, "-o", output), status: 65, naming: "see docs/reference/region-manifest.md")
+  }
+
   @Test func missingManifestIsNamed() throws {
     expectRefusal(
       try tilecut("cut", folder.file("missing.json"), "-o", output), status: 66, naming: folder.file("missing.json"))

@@ -67,6 +67,30 @@ import Testing
     expectRefusal(try tilecut("cut", picture, "-o", "\(locked)/out.mbtiles"), status: 74, naming: locked)
   }
 
+  @Test(.enabled(if: geteuid() != 0, "root may read everywhere"))
+  func foldersThatMayNotBeReadAreNamed() throws {
+    let manager = FileManager.default
+    let locked = folder.file("locked")
+    try manager.createDirectory(
+      atPath: locked, withIntermediateDirectories: false, attributes: [.posixPermissions: 0o000])
+    defer { try? manager.setAttributes([.posixPermissions: 0o755], ofItemAtPath: locked) }
+    expectRefusal(
+      try tilecut("cut", picture, "-o", "\(locked)/out.mbtiles"), status: 74, naming: "permission denied", "permissions"
+    )
+    expectRefusal(try tilecut("inspect", locked), status: 66, naming: "permission denied; check the permissions")
+    let packs = try tilecut("packs", locked, "--point", "1,2")
+    expectRefusal(packs, status: 66, naming: "permission denied; check the permissions")
+  }
+
+  /// Links that lead to themselves, which not even root can follow.
+  @Test func loopsOfLinksHaveARemedy() throws {
+    try FileManager.default.createSymbolicLink(atPath: folder.file("loop"), withDestinationPath: "loop")
+    let inside = try tilecut("cut", picture, "-o", folder.file("loop/out.mbtiles"))
+    expectRefusal(inside, status: 74, naming: "the folder \(folder.file("loop")) cannot be read", "permissions")
+    let packs = try tilecut("packs", folder.file("loop"), "--point", "1,2")
+    expectRefusal(packs, status: 66, naming: "; check the permissions")
+  }
+
   // MARK: - The output is an input
 
   /// By its name, by another spelling of it, by a symbolic link and by a hard link.

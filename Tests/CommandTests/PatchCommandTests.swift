@@ -52,6 +52,8 @@ import TileIndex
     }
     expectRefusal(try tilecut("apply", patch, old, "-o", patch, "--force"), status: 64, naming: patch)
     expectRefusal(try tilecut("diff", old, new, "-o", new, "--force"), status: 64, naming: new)
+    let archive = folder.file("x.zip")
+    expectRefusal(try tilecut("diff", old, new, "-o", archive), status: 64, naming: archive, "name it .patch")
     let jpeg = try folder.writeBundle("jpeg.mbtiles", .jpg, zooms: 0...1)
     expectRefusal(try tilecut("diff", old, jpeg, "-o", output), status: 65, naming: jpeg, "jpg")
     #expect(folder.names == (names + ["jpeg.mbtiles"]).sorted())

@@ -41,6 +41,24 @@ import Testing
       try Command(built: "tilecut").run(["cut", picture, "--append", output] + options), status: 64, naming: "--format")
   }
 
+  @Test func theQualityOfABundleThatIsAddedToMayBeGiven() throws {
+    let bundle = folder.file("a.mbtiles")
+    #expect(try tilecut("cut", picture, "-o", bundle, "--zoom", "0-3", "--format", "jpeg").status == 0)
+    func appended(_ name: String, _ options: String...) throws -> Int {
+      let words = ["cut", picture, "--append", bundle, "-o", folder.file(name)]
+      let run = try Command(built: "tilecut").run(words + options)
+      #expect(run.status == 0, "\(run)")
+      return try folder.bytes(name).count
+    }
+    let low = try appended("low.pmtiles", "--quality", "5")
+    #expect(try low < appended("high.pmtiles", "--quality", "99"))
+    #expect(try low == appended("same.pmtiles", "--format", "jpeg", "--quality", "5"))
+    let plain = folder.file("plain.mbtiles")
+    #expect(try tilecut("cut", picture, "-o", plain, "--zoom", "0").status == 0)
+    let refused = try tilecut("cut", picture, "--append", plain, "-o", output, "--quality", "80")
+    expectRefusal(refused, status: 64, naming: plain, "PNG, which has no quality")
+  }
+
   @Test(arguments: [
     ["cut"], ["cut", "a.tif"], ["cut", "-o", "a.mbtiles"], ["inspect"], ["verify"], ["preview", "a"], ["extract", "a"],
     ["merge", "a"], ["diff", "a", "b"], ["diff", "a", "-o", "b"], ["apply", "a", "-o", "b"], ["places", "a"],
@@ -50,12 +68,51 @@ import Testing
     expectRefusal(run, status: 64, naming: "Usage: tilecut")
   }
 
-  @Test func unknownCommandIsAnsweredWithThoseThatThereAre() throws {
-    let run = try tilecut("verfy", "a.mbtiles")
-    expectRefusal(run, status: 64, naming: "there is no command verfy; choose one of cut, ")
+  @Test func unknownCommandIsAnsweredWithTheNearestOrThoseThatThereAre() throws {
+    for words in [["verfy", "a.mbtiles"], ["help", "verfy"]] {
+      let run = try Command(built: "tilecut").run(words)
+      expectRefusal(run, status: 64, naming: "there is no command verfy; did you mean verify?")
+    }
+    expectRefusal(try tilecut("melt"), status: 64, naming: "there is no command melt; choose one of cut, ")
     #expect(try !tilecut("verify", "--colour").stderr.contains("there is no command"))
+    #expect(try tilecut("help", "metadata", "get").status == 0)
     let row = try tilecut("metadata", "gte", "a.mbtiles")
-    expectRefusal(row, status: 64, naming: "there is no command metadata gte; choose one of get, set")
+    expectRefusal(row, status: 64, naming: "there is no command metadata gte; did you mean metadata get?")
+    let list = try tilecut("metadata", "list", "a.mbtiles")
+    expectRefusal(list, status: 64, naming: "there is no command metadata list; choose one of get, set")
+  }
+
+  /// The argument parser has no suggestion where the command has few options of its own.
+  @Test func optionsOfEveryCommandAreSuggested() throws {
+    let version = try tilecut("--vesion")
+    expectRefusal(version, status: 64, naming: "there is no --vesion; did you mean --version?")
+    let help = try Command(built: "purchase-ledger").run(["init", "--hepl"])
+    #expect(help.status == 64 && help.stderr.contains("there is no --hepl; did you mean --help?"), "\(help)")
+  }
+
+  /// The checks of a command come before the argument parser looks at options that it does not know.
+  @Test func anOptionThatIsNotKnownIsNamedWhereACheckFails() throws {
+    for (words, hint) in [
+      (["convert", picture, "-o", output, "--schme", "xyz"], "there is no --schme; did you mean --scheme?"),
+      (["packs", "catalogue", "--piont", "1,2"], "there is no --piont; did you mean --point?"),
+      (["packs", "catalogue", "--colour"], "there is no --colour; --help lists the options"),
+    ] {
+      expectRefusal(try Command(built: "tilecut").run(words), status: 64, naming: hint)
+    }
+    let replay = try Command(built: "tileserve").run(["replay", "--version"])
+    #expect(replay.status == 64 && replay.stderr.contains("there is no --version"), "\(replay)")
+    // Here the message itself names it.
+    #expect(try !tilecut("metadata", "set", output, "name", "--colour").stderr.contains("there is no --colour"))
+  }
+
+  /// A plan takes the options of cut and build, whose usage counts.
+  @Test func wrongWordsOfAPlanAreAnsweredWithTheUsageOfTheirCommand() throws {
+    let zoom = try tilecut("plan", picture, "-o", output, "--zom", "3")
+    expectRefusal(zoom, status: 64, naming: "--zoom", "Usage: tilecut cut ", "See 'tilecut cut --help'")
+    let grid = try tilecut("plan", picture, "-o", output, "--bbox", "1,2,3,4")
+    expectRefusal(grid, status: 64, naming: "there is no --bbox; its name here is --bounds", "Usage: tilecut cut ")
+    let build = try tilecut("plan", "a.json", "-o", output, "--catalogue", folder.file("c"), "--wrong")
+    expectRefusal(build, status: 64, naming: "--wrong", "Usage: tilecut build ", "See 'tilecut build --help'")
   }
 
   /// The argument parser would suggest `--zoom` for `--bbox`.
@@ -141,7 +198,7 @@ import Testing
   }
 
   @Test func folderAsSourceIsRefused() throws {
-    expectRefusal(try tilecut("cut", folder.path, "-o", output), status: 66, naming: folder.path)
+    expectRefusal(try tilecut("cut", folder.path, "-o", output), status: 66, naming: "\(folder.path): is a folder; ")
   }
 
   @Test func emptySourceIsRefused() throws {

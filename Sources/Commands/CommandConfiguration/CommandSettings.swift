@@ -60,6 +60,28 @@ package struct CommandSettings: Sendable {
     return nil
   }
 
+  /// The value of an option that is one of a few words.
+  ///
+  /// - Throws: ``ConfigurationError`` that lists them.
+  package static func choice<Value: RawRepresentable<String> & CaseIterable>(
+    _ text: String, option: String
+  ) throws -> Value {
+    guard let value = Value(rawValue: text) else {
+      throw ConfigurationError(
+        option: option, "\"\(text)\" is none of \(Value.allCases.map(\.rawValue).joined(separator: ", "))")
+    }
+    return value
+  }
+
+  /// Refuses folders between commas that are not there.
+  ///
+  /// - Throws: ``ConfigurationError`` for the first of them.
+  package func checkFolders(_ name: String) throws {
+    for folder in list(name) where (try? FileSystem.status(folder))??.kind != .folder {
+      throw ConfigurationError(option: name, "there is no folder \(folder); check the name")
+    }
+  }
+
   /// The file's members of an object whose names the schema does not fix, in the order of the file.
   package func members(of object: String) -> [(name: String, value: String)] { file?.members[object] ?? [] }
 

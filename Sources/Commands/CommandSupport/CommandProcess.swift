@@ -70,29 +70,63 @@ package struct CommandProcess<Command: ParsableCommand>: Sendable {
 
   private func fail(_ error: any Error) -> Never {
     if let status = status(error) { end(status, "\(error)" + (next(error).map { ": \($0)" } ?? "")) }
+    let named = Self.named
+    // The argument parser would show the root's usage, and a forwarded command's without the root's name.
+    if let error = error as? ValidationError { endShowingUsage(of: named.command, error.message) }
+    if let error = error as? ForwardedUsageError {
+      if let hint = hint(error.message, of: named.command) { printError("\(name): \(hint)") }
+      endShowingUsage(of: error.command, error.message)
+    }
     // Neither ours nor the argument parser's. The parser would exit with 1, the status of a command that found faults.
     if Command.exitCode(for: error) == .failure, !(error is ExitCode) {
       end(.internalError, "internal error: \(error)")
     }
     // A command that found faults has printed them. If that output was lost, the exit code reports the loss instead.
     if error is ExitCode { finish() }
-    let named = Self.named
     if let line = named.unknown { end(.usage, line) }
-    if let hint = hint(error, of: named.command) { printError("\(name): \(hint)") }
+    if Command.exitCode(for: error) == .validationFailure,
+      let hint = hint(Command.fullMessage(for: error), of: named.command)
+    {
+      printError("\(name): \(hint)")
+    }
     // Usage errors, --help and the statuses of commands are the argument parser's own.
     Command.exit(withError: error)
   }
 
+  /// Ends the process as the argument parser does after an error of usage.
+  private func endShowingUsage(of command: any ParsableCommand.Type, _ message: String) -> Never {
+    _ = StandardStreams.flush()
+    printError("Error: \(message)")
+    printError("Usage: \(Command.usageString(for: command))")
+    let path = Self.path(to: command, below: Command.self) ?? name
+    printError("  See '\(path) --help' for more information.")
+    exit(ExitStatus.usage.rawValue)
+  }
+
+  /// `mapstore client buy`; nil where the command is not below the other.
+  private static func path(
+    to command: any ParsableCommand.Type, below parent: any ParsableCommand.Type
+  ) -> String? {
+    let name = parent.configuration.commandName ?? "\(parent)"
+    if command == parent { return name }
+    return parent.configuration.subcommands.lazy.compactMap { path(to: command, below: $0) }.first
+      .map { "\(name) \($0)" }
+  }
+
   /// The command that the arguments name, and what is wrong with the first word that names none, which the argument
-  /// parser calls an unexpected argument.
+  /// parser calls an unexpected argument, and after `help` takes for nothing.
   private static var named: (command: any ParsableCommand.Type, unknown: String?) {
     var command: any ParsableCommand.Type = Command.self
     var path = ""
-    for word in CommandLine.arguments.dropFirst() where !command.configuration.subcommands.isEmpty {
+    var words = CommandLine.arguments.dropFirst()
+    if !command.configuration.subcommands.isEmpty, words.first == "help" { words = words.dropFirst() }
+    for word in words where !command.configuration.subcommands.isEmpty {
       guard !word.hasPrefix("-"), word != "help" else { break }
       guard let found = command.configuration.subcommands.first(where: { $0.configuration.commandName == word }) else {
         let names = command.configuration.subcommands.compactMap { $0.configuration.commandName }
-        return (command, "there is no command \(path)\(word); choose one of \(names.joined(separator: ", "))")
+        let near = Spelling.nearest(to: word, among: names).map { "did you mean \(path)\($0)?" }
+        let remedy = near ?? "choose one of \(names.joined(separator: ", "))"
+        return (command, "there is no command \(path)\(word); \(remedy)")
       }
       command = found
       path += "\(word) "
@@ -101,15 +135,14 @@ package struct CommandProcess<Command: ParsableCommand>: Sendable {
   }
 
   /// What the argument parser does not say: what an option of other tools is called here, and which option is not known
-  /// where it says that one is missing.
-  private func hint(_ error: any Error, of command: any ParsableCommand.Type) -> String? {
-    let message = Command.fullMessage(for: error)
-    let isMissing = message.contains("Missing expected argument")
-    guard isMissing || message.contains("Unknown option") else { return nil }
+  /// where it says something else, or knows no similar one.
+  ///
+  /// - Parameter message: what the argument parser says.
+  private func hint(_ message: String, of command: any ParsableCommand.Type) -> String? {
     let others = (command as? any ForwardingCommand.Type)?.forwarded ?? []
     let options = ([command] + others).flatMap { optionNames(in: Command.helpMessage(for: $0)) }
-    // Where an argument is missing, the parser does not look at options that are left over.
-    let leftOver = isMissing ? unknownOption(among: options) : nil
+    // Checks of the command, and of whether something is missing, come before the parser looks at what is left over.
+    let leftOver = unknownOption(among: options)
     func isUnknown(_ option: String) -> Bool {
       message.contains("Unknown option '\(option)'") || option == leftOver
     }
@@ -121,10 +154,11 @@ package struct CommandProcess<Command: ParsableCommand>: Sendable {
     if let option = optionsElsewhere.first(where: { isUnknown($0.theirs) && options.contains($0.ours) }) {
       return "there is no \(option.theirs); its name here is \(option.ours)"
     }
-    return leftOver.map { option in
-      let near = Spelling.nearest(to: option, among: options)
-      return "there is no \(option); " + (near.map { "did you mean \($0)?" } ?? "--help lists the options")
+    guard let leftOver, !message.contains("Did you mean") else { return nil }
+    if let near = Spelling.nearest(to: leftOver, among: options) {
+      return "there is no \(leftOver); did you mean \(near)?"
     }
+    return message.contains(leftOver) ? nil : "there is no \(leftOver); --help lists the options"
   }
 
   /// The first option of the command line that is none of these, without its value.
@@ -159,6 +193,25 @@ extension CommandProcess where Command: AsyncParsableCommand {
 /// A command that takes the options of other commands as words.
 package protocol ForwardingCommand: ParsableCommand {
   static var forwarded: [any ParsableCommand.Type] { get }
+}
+
+extension ForwardingCommand {
+  /// Does what parses the words as those of another command, whose usage is shown where they are wrong.
+  package static func forwarding<Value>(to command: any ParsableCommand.Type, _ work: () throws -> Value) throws
+    -> Value
+  {
+    do {
+      return try work()
+    } catch  where command.exitCode(for: error) == .validationFailure {
+      throw ForwardedUsageError(command: command, message: command.message(for: error))
+    }
+  }
+}
+
+/// What is wrong with the words for another command.
+private struct ForwardedUsageError: Error {
+  let command: any ParsableCommand.Type
+  let message: String
 }
 
 /// The command that shows what there is where a file was not found; nil for one that is there, and for addresses.

@@ -29,7 +29,9 @@ struct MapStoreCommand: AsyncParsableCommand {
 
   /// The subcommand that does what the remedy of an error of the client's library says.
   private static func next(after error: any Error) -> String? {
-    if error is FakeStoreFileError { return "mapstore client store-key NEW-FILE" }
+    if let error = error as? FakeStoreFileError, error.needsKeys {
+      return "mapstore client store-key NEW-FILE --bundle-id APP"
+    }
     guard
       let repair = (error as? MapStoreError)?.repair,
       // The arguments are those of the command that failed, so they are valid.

@@ -74,7 +74,7 @@ struct PlanCommand: ForwardingCommand {
   }
 
   private func planCut() throws {
-    let cutter = try CutCommand.cutter(words, .planning)
+    let cutter = try Self.forwarding(to: CutCommand.self) { try CutCommand.cutter(words, .planning) }
     for warning in cutter.warnings { printError("tilecut: warning: \(warning)") }
     let plan = try ShardPlan(
       cutter, toolVersion: ToolVersion.text, arguments: words, folder: FileSystem.absolutePath("."),
@@ -86,7 +86,9 @@ struct PlanCommand: ForwardingCommand {
   }
 
   private func planBuild(of catalogue: String) throws {
-    let builder = try BuildCommand.parse(words + ["--output", catalogue]).builder()
+    let builder = try Self.forwarding(to: BuildCommand.self) {
+      try BuildCommand.parse(words + ["--output", catalogue]).builder()
+    }
     let printer = ProgressPrinter(style: progress.style)
     defer { printer.finish() }
     let plan = try BuildPlan(builder, arguments: words, folder: FileSystem.absolutePath(".")) {

@@ -50,7 +50,8 @@ struct PreviewCommand: ParsableCommand {
     let png =
       contactSheet
       ? try options.progress.showing(of: reader.knownTileCount) { try ContactSheet().png(of: reader, progress: $0) }
-      : try BundlePreview(bounds: bounds?.box, zoom: zoom, size: size?.size).png(of: reader)
+      : try BundlePreview(bounds: bounds?.box, zoom: zoom, size: size?.size)
+        .png(of: reader, refusingEmpty: bounds != nil)
     try OutputFile.write(png, to: output, replacing: options.force)
     if options.json {
       let members: [JSONValue.Member] = [.init("path", .string(output)), .init("bytes", .number(png.count))]

@@ -87,19 +87,19 @@ struct ReplayCommand: ParsableCommand {
 
   func validate() throws {
     if paletteShare {
-      guard bundle != nil else { throw ValidationError("--palette-share needs --bundle FILE.") }
+      guard bundle != nil else { throw ValidationError("--palette-share needs --bundle FILE") }
       guard traces.isEmpty, synthetic == nil else {
-        throw ValidationError("--palette-share replays no sessions: leave them out.")
+        throw ValidationError("--palette-share replays no sessions: leave them out")
       }
       return
     }
-    if realTime, bundle == nil { throw ValidationError("--real-time needs --bundle FILE: virtual tiles take no time.") }
+    if realTime, bundle == nil { throw ValidationError("--real-time needs --bundle FILE: virtual tiles take no time") }
     if let speed {
-      guard realTime else { throw ValidationError("--speed needs --real-time: in virtual time nothing has to hurry.") }
-      guard (0.1...100).contains(speed) else { throw ValidationError("--speed is a number from 0.1 to 100.") }
+      guard realTime else { throw ValidationError("--speed needs --real-time: in virtual time nothing has to hurry") }
+      guard (0.1...100).contains(speed) else { throw ValidationError("--speed is a number from 0.1 to 100") }
     }
-    if evictionAlone, bundle != nil { throw ValidationError("--eviction-alone needs no --bundle: nothing is read.") }
-    if traces.isEmpty, synthetic == nil { throw ValidationError("Name sessions to replay, or --synthetic SEED.") }
+    if evictionAlone, bundle != nil { throw ValidationError("--eviction-alone needs no --bundle: nothing is read") }
+    if traces.isEmpty, synthetic == nil { throw ValidationError("name sessions to replay, or --synthetic SEED") }
   }
 
   func run() throws {

@@ -29,8 +29,8 @@ struct TileServeCommand: ParsableCommand {
       tileserve replay --help: replays recorded map sessions, to choose a cache's budget.
 
       Exit codes: 0 ended by a signal after all requests were answered; 64 wrong usage; 65 none of the files is a \
-      bundle; 66 a path is not there, or certificate and key cannot be used; 69 the address cannot be listened on; \
-      70 internal error; 78 the configuration file is wrong.
+      bundle; 66 a path is not there or cannot be read, or certificate and key cannot be used; 69 the address cannot \
+      be listened on; 70 internal error; 78 the configuration file is wrong.
       """,
     version: TileServer.version)
 
@@ -121,6 +121,7 @@ struct TileServeCommand: ParsableCommand {
     if let fault = (error as? NoBundle)?.faults.last, fault.repair == .cut {
       return "tilecut cut \(fault.path.shellQuoted) -o NAME.mbtiles"
     }
+    if let error = error as? ReplayError { return error.missingPath.flatMap(listing) }
     guard let error = error as? ServeError, error.code == .invalidOption else { return nil }
     return error.path.flatMap(listing)
   }
@@ -135,7 +136,8 @@ struct TileServeCommand: ParsableCommand {
       case .invalidOption: .unreadableInput
       default: .internalError
       }
-    case is NoBundle: .badInput
+    case let error as NoBundle:
+      error.faults.allSatisfy { $0.code == .notFound } ? .unreadableInput : .badInput
     case let error as ReplayError: error.code == .missingInput ? .unreadableInput : .badInput
     default: nil
     }

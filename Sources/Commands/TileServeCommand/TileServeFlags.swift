@@ -24,7 +24,7 @@ struct TileServeFlags: ParsableArguments {
   var host: String?
 
   @Option(help: "Port; 0 for any that is free. (default: 8080)")
-  var port: Int?
+  var port: String?
 
   @Option(help: ArgumentHelp("Listen on a Unix socket instead.", valueName: "file"), completion: .file())
   var unixSocket: String?
@@ -108,10 +108,10 @@ struct TileServeFlags: ParsableArguments {
   var tlsKey: String?
 
   @Option(help: ArgumentHelp("Threads for HTTP. (default: one a core)", valueName: "n"))
-  var threads: Int?
+  var threads: String?
 
   @Option(help: "The most simultaneous connections. (default: 16384)")
-  var connections: Int?
+  var connections: String?
 
   @Option(
     help: ArgumentHelp(
@@ -120,7 +120,7 @@ struct TileServeFlags: ParsableArguments {
       2)
       """,
       valueName: "seconds"))
-  var drainDelay: Int?
+  var drainDelay: String?
 
   @Option(
     help: ArgumentHelp(
@@ -131,14 +131,14 @@ struct TileServeFlags: ParsableArguments {
   /// The flags that were given, by the names of the configuration.
   var values: FlagValues {
     FlagValues([
-      "overlay": overlay, "host": host, "port": port.map(String.init), "unixSocket": unixSocket,
+      "overlay": overlay, "host": host, "port": port, "unixSocket": unixSocket,
       "cache": cache.map { String($0.bytes) },
       "prefetch": prefetch?.rawValue, "fastPath": fastPath?.rawValue, "basePath": basePath, "publicUrl": publicUrl,
       "missing": missing?.rawValue,
       "cacheControl": cacheControl, "cors": cors, "allowedHosts": allowedHosts, "trustedProxies": trustedProxies,
       "accessLog": accessLog, "logLevel": logLevel, "tlsCert": tlsCert, "tlsKey": tlsKey,
-      "threads": threads.map(String.init), "connections": connections.map(String.init),
-      "drainDelay": drainDelay.map(String.init), "web": web,
+      "threads": threads, "connections": connections,
+      "drainDelay": drainDelay, "web": web,
     ])
   }
 }

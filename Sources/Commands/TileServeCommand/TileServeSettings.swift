@@ -85,10 +85,12 @@ struct TileServeSettings {
     self.options = options
   }
 
-  /// Refuses settings of the file for tilesets that are not served: they would never have an effect.
+  /// Refuses settings of the file for tilesets that are not served, and folders that are not there: they would never
+  /// have an effect.
   ///
   /// - Throws: `ConfigurationError` that names the first of them.
   func check(_ registry: TilesetRegistry) throws {
+    try settings.checkFolders("web")
     guard let file = settings.file,
       let unknown = settings.members(of: "tilesets").map(\.name).first(where: { registry[$0] == nil })
     else { return }
@@ -110,34 +112,19 @@ struct TileServeSettings {
   }
 
   private static func level(_ text: String) throws -> Logger.Level {
-    try oneOf(Logger.Level.allCases, Logger.Level(rawValue: text), text, "logLevel")
+    try CommandSettings.choice(text, option: "logLevel")
   }
 
   private static func policy(_ text: String) throws -> MissingTilePolicy {
-    try oneOf(MissingTilePolicy.allCases, MissingTilePolicy(rawValue: text), text, "missing")
-  }
-
-  private static func oneOf<Value: RawRepresentable<String>>(
-    _ all: [Value], _ value: Value?, _ text: String, _ option: String
-  ) throws -> Value {
-    guard let value else {
-      throw ConfigurationError(
-        option: option, "\"\(text)\" is none of \(all.map(\.rawValue).joined(separator: ", "))")
-    }
-    return value
+    try CommandSettings.choice(text, option: "missing")
   }
 
   private static func prefetch(_ text: String) throws -> TileServerOptions.Prefetch {
-    guard let mode = TileServerOptions.Prefetch(rawValue: text) else {
-      throw ConfigurationError(option: "prefetch", "\"\(text)\" is none of auto, on, off")
-    }
-    return mode
+    try CommandSettings.choice(text, option: "prefetch")
   }
 
   private static func fastPath(_ text: String) throws -> Bool {
-    guard let value = Switch(rawValue: text) else {
-      throw ConfigurationError(option: "fastPath", "\"\(text)\" is none of on, off")
-    }
+    let value: Switch = try CommandSettings.choice(text, option: "fastPath")
     return value == .on
   }
 

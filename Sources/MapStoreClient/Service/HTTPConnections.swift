@@ -45,6 +45,10 @@ package struct ConnectionFault: Error, CustomStringConvertible {
   package let kind: Kind
   /// In words, without the name of a call or a class; starts in lower case.
   package let description: String
+  /// Whether the host is there and nothing listens, which the next second rarely changes; always `.notSent`.
+  package let isRefused: Bool
 
-  package init(_ kind: Kind, _ description: String) { (self.kind, self.description) = (kind, description) }
+  package init(_ kind: Kind, _ description: String, isRefused: Bool = false) {
+    (self.kind, self.description, self.isRefused) = (kind, description, isRefused)
+  }
 }

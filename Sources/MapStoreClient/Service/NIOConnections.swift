@@ -70,7 +70,15 @@
       if let error = error as? HTTPParserError, error != .invalidEOFState {
         return ConnectionFault(.notHTTP, "the answer is not HTTP")
       }
-      return ConnectionFault(isNoConnection(error) ? .notSent : .interrupted, text(error))
+      return ConnectionFault(
+        isNoConnection(error) ? .notSent : .interrupted, text(error), isRefused: isRefused(error))
+    }
+
+    /// True when every address of the host refuses.
+    private static func isRefused(_ error: any Error) -> Bool {
+      if let error = error as? IOError { return error.errnoCode == ECONNREFUSED }
+      guard let errors = (error as? NIOConnectionError)?.connectionErrors, !errors.isEmpty else { return false }
+      return errors.allSatisfy { isRefused($0.error) }
     }
 
     private static func isNoConnection(_ error: any Error) -> Bool {

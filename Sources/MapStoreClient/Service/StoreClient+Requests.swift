@@ -15,8 +15,10 @@ extension StoreClient {
     return try decode(bytes, path ?? route.path, fits)
   }
 
+  /// - Parameter isAwaited: see ``exchange(_:target:body:repeats:isAwaited:attemptsMax:)``.
   func send<Answer: ServerAnswer>(
-    _ route: StoreRoute, body: some Encodable, repeats: Bool = true, fits: (Answer) throws -> Void = { _ in }
+    _ route: StoreRoute, body: some Encodable, repeats: Bool = true, isAwaited: Bool = false,
+    fits: (Answer) throws -> Void = { _ in }
   ) async throws -> Answer {
     let bytes: [UInt8]
     do {
@@ -24,7 +26,8 @@ extension StoreClient {
     } catch {
       preconditionFailure("messages can be written: \(error)")
     }
-    return try decode(try await exchange(route, target: route.path, body: bytes, repeats: repeats), route.path, fits)
+    let answer = try await exchange(route, target: route.path, body: bytes, repeats: repeats, isAwaited: isAwaited)
+    return try decode(answer, route.path, fits)
   }
 
   func sendWithoutAnswer(_ route: StoreRoute) async throws {
@@ -61,10 +64,12 @@ extension StoreClient {
   ///
   /// - Parameters:
   ///   - repeats: false for requests that must not arrive twice.
+  ///   - isAwaited: true where a person waits for the answer, so that a refused connection is not tried again.
   ///   - attemptsMax: instead of the rule's.
   /// - Returns: the body of a successful answer.
   private func exchange(
-    _ route: StoreRoute, target: String, body: [UInt8]?, repeats: Bool, attemptsMax: Int? = nil
+    _ route: StoreRoute, target: String, body: [UInt8]?, repeats: Bool, isAwaited: Bool = false,
+    attemptsMax: Int? = nil
   ) async throws -> [UInt8] {
     var hasSignedInAgain = false
     var attempt = 0
@@ -115,6 +120,7 @@ extension StoreClient {
             remedy: "the request may have been carried out: sign in, and try again only if that fails")
         }
         remedy = isSent ? "try again: repeating it is safe" : "check the network and the address, then try again"
+        if isAwaited, fault.isRefused { throw MapStoreError(.unreachable, address, complaint, remedy: remedy) }
       }
       if let asked, asked > retry.retryAfterMax {
         throw MapStoreError(.unreachable, address, complaint, remedy: "try again in \(Int(asked)) s")
@@ -129,7 +135,7 @@ extension StoreClient {
 
   private func signInAgain() async throws -> Bool {
     guard let credentials = try await session.newCredentials() else { return false }
-    try await signIn(credentials)
+    _ = try await signIn(credentials, isAwaited: false)
     return true
   }
 

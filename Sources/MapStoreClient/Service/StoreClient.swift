@@ -45,17 +45,22 @@ public final class StoreClient: Sendable {
 
   // MARK: Accounts
 
-  /// Makes an account. A request that may have arrived is not repeated.
+  /// Makes an account. A request that may have arrived is not repeated, and a refused connection is an error at once,
+  /// since a person waits.
   public func register(_ credentials: Credentials) async throws -> AccountDetails {
-    try await send(.register, body: credentials, repeats: false)
+    try await send(.register, body: credentials, repeats: false, isAwaited: true)
   }
 
-  /// Begins a session, which the following calls use.
+  /// Begins a session, which the following calls use. A refused connection is an error at once, since a person waits.
   @discardableResult
   public func signIn(_ credentials: Credentials) async throws -> SessionDetails {
+    try await signIn(credentials, isAwaited: true)
+  }
+
+  func signIn(_ credentials: Credentials, isAwaited: Bool) async throws -> SessionDetails {
     var credentials = credentials
     credentials.deviceToken = credentials.deviceToken ?? session.deviceToken
-    let details: SessionDetails = try await send(.signIn, body: credentials)
+    let details: SessionDetails = try await send(.signIn, body: credentials, isAwaited: isAwaited)
     session.set(details)
     return details
   }

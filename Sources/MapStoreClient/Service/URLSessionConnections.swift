@@ -121,7 +121,7 @@
       switch error.code {
       case .badURL: return ConnectionFault(.notSent, "this is not an address")
       case .cannotFindHost, .dnsLookupFailed: return ConnectionFault(.notSent, "the host is unknown")
-      case .cannotConnectToHost: return ConnectionFault(.notSent, "no connection is accepted there")
+      case .cannotConnectToHost: return ConnectionFault(.notSent, "no connection is accepted there", isRefused: true)
       case .notConnectedToInternet, .dataNotAllowed, .internationalRoamingOff, .callIsActive:
         return ConnectionFault(.notSent, "there is no network")
       case .appTransportSecurityRequiresSecureConnection:

@@ -18,10 +18,19 @@ public struct ReplayError: Error, Hashable, Sendable, CustomStringConvertible {
 
   public let code: Code
   public let message: String
+  /// Where nothing is.
+  package private(set) var missingPath: String?
 
   public init(_ code: Code, _ message: String) {
     self.code = code
     self.message = message
+  }
+
+  /// The error for a path at which nothing is.
+  static func missing(_ path: String) -> ReplayError {
+    var error = ReplayError(.missingInput, "\(path): there is no such file or folder; check the name")
+    error.missingPath = path
+    return error
   }
 
   /// Wraps an error of reading a bundle.
@@ -29,7 +38,9 @@ public struct ReplayError: Error, Hashable, Sendable, CustomStringConvertible {
     if let known = error as? ReplayError {
       self = known
     } else {
-      self.init((error as? BundleError)?.code == .notFound ? .missingInput : .unreadableBundle, "\(error)")
+      let isMissing = (error as? BundleError)?.code == .notFound
+      self.init(isMissing ? .missingInput : .unreadableBundle, "\(error)")
+      if isMissing { missingPath = (error as? BundleError)?.path }
     }
   }
 

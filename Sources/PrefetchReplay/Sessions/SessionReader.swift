@@ -112,7 +112,7 @@ extension RecordedSession {
     var sessions: [RecordedSession] = []
     for path in paths {
       guard let status = try? FileSystem.status(path) else {
-        throw ReplayError(.missingInput, "\(path): there is no such file or folder")
+        throw ReplayError.missing(path)
       }
       guard status.kind == .folder else {
         sessions.append(try read(file: path))

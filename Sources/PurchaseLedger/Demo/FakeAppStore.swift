@@ -38,16 +38,20 @@ public struct FakeAppStore {
     let bytes: [UInt8]
     do {
       bytes = try JSONFile.bytes(keyFile)
+    } catch let error as JSONFile.Unreadable where error.isMissing {
+      throw FakeStoreFileError(
+        description: "\(keyFile): there is no such file; make one", fault: .unreadable, needsKeys: true)
     } catch {
       throw FakeStoreFileError(
-        description: "\(keyFile): cannot be read: \(error); make one", fault: .unreadable)
+        description: "\(keyFile): cannot be read: \(error); check its permissions", fault: .unreadable)
     }
     do {
       let file = try JSONValue(parsing: bytes).decoded(as: File.self)
       (authority, bundleID) = (try EphemeralCA(file.authority), file.bundleId)
     } catch {
       throw FakeStoreFileError(
-        description: "\(keyFile): is not a fake store's key file; make one under a new name", fault: .damaged)
+        description: "\(keyFile): is not a fake store's key file; make one under a new name", fault: .damaged,
+        needsKeys: true)
     }
     records = FakeStoreRecords(path: "\(keyFile).sales.jsonl")
   }
@@ -186,6 +190,8 @@ public struct FakeStoreFileError: Error, CustomStringConvertible {
   public let description: String
   /// What is wrong with it.
   public let fault: Fault
+  /// Whether new keys are the remedy (``FakeAppStore/make(keyFile:bundleID:)``).
+  package let needsKeys: Bool
 
   /// What can be wrong with a file.
   public enum Fault: Sendable {
@@ -200,7 +206,11 @@ public struct FakeStoreFileError: Error, CustomStringConvertible {
   /// A fault of a file of the fake store.
   ///
   /// - Parameter description: begins with the file's name.
-  public init(description: String, fault: Fault) { (self.description, self.fault) = (description, fault) }
+  public init(description: String, fault: Fault) { self.init(description: description, fault: fault, needsKeys: false) }
+
+  fileprivate init(description: String, fault: Fault, needsKeys: Bool) {
+    (self.description, self.fault, self.needsKeys) = (description, fault, needsKeys)
+  }
 
   fileprivate static func writing(_ path: String, _ write: () throws -> Void) throws {
     do {

@@ -38,7 +38,8 @@ package final class EvidenceFile {
       guard status?.kind != .folder else { throw LedgerError(.input, at: path, "is a folder; name the files in it") }
       descriptor = open(path, O_RDONLY | O_CLOEXEC)
       guard descriptor >= 0 else {
-        throw LedgerError(.input, at: path, "cannot be read; check the name and permissions")
+        let reason = FileSystem.SystemError(number: errno)
+        throw LedgerError(.input, at: path, "cannot be read: \(reason); check the name and permissions")
       }
       bytesTotal = status?.bytes
     }

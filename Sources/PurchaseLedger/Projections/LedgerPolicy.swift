@@ -85,7 +85,10 @@ extension LedgerPolicy {
     switch name {
     case "environment":
       let named = StoreEnvironment(storeText: value)
-      guard named.code != nil else { throw Self.unknown(value, for: name, allowed: ["production", "sandbox"]) }
+      // Not the other spellings of old notifications.
+      guard named.code != nil, named.rawValue.lowercased() == value.lowercased() else {
+        throw Self.unknown(value, for: name, allowed: ["production", "sandbox"])
+      }
       environment = named
     case "second-claim": secondClaim = try Self.parse(value, for: name)
     case "unknown-token": unknownToken = try Self.parse(value, for: name)

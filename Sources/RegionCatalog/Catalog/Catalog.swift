@@ -185,9 +185,10 @@ extension Catalog {
     do {
       bytes = try JSONFile.bytes(path)
     } catch {
+      let isForbidden = (error as? JSONFile.Unreadable)?.isForbidden == true
       throw BundleError(
         .notFound, path: path, "cannot be read: \(error)",
-        remedy: "name the catalogue.json of a catalogue that was built")
+        remedy: isForbidden ? "check the permissions" : "name the catalogue.json of a catalogue that was built")
     }
     try self.init(parsing: bytes, path: path)
   }

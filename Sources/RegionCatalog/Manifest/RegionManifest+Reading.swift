@@ -23,7 +23,8 @@ extension RegionManifest {
         .unreadable, path: path, "cannot be read: \(error)", remedy: "check the path and its permissions")
     } catch let error as JSONValue.SyntaxError {
       throw ManifestError(
-        .malformed, path: path, "is not valid JSON: \(error)", remedy: "see sample-regions for an example")
+        .malformed, path: path, "is not valid JSON: \(error)",
+        remedy: "see docs/reference/region-manifest.md for an example")
     }
     let faults = ManifestFaults(path: path, crsLookup: crsLookup)
     let regions = RegionManifest(path: path, regions: []).read(document, faults)

@@ -26,6 +26,12 @@ package enum FileSystem {
     package var openingRemedy: String {
       isOutOfDescriptors ? "allow the process more open files" : "check the permissions"
     }
+    /// The remedy when a file cannot be written.
+    package var writingRemedy: String {
+      if isDiskFull { return "free space or choose another disk" }
+      return isForbidden || number == EROFS
+        ? "check the permissions of its folder, or choose another" : "check the disk it lies on"
+    }
   }
 
   package enum Kind { case file, folder, socket, other }

@@ -58,6 +58,8 @@ package enum JSONFile {
     package let description: String
     /// True when there is no such file.
     package let isMissing: Bool
+    /// True for a file that may not be read.
+    package private(set) var isForbidden = false
   }
 
   /// Larger documents are refused, so that a wrong file does not fill the memory.
@@ -84,7 +86,7 @@ package enum JSONFile {
     do {
       return try ReadOnlyFile(path)
     } catch let error as FileSystem.SystemError {
-      throw Unreadable(description: "\(error)", isMissing: error.isMissing)
+      throw Unreadable(description: "\(error)", isMissing: error.isMissing, isForbidden: error.isForbidden)
     } catch is ReadOnlyFile.NotAFile {
       throw Unreadable(description: "it is not a plain file", isMissing: false)
     }

@@ -46,8 +46,18 @@ public struct BundlePreview: Sendable {
   ///
   /// - Throws: ``CutError`` `.invalidOption` for impossible boxes, zooms and sizes; ``BundleError`` if the bundle
   ///   cannot be read, has no tiles, or has a tile that cannot be decoded.
-  public func png(of bundle: any BundleReader) throws -> [UInt8] {
-    try TileEncoder(.png(PNGOptions())).encode(try pixels(of: bundle))
+  public func png(of bundle: any BundleReader) throws -> [UInt8] { try png(of: bundle, refusingEmpty: false) }
+
+  /// - Parameter refusingEmpty: throws ``CutError`` `.invalidOption` where the picture shows nothing.
+  package func png(of bundle: any BundleReader, refusingEmpty: Bool) throws -> [UInt8] {
+    let pixels = try pixels(of: bundle)
+    guard !refusingEmpty || pixels.opacity != .transparent else {
+      let ground = try Self.bounds(of: bundle)
+      throw CutError(
+        .invalidOption, path: bundle.path, "shows nothing in the box that was asked for",
+        remedy: "choose one within \(ground.west),\(ground.south),\(ground.east),\(ground.north)")
+    }
+    return try TileEncoder(.png(PNGOptions())).encode(pixels)
   }
 
   package func pixels(of bundle: any BundleReader) throws -> PixelBuffer {

@@ -81,11 +81,12 @@ public struct TextureExport: Sendable {
   /// - Throws: ``BundleError``: `.invalidName`, `.exists`, `.writeFailed`.
   package static func check(output: String, replacing: Bool) throws {
     let name = FileSystem.split(output).name
-    let isFileName =
-      try name.lowercased().hasSuffix(".mbtiles") || ![.folder, .mbtiles].contains(BundleFile.kind(ofOutput: output))
+    // No container for the name of something that is no bundle.
+    let kind = try? BundleFile.kind(ofOutput: output)
+    let isFileName = name.lowercased().hasSuffix(".mbtiles") || ![.folder, .mbtiles].contains(kind)
     guard !isFileName else {
       throw BundleError(
-        .invalidName, path: output, "textures are files in a folder, and this is the name of a bundle",
+        .invalidName, path: output, "textures are files in a folder, and this is the name of a file",
         remedy: "name a folder: \((FileSystem.stem(output) + "/").shellQuoted)")
     }
     try OutputFolder.check(output, replacing: replacing)

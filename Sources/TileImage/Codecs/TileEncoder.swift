@@ -138,4 +138,17 @@ public indirect enum TileEncoding: Hashable, Sendable {
     case .jpeg, .webp: self
     }
   }
+
+  /// The same with another quality of its JPEG and WebP tiles, from 1 to 100; lossless WebP becomes lossy.
+  package func changingQuality(to quality: Int) -> TileEncoding {
+    switch self {
+    case .png: return self
+    case .jpeg(var options):
+      options.quality = quality
+      return .jpeg(options)
+    case .webp: return .webp(WebPOptions(lossless: false, quality: quality))
+    case .mixed(let opaque, let other):
+      return .mixed(opaque: opaque.changingQuality(to: quality), other: other.changingQuality(to: quality))
+    }
+  }
 }

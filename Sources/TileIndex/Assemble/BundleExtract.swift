@@ -53,15 +53,28 @@ public struct BundleExtract: Sendable {
       }
     }
     guard writer.tileCount > 0 else {
-      throw BundleError(
-        .invalidContent, path: output, "\(bundle.path) has no tile in the area and zooms asked for",
-        remedy: "ask for a part of its bounds and zooms")
+      throw try noTile(of: bundle, output)
     }
     let places = try bundle.places().filter { area.contains(longitude: $0.longitude, latitude: $0.latitude) }
     if !places.isEmpty { try writer.write(places: places) }
     var metadata = metadata(of: bundle)
     metadata.formats = tally.formats
     return try writer.finish(.composed(metadata), copyOf: [bundle])
+  }
+
+  private func noTile(of bundle: any BundleReader, _ output: String) throws -> BundleError {
+    let stored = try bundle.zooms()
+    guard let zooms, let first = stored.first, let last = stored.last, !stored.contains(where: zooms.contains) else {
+      return BundleError(
+        .invalidContent, path: output, "\(bundle.path) has no tile in the area and zooms asked for",
+        remedy: "ask for a part of its bounds and zooms")
+    }
+    func text(_ zooms: ClosedRange<Int>) -> String {
+      zooms.count == 1 ? "\(zooms.lowerBound)" : "\(zooms.lowerBound)-\(zooms.upperBound)"
+    }
+    return BundleError(
+      .invalidContent, path: output, "\(bundle.path) has no tile of zoom \(text(zooms))",
+      remedy: "ask for some of its zooms, \(text(first...last))")
   }
 
   private var isWhole: Bool { area.isEverywhere && zooms == nil }

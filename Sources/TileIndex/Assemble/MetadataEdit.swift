@@ -45,7 +45,9 @@ public struct MetadataEdit: Sendable {
       default: break
       }
     } catch let error as SQLiteError {
-      throw BundleError(.writeFailed, path: path, "its metadata could not be written: \(error)")
+      throw BundleError(
+        .writeFailed, path: path, "its metadata could not be written: \(error)",
+        remedy: "check the disk and the permissions of the folder")
     } catch {
       throw OutputFile.failure(error, path)
     }

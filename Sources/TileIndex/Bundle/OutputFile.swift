@@ -55,7 +55,7 @@ package struct OutputFile: Sendable {
       file.remove()
       guard let error = error as? FileSystem.SystemError else { throw error }
       if error.isDiskFull { throw diskFull(path) }
-      throw BundleError(.writeFailed, path: path, "could not be written: \(error)")
+      throw BundleError(.writeFailed, path: path, "could not be written: \(error)", remedy: error.writingRemedy)
     }
   }
 
@@ -81,8 +81,17 @@ package struct OutputFile: Sendable {
     guard !target.isEmpty, !target.utf8.contains(0), !target.hasSuffix("/") else {
       throw BundleError(.invalidName, path: target, "is not the name of a file", remedy: "name the file to write")
     }
+    try refuseStandardOutput(target)
     try checkFolder(above: target)
     try checkTarget(target, replacing: replacing)
+  }
+
+  /// Refuses the name that stands for standard output elsewhere: what is written here is not written in one go.
+  static func refuseStandardOutput(_ target: String) throws {
+    guard target == "-" else { return }
+    throw BundleError(
+      .invalidName, path: target, "cannot be written to standard output",
+      remedy: "name a file, and ./- where it shall be called so")
   }
 
   /// Checks that the folder that an output is to lie in exists.
@@ -91,7 +100,8 @@ package struct OutputFile: Sendable {
     switch Result(catching: { try FileSystem.status(folder) }) {
     case .success(.some(let status)) where status.kind == .folder: break
     case .failure(let error):
-      throw BundleError(.writeFailed, path: target, "the folder \(folder) cannot be read: \(error)")
+      throw BundleError(
+        .writeFailed, path: target, "the folder \(folder) cannot be read: \(error)", remedy: "check its permissions")
     default:
       throw BundleError(
         .writeFailed, path: target, "there is no folder \(folder)",
@@ -135,7 +145,8 @@ package struct OutputFile: Sendable {
 
   static func writeFailed(_ target: String, _ error: FileSystem.SystemError) -> BundleError {
     if error.isDiskFull { return diskFull(target) }
-    return BundleError(.writeFailed, path: target, "the bundle could not be written: \(error)")
+    return BundleError(
+      .writeFailed, path: target, "the bundle could not be written: \(error)", remedy: error.writingRemedy)
   }
 
   static func existing(_ target: String) -> BundleError {

@@ -208,7 +208,9 @@ public final class BundleWriter: Sendable {
     switch error {
     case let error as SQLiteError where error.isDiskFull: OutputFile.diskFull(path)
     case let error as SQLiteError:
-      BundleError(.writeFailed, path: path, "the bundle could not be written: \(error)")
+      BundleError(
+        .writeFailed, path: path, "the bundle could not be written: \(error)",
+        remedy: "check the disk and the permissions of the folder")
     case let error as FileSystem.SystemError: OutputFile.writeFailed(path, error)
     default: nil
     }

@@ -42,6 +42,10 @@ public enum BundlePatch {
     progress: @escaping (Int) -> Void = { _ in }
   ) throws -> Summary {
     try OutputFile.protect([old, new], from: output)
+    guard !BundleFile.isOtherFormat(output) else {
+      throw BundleError(
+        .invalidName, path: output, "is the name of another format than a patch", remedy: "name it .patch")
+    }
     let file = try OutputFile(target: output, replacing: replacing)
     do {
       // 1. Describe both bundles.
@@ -64,7 +68,9 @@ public enum BundlePatch {
       file.remove()
       guard let error = error as? SQLiteError else { throw error }
       if error.isDiskFull { throw OutputFile.diskFull(output) }
-      throw BundleError(.writeFailed, path: output, "the patch could not be written: \(error)")
+      throw BundleError(
+        .writeFailed, path: output, "the patch could not be written: \(error)",
+        remedy: "check the disk and the permissions of the folder")
     }
   }
 

@@ -156,7 +156,7 @@ struct PatchApplication {
       do {
         if let version = expected.writer { try WholeFile.setSQLiteVersion(version, path) }
       } catch let error as FileSystem.SystemError {
-        throw BundleError(.writeFailed, path: path, "could not be written: \(error)")
+        throw BundleError(.writeFailed, path: path, "could not be written: \(error)", remedy: error.writingRemedy)
       }
       if try FileHash.sha256(ofFile: path) == file { return true }
     }

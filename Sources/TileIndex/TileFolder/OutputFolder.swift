@@ -62,6 +62,7 @@ package struct OutputFolder: Sendable {
     guard !path.isEmpty, !path.utf8.contains(0) else {
       throw BundleError(.invalidName, path: target, "is not the name of a folder", remedy: "name the folder to write")
     }
+    try OutputFile.refuseStandardOutput(target)
     try OutputFile.checkFolder(above: path)
     do {
       guard let status = try FileSystem.status(path, followingLinks: false) else { return }

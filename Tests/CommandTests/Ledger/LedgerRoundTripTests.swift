@@ -113,6 +113,18 @@ import Testing
     #expect(balance.status == 0 && balance.output.contains("income:sales"), "\(balance.output)")
   }
 
+  @Test func exportAndBackupMakeNoFileCalledAsStandardOutput() throws {
+    let shop = try LedgerShop(buyers: 1)
+    try shop.makeLedger()
+    let words = ["--config", shop.folder.file("config.json")]
+    let export = try purchaseLedger("export", "-o", "-", words[0], words[1], in: shop.folder.path)
+    let expected = try shop.run("export").stdout
+    #expect(export.status == 0 && export.stdout == expected && !expected.isEmpty, "\(export)")
+    let backup = try purchaseLedger("backup", "-", words[0], words[1], in: shop.folder.path)
+    #expect(backup.status == 64 && backup.stderr.contains("standard output; name a file"), "\(backup)")
+    #expect(!shop.folder.names.contains("-"))
+  }
+
   @Test func exportRefusesToReplaceTheLedger() throws {
     let shop = try LedgerShop(buyers: 1)
     try shop.makeLedger()

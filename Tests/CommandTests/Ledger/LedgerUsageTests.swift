@@ -233,7 +233,11 @@ import Testing
     try shop.makeLedger()
     let run = try shop.run("import", shop.folder.file("missing.jsonl"))
     #expect(run.status == 2 && run.stderr.contains("missing.jsonl"), "\(run)")
-    #expect(try shop.run("inspect", shop.folder.file("missing")).status == 2)
+    #expect(run.stderr.contains(": no such file or directory; check the name"), "\(run)")
+    let missing = try shop.run("inspect", shop.folder.file("missing"))
+    #expect(missing.status == 2 && missing.stderr.contains(": no such file or directory; "), "\(missing)")
+    let folder = try shop.run("inspect", shop.folder.path)
+    #expect(folder.status == 2 && folder.stderr.contains("\(shop.folder.path): is a folder; "), "\(folder)")
     let pull = try shop.run("pull", "--store", "apple")
     #expect(pull.status == 2 && pull.stderr.contains("apple.privateKey"), "\(pull)")
   }
@@ -376,9 +380,34 @@ import Testing
     ["import"], ["nonsense"], ["reconcile", "--report", "xml"], ["demo", "--buyers", "0"], ["init", "--policy", "x"],
     ["reconcile", "--json", "--report", "csv"], ["reconcile", "--json", "--report", "text"],
     ["export", "--json", "--format", "hledger"], ["import", "-", "--json", "--report", "text"],
+    ["verify", "--head", "x"],
   ])
   func wrongUsageExitsWith64(_ arguments: [String]) throws {
-    #expect(try Command(built: "purchase-ledger").run(arguments).status == 64)
+    let run = try Command(built: "purchase-ledger").run(arguments)
+    #expect(run.status == 64, "\(run)")
+    // Not that of the root.
+    let isNamed = run.stderr.contains("Usage: purchase-ledger \(arguments[0]) ")
+    #expect(isNamed || run.stderr.contains("there is no command"), "\(run)")
+  }
+
+  /// Spellings of old notifications are none of options.
+  @Test func anEnvironmentIsGivenByItsName() throws {
+    let folder = try TemporaryFolder()
+    for words in [["--environment", "prod"], ["--policy", "environment=prod"]] {
+      let run = try Command(built: "purchase-ledger").run(["init"] + words, in: folder.path)
+      #expect(run.status == 2 && run.stderr.contains("production") && run.stderr.contains("sandbox"), "\(run)")
+    }
+    #expect(folder.names.isEmpty)
+    #expect(try purchaseLedger("init", "--environment", "Production", in: folder.path).status == 0)
+  }
+
+  /// Found while the command works, where the argument parser would show the root's usage.
+  @Test func aWrongTokenIsAnsweredWithTheUsageOfTheCommand() throws {
+    let folder = try TemporaryFolder()
+    let run = try Command(built: "purchase-ledger").run(["account", "add", "ada", "--token", "x"], in: folder.path)
+    #expect(run.status == 64 && run.stderr.contains("Error: --token must be a UUID, not x\n"), "\(run)")
+    #expect(run.stderr.contains("Usage: purchase-ledger account add "), "\(run)")
+    #expect(run.stderr.hasSuffix("See 'purchase-ledger account add --help' for more information.\n"), "\(run)")
   }
 
   @Test func progressJSONEndsWithTheTotal() throws {

@@ -85,13 +85,15 @@ import Testing
     let broken = folder.file("broken.jsonl")
     try "{\"op\": \"start\"}\n".write(toFile: broken, atomically: true, encoding: .utf8)
     expectRefused(try tileserve("replay", broken), status: 65, naming: "broken.jsonl")
-    expectRefused(try tileserve("replay", folder.file("none.jsonl")), status: 66, naming: "none.jsonl")
-    expectRefused(try tileserve("replay"), status: 64, naming: "--synthetic")
+    let list = "check the name: ls '\(folder.path)'\n"
+    expectRefused(try tileserve("replay", folder.file("none.jsonl")), status: 66, naming: "none.jsonl: there is no")
+    expectRefused(try tileserve("replay", folder.file("none.jsonl")), status: 66, naming: list)
+    expectRefused(try tileserve("replay"), status: 64, naming: "Error: name sessions to replay, or --synthetic SEED\n")
     expectRefused(try tileserve("replay", "--synthetic", "x"), status: 64, naming: "--synthetic")
     expectRefused(
       try tileserve("replay", "--synthetic", "1", "--bundle", broken), status: 65, naming: "broken.jsonl")
     let none = folder.file("none.mbtiles")
-    expectRefused(try tileserve("replay", "--synthetic", "1", "--bundle", none), status: 66, naming: "none.mbtiles")
+    expectRefused(try tileserve("replay", "--synthetic", "1", "--bundle", none), status: 66, naming: list)
     expectRefused(try tileserve("replay", "--palette-share", "--bundle", none), status: 66, naming: "none.mbtiles")
     for wrong in [
       ["--palette-share"], ["--synthetic", "1", "--real-time"], ["--synthetic", "1", "--bundle", none, "--speed", "0"],

@@ -264,6 +264,41 @@ import TileIndex
     #expect(run.stderr.contains(name), "\(run)")
   }
 
+  /// Whether the argument is no number or one that is too large.
+  @Test(arguments: ["abc", "99999"]) func onePortHasOneMessage(_ port: String) throws {
+    let run = try tileserve(bundle, "--port", port)
+    #expect(run.status == 64 && run.stderr == "tileserve: port: \"\(port)\" is no number from 0 to 65535\n", "\(run)")
+    let store = try Command(built: "mapstore").run(
+      ["serve", "--catalogue", folder.path, "--port", port], in: folder.path)
+    #expect(
+      store.status == 2 && store.stderr == "mapstore: port: \"\(port)\" is no number from 0 to 65535\n", "\(store)")
+  }
+
+  /// The servers share the check, each with its own exit code for options that cannot be used.
+  @Test func aLevelThatIsNoneIsAnsweredAlike() throws {
+    let reason = "log-level: \"loud\" is none of trace, debug, info, notice, warning, error, critical\n"
+    let run = try tileserve(bundle, "--log-level", "loud")
+    #expect(run.status == 64 && run.stderr == "tileserve: \(reason)", "\(run)")
+    let store = try Command(built: "mapstore").run(
+      ["serve", "--catalogue", folder.path, "--log-level", "loud"], in: folder.path)
+    #expect(store.status == 2 && store.stderr == "mapstore: \(reason)", "\(store)")
+  }
+
+  @Test func aFolderOfLibrariesThatIsNotThereIsNamed() throws {
+    let run = try tileserve(bundle, "--port", "0", "--web", folder.file("none"), timeout: 10)
+    #expect(run.status == 64 && run.stderr.contains("web: there is no folder \(folder.file("none")); "), "\(run)")
+    let store = try Command(built: "mapstore").run(
+      ["serve", "--catalogue", folder.path, "--web", folder.file("none")], in: folder.path)
+    #expect(store.status == 2 && store.stderr.contains("web: there is no folder \(folder.file("none")); "), "\(store)")
+  }
+
+  @Test(.enabled(if: geteuid() != 0, "root may read everywhere"))
+  func aBundleThatMayNotBeReadExitsWith66() throws {
+    try FileManager.default.setAttributes([.posixPermissions: 0o000], ofItemAtPath: bundle)
+    let run = try tileserve(bundle, "--port", "0", timeout: 10)
+    #expect(run.status == 66 && run.stderr.contains("permission denied"), "\(run)")
+  }
+
   @Test func wrongEnvironmentValueExitsWith64() throws {
     let run = try tileserve(bundle, environment: ["TILESERVE_PORT": "eighty"])
     #expect(run.status == 64 && run.stderr.contains("port") && run.stderr.contains("eighty"), "\(run)")

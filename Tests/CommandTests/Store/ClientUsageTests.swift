@@ -30,7 +30,7 @@ import Testing
 
   @Test func aRegionToCheckThatIsNotInstalledIsNamed() throws {
     let run = try client("check", "nosuch", "--server", "http://127.0.0.1:1")
-    #expect(run.status == 64 && run.stderr.contains("nosuch is not installed in "), "\(run)")
+    #expect(run.status == 66 && run.stderr.contains("mapstore: nosuch: is not installed in "), "\(run)")
     let list = "mapstore client list --server 'http://127.0.0.1:1' --folder '\(folder.file("maps"))'"
     #expect(run.stderr.contains("\(list) shows what is"), "\(run)")
   }
@@ -41,9 +41,20 @@ import Testing
     }
     #expect(try make("-o", folder.file("keys")).status == 0)
     #expect(folder.names.sorted() == ["keys", "keys.root.der"])
-    for words in [[], [folder.file("a"), "-o", folder.file("b")]] {
+    for words in [[], [folder.file("a"), "-o", folder.file("b")], ["-"]] {
       #expect(try Command(built: "mapstore").run(["client", "store-key", "--bundle-id", "a"] + words).status == 64)
     }
+  }
+
+  /// New keys are no remedy for those that cannot be read.
+  @Test func newKeysOfTheFakeStoreAreSuggestedWhereThereAreNone() throws {
+    let none = try client("buy", "a", "--store-key", folder.file("none"), "--server", "http://127.0.0.1:1")
+    #expect(none.status == 66, "\(none)")
+    #expect(none.stderr.hasSuffix("; make one: mapstore client store-key NEW-FILE --bundle-id APP\n"), "\(none)")
+    // Not even root can read a folder as a file.
+    let unreadable = try client("buy", "a", "--store-key", folder.path, "--server", "http://127.0.0.1:1")
+    #expect(unreadable.status == 66 && unreadable.stderr.contains(": cannot be read: "), "\(unreadable)")
+    #expect(!unreadable.stderr.contains("store-key"), "\(unreadable)")
   }
 
   @Test func theNextCommandIsNamed() throws {
@@ -64,7 +75,7 @@ import Testing
       signedOut.stderr.hasSuffix("sign in again: mapstore client login LOGIN \(server) \(maps)\n"), "\(signedOut)")
     let subcommand = try client("regsiter")
     #expect(subcommand.status == 64, "\(subcommand)")
-    #expect(subcommand.stderr.contains("there is no command client regsiter; choose one of register, "))
+    #expect(subcommand.stderr.contains("there is no command client regsiter; did you mean client register?"))
   }
 
   /// The next command works on the store and the folder that this one had. The default folder is not named.
@@ -78,6 +89,20 @@ import Testing
     #expect(try library("-f", "maps").stderr.hasSuffix("\(login)\n"))
     #expect(try library("-f", "anna's maps").stderr.hasSuffix("\(login) --folder 'anna'\\''s maps'\n"))
     #expect(try library("--folder=phone").stderr.hasSuffix("\(login) --folder 'phone'\n"))
+  }
+
+  /// A person waits, and nothing listens there.
+  @Test(arguments: ["login", "register"]) func aRefusedConnectionIsNotTriedAgain(verb: String) throws {
+    let run = try client(verb, "anna", "--server", "http://127.0.0.1:1")
+    #expect(run.status == 69, "\(run)")
+    #expect(run.stderr.hasSuffix("; check the network and the address, then try again\n"), "\(run)")
+    #expect(!run.stderr.contains("attempts"), "\(run)")
+  }
+
+  @Test func aFileInPlaceOfTheFolderIsNamed() throws {
+    let file = try folder.write("n.json", "{}")
+    let run = try Command(built: "mapstore").run(["client", "list", "--folder", file])
+    #expect(run.status == 74 && run.stderr.contains("mapstore: \(file): is not a folder; "), "\(run)")
   }
 
   @Test func unreadableClientStateIsNamed() throws {

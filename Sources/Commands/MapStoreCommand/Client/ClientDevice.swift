@@ -192,7 +192,12 @@ struct ClientMemory: Codable {
     do {
       bytes = try JSONFile.bytes(path(folder))
     } catch let error as JSONFile.Unreadable {
-      if error.isMissing { return nil }
+      if error.isMissing {
+        if let status = try? FileSystem.status(folder), status.kind != .folder {
+          throw MapStoreError(.storage, folder, "is not a folder", remedy: "name the folder of the maps")
+        }
+        return nil
+      }
       throw BundleError(
         .readFailed, path: path(folder), "cannot be read: \(error)",
         remedy: "check its permissions, or remove it and sign in again")

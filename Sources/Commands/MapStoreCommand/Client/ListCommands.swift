@@ -66,8 +66,8 @@ struct CheckCommand: DeviceCommand {
     let device = try flags.device()
     let files = Dictionary(grouping: try device.manager.installed(), by: \.part.region)
     if let missing = regions.first(where: { files[$0] == nil }) {
-      throw ValidationError(
-        "\(missing) is not installed in \(device.folder); \(flags.command("list")) shows what is")
+      throw MapStoreError(
+        .unknown, missing, "is not installed in \(device.folder)", remedy: "\(flags.command("list")) shows what is")
     }
     let sizes = files.mapValues { $0.reduce(0) { $0 + $1.bytes } }
     let (names, progress) = (regions.isEmpty ? files.keys.sorted() : regions, progress)

@@ -43,7 +43,8 @@ struct BuyCommand: DeviceCommand {
     let known = try await device.manager.refreshLibrary(from: device.client)
     for (index, id) in regions.enumerated() where !regions[..<index].contains(id) {
       guard let region = known.first(where: { $0.id == id }) else {
-        throw ValidationError("the store has no region \(id); \(flags.command("library")) lists them")
+        throw MapStoreError(
+          .unknown, id, "the store has no such region", remedy: "\(flags.command("library")) lists them")
       }
       switch region.status {
       case .forSale, .revoked: break
@@ -167,8 +168,9 @@ struct StoreKeyCommand: ParsableCommand {
 
   func validate() throws {
     guard (second == nil) != (output == nil) else {
-      throw ValidationError("name one file to write: mapstore client store-key FILE")
+      throw ValidationError("name one file to write: mapstore client store-key FILE --bundle-id APP")
     }
+    if (second ?? output) == "-" { throw ValidationError("keys are not written to standard output; name a file") }
   }
 
   func run() throws {
@@ -201,7 +203,9 @@ struct RefundCommand: DeviceCommand {
     for id in regions {
       let product = try await device.client.region(id).region.productId
       guard let notification = try store.refund(product, of: account.appAccountToken) else {
-        throw ValidationError("the fake store has not sold \(id) to this account")
+        throw MapStoreError(
+          .notOwned, id, "the fake store has not sold it to this account",
+          remedy: "\(flags.command("library")) shows what is owned")
       }
       try await device.client.notify(apple: notification)
       if !flags.json { printLine("\(id): refunded, and the map store was notified") }

@@ -31,7 +31,7 @@ struct MapStoreFlags: ParsableArguments {
   var host: String?
 
   @Option(help: "Port; 0 for any that is free. (default: 8090)")
-  var port: Int?
+  var port: String?
 
   @Option(help: ArgumentHelp("Where clients reach the store; download links begin with it.", valueName: "url"))
   var publicUrl: String?
@@ -91,7 +91,7 @@ struct MapStoreFlags: ParsableArguments {
   @Option(
     help: ArgumentHelp(
       "How long SIGTERM waits for running requests. (default: 10)", valueName: "seconds"))
-  var drainTimeout: Int?
+  var drainTimeout: String?
 
   @Option(
     help: "The least messages to log: trace, debug, info, notice, warning, error or critical. (default: info)",
@@ -106,10 +106,10 @@ struct MapStoreFlags: ParsableArguments {
   var values: FlagValues {
     FlagValues(
       [
-        "catalogue": catalogue, "ledger": ledger, "products": products, "host": host, "port": port.map(String.init),
+        "catalogue": catalogue, "ledger": ledger, "products": products, "host": host, "port": port,
         "publicUrl": publicUrl, "accelPrefix": accelPrefix, "trustedProxies": trustedProxies, "logLevel": logLevel,
         "web": web, "googlePushKeys": googlePushKeys, "googlePushAudience": googlePushAudience,
-        "googlePushAccount": googlePushAccount, "drainTimeout": drainTimeout.map(String.init),
+        "googlePushAccount": googlePushAccount, "drainTimeout": drainTimeout,
       ],
       switches: ["refuseAppleV1": refuseAppleV1],
       lists: ["hmacKeyFiles": hmacKeyFile, "grantKeyFiles": grantKeyFile]

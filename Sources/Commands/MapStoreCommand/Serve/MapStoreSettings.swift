@@ -94,7 +94,8 @@ struct MapStoreSettings {
     }
     self.options = options
     identity = try Self.identity(settings)
-    logLevel = try Self.level(settings.text("logLevel") ?? "info")
+    logLevel = try CommandSettings.choice(settings.text("logLevel") ?? "info", option: "logLevel")
+    try settings.checkFolders("web")
   }
 
   private static func googlePush(_ settings: CommandSettings) throws -> StoreOptions.PushRule? {
@@ -126,15 +127,6 @@ struct MapStoreSettings {
   }
 
   // MARK: Values
-
-  private static func level(_ text: String) throws -> Logger.Level {
-    guard let level = Logger.Level(rawValue: text) else {
-      throw ConfigurationError(
-        option: "logLevel",
-        "\"\(text)\" is no level; choose one of \(Logger.Level.allCases.map(\.rawValue).joined(separator: ", "))")
-    }
-    return level
-  }
 
   private static func checkedURL(_ text: String) throws -> String {
     guard let url = URL(string: text), ["http", "https"].contains(url.scheme), url.host() != nil, url.query() == nil

@@ -22,7 +22,7 @@ enum InputFile {
 
   /// - Throws: `LedgerError` with code `input`.
   static func read(_ path: String) throws(LedgerError) -> [UInt8] {
-    do {
+    do throws(FileSystem.SystemError) {
       let descriptor = path == "-" ? STDIN_FILENO : open(path, O_RDONLY | O_CLOEXEC)
       guard descriptor >= 0 else { throw FileSystem.SystemError(number: errno) }
       defer { if path != "-" { close(descriptor) } }
@@ -35,7 +35,8 @@ enum InputFile {
       }
       return UTF8Mark.removed(from: bytes)
     } catch {
-      throw LedgerError(.input, at: path, "cannot be read; check the name and permissions")
+      if error.number == EISDIR { throw LedgerError(.input, at: path, "is a folder; name a file in it") }
+      throw LedgerError(.input, at: path, "cannot be read: \(error); check the name and permissions")
     }
   }
 

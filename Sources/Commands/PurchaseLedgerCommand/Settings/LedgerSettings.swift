@@ -79,8 +79,10 @@ struct LedgerSettings {
 
   private static func environment(_ text: String) throws -> StoreEnvironment {
     let environment = StoreEnvironment(storeText: text)
-    guard environment.code != nil else {
-      throw LedgerError(.configuration, at: "environment", "\"\(text)\" is neither production nor sandbox")
+    // Not the other spellings of old notifications.
+    guard environment.code != nil, environment.rawValue.lowercased() == text.lowercased() else {
+      throw LedgerError(
+        .configuration, at: "environment", "\"\(text)\" is neither production nor sandbox; give one of them")
     }
     return environment
   }

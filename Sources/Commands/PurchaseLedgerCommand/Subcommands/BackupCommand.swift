@@ -26,6 +26,10 @@ struct BackupCommand: AsyncParsableCommand {
     guard (second == nil) != (output == nil) else {
       throw ValidationError("name one file for the copy: purchase-ledger backup FILE")
     }
+    if (second ?? output) == "-" {
+      throw ValidationError(
+        "a copy is not written to standard output; name a file, and ./- where it shall be called so")
+    }
   }
 
   func run() async throws {

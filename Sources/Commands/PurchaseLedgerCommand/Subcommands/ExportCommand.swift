@@ -36,6 +36,7 @@ struct ExportCommand: AsyncParsableCommand {
   }
 
   func run() async throws {
+    let output = output == "-" ? nil : output
     let ledger = try LedgerSettings(options).openLedgerToRead()
     if let output, ledger.owns(output) {
       throw LedgerError(.input, at: output, "is the ledger itself, which an export must not replace; name another file")

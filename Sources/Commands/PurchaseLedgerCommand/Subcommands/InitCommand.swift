@@ -19,6 +19,17 @@ struct InitCommand: AsyncParsableCommand {
   @OptionGroup var environment: EnvironmentOption
   @OptionGroup var options: CommonOptions
 
+  func validate() throws {
+    guard policy.allSatisfy({ Self.parts(of: $0).count == 2 }) else {
+      throw ValidationError("--policy must be name=value, as in second-claim=transfer")
+    }
+  }
+
+  /// Name and value.
+  private static func parts(of setting: String) -> [String] {
+    setting.split(separator: "=", maxSplits: 1).map(String.init)
+  }
+
   func run() async throws {
     let settings = try LedgerSettings(options, environment.values)
     var policy = LedgerPolicy()
@@ -26,8 +37,7 @@ struct InitCommand: AsyncParsableCommand {
     if let environment = settings.environment { policy.environment = environment }
     var names: Set<String> = []
     for setting in self.policy {
-      let parts = setting.split(separator: "=", maxSplits: 1).map(String.init)
-      guard parts.count == 2 else { throw ValidationError("--policy must be name=value, as in second-claim=transfer") }
+      let parts = Self.parts(of: setting)
       guard names.insert(parts[0]).inserted else {
         throw LedgerError(.configuration, at: "policy \(parts[0])", "--policy names it twice; leave one of them")
       }

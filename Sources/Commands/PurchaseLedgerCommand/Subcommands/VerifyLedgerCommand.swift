@@ -32,16 +32,15 @@ struct VerifyLedgerCommand: AsyncParsableCommand {
   @OptionGroup var evidence: EvidenceOptions
   @OptionGroup var options: CommonOptions
 
+  func validate() throws {
+    if let head, Hexadecimal.bytes(head)?.count != 32 { throw ValidationError("--head must be 64 hexadecimal digits") }
+  }
+
   func run() async throws {
     let settings = try LedgerSettings(options, evidence.values)
     let ledger = try settings.openLedgerToRead()
     let verifier = signatures ? try verifier(settings, of: ledger) : nil
-    let head = try self.head.map { text in
-      guard let hash = Hexadecimal.bytes(text), hash.count == 32 else {
-        throw ValidationError("--head must be 64 hexadecimal digits")
-      }
-      return hash
-    }
+    let head = head.flatMap(Hexadecimal.bytes)
     var report = try await progress.showing("rows") { printer in
       try ledger.verify(head: head, progress: printer.isShown ? { printer.show($0, of: $1) } : nil)
     }

@@ -40,7 +40,11 @@ struct CutCommand: ParsableCommand {
     }
     if !shards.isEmpty { throw ValidationError("--shard, --shard-offset and --shard-list need --plan") }
     if work.output.isEmpty { throw ValidationError("Missing expected argument '--output <output>'") }
-    if work.append != nil { try checkAppending() }
+    if work.append != nil {
+      try checkAppending()
+    } else if tiles.quality != nil, tiles.format == nil {
+      throw TileOptions.qualityNeedsFormat
+    }
     try requireFolder(work.output, for: tiles.scheme)
     if sources.isEmpty, source.srcList == nil { throw ValidationError("name a source to cut, or --src-list") }
     let hasManifest = sources.contains(where: isManifest)
@@ -93,7 +97,8 @@ struct CutCommand: ParsableCommand {
     let folder = FileSystem.split(work.output).folder
     let addition = try work.append.map { bundle in
       try BundleAppend(
-        to: bundle, options: options, encoding: tiles.format == nil ? nil : options.encoding, resources: resources,
+        to: bundle, options: options, encoding: tiles.format == nil ? nil : options.encoding, quality: tiles.quality,
+        resources: resources,
         scratchDirectory: folder)
     }
     let cutter = try addition?.cutter ?? Cutter(options, resources: resources, scratchDirectory: folder)

@@ -213,7 +213,10 @@ struct TileOptions: ParsableArguments {
   var format: FormatArgument?
   @Option(
     help: ArgumentHelp(
-      "Quality of JPEG and WebP, 1-100; --format webp is lossless unless it is given. (default: 85)", valueName: "n"))
+      """
+      Quality of JPEG and WebP, 1-100, with a --format that has them (jpeg, webp, auto, ...), or with --append to such \
+      tiles; --format webp is lossless unless it is given. (default: 85)
+      """, valueName: "n"))
   var quality: Int?
   @Option(help: ArgumentHelp("Reduce PNG tiles to palettes of at most so many colours, 2-256.", valueName: "n"))
   var colors: Int?
@@ -230,14 +233,15 @@ struct TileOptions: ParsableArguments {
   @Option(help: "How rows count in a folder: xyz from the north, tms from the south. (default: xyz)")
   var scheme: TileScheme?
 
+  static let qualityNeedsFormat = ValidationError(
+    "--quality needs --format, with another than png: jpeg, webp or auto")
+
   /// Refuses options of other formats than the one that is named; a manifest may name it too.
   func validate() throws {
     if let quality, !(1...100).contains(quality) { throw ValidationError("--quality goes from 1 to 100") }
     if let colors, !(2...256).contains(colors) { throw ValidationError("--colors goes from 2 to 256") }
     let format = format?.format
-    if quality != nil, format == nil || format == .png {
-      throw ValidationError("--quality needs --format, with another than png")
-    }
+    if quality != nil, format == .png { throw Self.qualityNeedsFormat }
     guard let format, !format.hasPNG else { return }
     if effort != nil { throw ValidationError("--effort is for PNG tiles, and --format is \(format.rawValue)") }
     if colors != nil { throw ValidationError("--colors is for PNG tiles, and --format is \(format.rawValue)") }

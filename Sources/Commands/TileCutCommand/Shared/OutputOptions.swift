@@ -78,7 +78,10 @@ struct WrittenBundle: Encodable {
     if json { return printText(try prettyJSON(self)) }
     let distinct = distinctTiles == tiles || seconds == nil ? "" : " (\(distinctTiles) distinct)"
     let zooms = minzoom == maxzoom ? "zoom \(minzoom)" : "zoom \(minzoom)-\(maxzoom)"
-    let parts = ["\(counted(tiles, "tile"))\(distinct)", zooms, formatted(bytes: bytes)]
+    // Every other name than a container's is that of MBTiles.
+    let isUnnamed = (try? BundleFile.kind(ofOutput: path)) == .mbtiles && !path.lowercased().hasSuffix(".mbtiles")
+    let container = isUnnamed ? ["MBTiles"] : []
+    let parts = container + ["\(counted(tiles, "tile"))\(distinct)", zooms, formatted(bytes: bytes)]
     printLine("\(path): \((parts + (seconds.map { [formatted(seconds: $0)] } ?? [])).joined(separator: ", "))")
   }
 }

@@ -49,10 +49,14 @@ final class SourceFile: Sendable {
           ? "raise the limit of open files: ulimit -n 65536" : "check its name and permissions")
     }
     var facts = stat()
-    let isRegular = fstat(descriptor, &facts) == 0 && facts.st_mode & S_IFMT == S_IFREG
+    let kind = fstat(descriptor, &facts) == 0 ? facts.st_mode & S_IFMT : 0
+    let isRegular = kind == S_IFREG
     size = isRegular ? Int(facts.st_size) : 0
     guard isRegular else {
       close(descriptor)
+      if kind == S_IFDIR {
+        throw CutError(.unreadableSource, path: path, "is a folder", remedy: "name the raster files in it")
+      }
       throw CutError(
         .unreadableSource, path: path, "is not a regular file, so its parts cannot be read in any order",
         remedy: "name a raster file, or - to read standard input")
