@@ -25,10 +25,7 @@ struct ImportCommand: AsyncParsableCommand {
   @Option(
     name: .customLong("as"),
     help: ArgumentHelp(
-      """
-      What the evidence is, if it is not recognised or taken for something else: \
-      \(EvidenceKind.allCases.map(\.name).joined(separator: ", ")). (default: detected)
-      """,
+      "What the evidence is, if it is not recognised or taken for something else. (default: detected)",
       valueName: "kind"))
   var kind: KindArgument?
   @Option(

@@ -18,10 +18,7 @@ struct InspectEvidenceCommand: AsyncParsableCommand {
   @Option(
     name: .customLong("as"),
     help: ArgumentHelp(
-      """
-      What the evidence is, if it is not recognised or taken for something else: \
-      \(KindArgument.allValueStrings.joined(separator: ", ")). (default: detected)
-      """,
+      "What the evidence is, if it is not recognised or taken for something else. (default: detected)",
       valueName: "kind"))
   var kind: KindArgument?
   @Option(help: "The product of a purchases.products answer, which does not name it.")
