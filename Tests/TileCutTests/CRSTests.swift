@@ -1,7 +1,8 @@
 import TestSupport
 import Testing
-import TileCut
 import TileIndex
+
+@testable import TileCut
 
 @Suite("Coordinate reference systems", .ownThread)
 struct CRSTests {
@@ -181,6 +182,37 @@ struct CRSTransformTests {
       let moved = try CoordinateTransform(from: source, to: target).transform(
         SIMD2(519467.4957275815, 4311669.7657353515))
       #expect(abs(moved.x + 104.775326989) < 1e-8 && abs(moved.y - 38.953764219) < 1e-8, "\(definition): \(moved)")
+    }
+  }
+
+  /// Areas in the CRS's area of use, across its edge, beside it, and on the other side of the Earth.
+  @Test(
+    "A transformation that is kept is the one that PROJ chooses for the area",
+    arguments: [
+      ("EPSG:32633", 15.0, 47.0), ("EPSG:2100", 24, 38), ("EPSG:3991", -66, 18), ("EPSG:26917", -81, 36),
+      ("EPSG:27700", -2, 53), ("EPSG:31467", 9, 50), ("EPSG:2000", -63, 18), ("EPSG:32601", -179.5, 52),
+      ("+proj=laea +lat_0=50 +lon_0=10 +ellps=bessel", 10, 50),
+    ])
+  func keptTransformations(definition: String, longitude: Double, latitude: Double) throws {
+    let crs = try CoordinateReferenceSystem(definition: definition)
+    let context = try PROJContext()
+    for shift in [0.0, 3, 8, 20, 175] {
+      let area = BoundingBox(
+        west: longitude + shift, south: latitude - 1, east: longitude + shift + 2, north: latitude + 1)
+      let places = (0..<9).map { SIMD2(area.west + Double($0 % 3), area.south + Double($0 / 3)) }
+      for target in [CoordinateReferenceSystem.webMercator, .wgs84LongLat] {
+        let chosen = try CoordinateTransform(
+          from: crs, to: target, areaOfInterest: area, usesKept: false, in: PROJContext())
+        // The first is made, the second kept.
+        for _ in 0..<2 {
+          let transform = try CoordinateTransform(from: crs, to: target, areaOfInterest: area, in: context)
+          for place in places {
+            let source = SIMD2(500_000 + place.x * 100, 5_000_000 + place.y * 1000)
+            let (a, b) = (chosen.transform(source), transform.transform(source))
+            #expect(a == b || (a.x.isNaN && b.x.isNaN), "\(definition) \(area) to \(target.name)")
+          }
+        }
+      }
     }
   }
 

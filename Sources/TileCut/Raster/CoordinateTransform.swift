@@ -23,11 +23,12 @@ package final class CoordinateTransform {
     try self.init(from: source, to: target, areaOfInterest: areaOfInterest, in: PROJContext())
   }
 
-  /// - Parameter context: what PROJ makes the transformation in, of the same thread; not asked for where the CRSs are
-  ///   the same.
+  /// - Parameters:
+  ///   - usesKept: whether a transformation that the context keeps is as good; it is the same one.
+  ///   - context: what PROJ makes the transformation in, of the same thread; not asked for where the CRSs are the same.
   init(
     from source: CoordinateReferenceSystem, to target: CoordinateReferenceSystem, areaOfInterest: BoundingBox?,
-    in context: @autoclosure () throws -> PROJContext
+    usesKept: Bool = true, in context: @autoclosure () throws -> PROJContext
   ) throws {
     if Self.same(source, target) {
       operation = nil
@@ -35,16 +36,17 @@ package final class CoordinateTransform {
     }
     let context = try context()
     func kept() -> PROJObject? {
-      context.keptOperation(from: source.definition, to: target.definition, anywhere: areaOfInterest == nil)
+      context.keptOperation(
+        from: source.definition, to: target.definition, area: areaOfInterest?.withinOneTurn)
     }
-    var made = kept()
+    var made = usesKept ? kept() : nil
     if made == nil, let from = context.create(source.definition), let to = context.create(target.definition) {
       if from.isEquivalent(to: to) {
         operation = nil
         return
       }
-      context.keepOperation(from: from, to: to, definitions: (source.definition, target.definition))
-      made = kept() ?? Self.prepare(from: from, to: to, areaOfInterest: areaOfInterest)
+      if usesKept { context.keepOperation(from: from, to: to, definitions: (source.definition, target.definition)) }
+      made = (usesKept ? kept() : nil) ?? Self.prepare(from: from, to: to, areaOfInterest: areaOfInterest)
     }
     guard let made else {
       let words = context.takeComplaint()

@@ -1,6 +1,8 @@
 import CPROJ
 import CPROJShim
+import Support
 import Synchronization
+import TileIndex
 
 #if canImport(Glibc)
   import Glibc
@@ -22,8 +24,8 @@ final class PROJContext {
   private let connection: Connection
   /// Those without objects.
   private static let unused = Mutex<[Connection]>([])
-  /// Each holds some hundred kilobytes.
-  private static let unusedMax = 4
+  /// Each holds some hundred kilobytes. Every worker takes one for a moment beside its own.
+  private static let unusedMax = max(Processors.count, 4)
 
   /// A context of PROJ's. One thread at a time has it.
   private final class Connection: @unchecked Sendable {
@@ -57,10 +59,23 @@ final class PROJContext {
 
   private struct Operation {
     let pointer: OpaquePointer
-    /// Whether PROJ has this one alone, so that it does not matter where the coordinates lie.
+    /// Whether PROJ has this one alone where both CRSs are used.
     let isOnly: Bool
+    /// Where both CRSs are used, in degrees; empty if that is not known. Elsewhere PROJ may prefer another operation.
+    let areaOfUse: [BoundingBox]
+
+    func isChosen(for area: BoundingBox?) -> Bool {
+      guard let area else { return true }
+      return isOnly
+        && TileMatrixSet.splitAtAntimeridian(area).contains { part in
+          areaOfUse.contains { use in
+            use.intersection(part).map { $0.width > 0 && $0.height > 0 } ?? false
+          }
+        }
+    }
   }
-  private static let operationsMax = 64
+  /// As many as a map of all UTM zones needs.
+  private static let operationsMax = 256
 
   /// - Throws: ``CutError`` if PROJ is missing.
   init() throws {
@@ -91,10 +106,10 @@ final class PROJContext {
 
   /// The transformation that ``keepOperation(from:to:definitions:)`` made of two definitions, x and y to x and y.
   ///
-  /// - Parameter anywhere: whether one is wanted, too, in which PROJ chooses for each point, because nobody knows where
-  ///   the coordinates lie.
-  func keptOperation(from source: String, to target: String, anywhere: Bool) -> PROJObject? {
-    guard let kept = connection.operations[Pair(source: source, target: target)], kept.isOnly || anywhere else {
+  /// - Parameter area: where the coordinates lie, in degrees; nil if nobody knows, so that PROJ chooses for each point.
+  /// - Returns: nil if there is none, or if PROJ may choose another one for the area.
+  func keptOperation(from source: String, to target: String, area: BoundingBox?) -> PROJObject? {
+    guard let kept = connection.operations[Pair(source: source, target: target)], kept.isChosen(for: area) else {
       return nil
     }
     return PROJObject(kept.pointer, in: self, isOwned: false)
@@ -108,8 +123,13 @@ final class PROJContext {
       let made = own(proj_create_crs_to_crs_from_pj(pointer, source.pointer, target.pointer, nil, nil)),
       let ordered = proj_normalize_for_visualization(pointer, made.pointer)
     else { return }
-    // A choice of several has no type.
-    connection.operations[pair] = Operation(pointer: ordered, isOnly: made.type != PJ_TYPE_UNKNOWN)
+    var (west, south, east, north) = (0.0, 0.0, 0.0, 0.0)
+    let isKnown = proj_get_area_of_use(pointer, made.pointer, &west, &south, &east, &north, nil) != 0 && south >= -90
+    let use = BoundingBox(west: west, south: south, east: east, north: north)
+    connection.operations[pair] = Operation(
+      pointer: ordered,
+      // A choice of several has no type.
+      isOnly: made.type != PJ_TYPE_UNKNOWN, areaOfUse: isKnown ? TileMatrixSet.splitAtAntimeridian(use) : [])
   }
 
   /// Parses any text that PROJ knows: an authority code, WKT 1 or 2, ESRI WKT, PROJJSON or a PROJ string.
