@@ -115,7 +115,7 @@ public final class MapSession<Picture: Sendable>: Sendable {
   /// - Complexity: a few hundred microseconds at most.
   public func update(_ viewport: Viewport, phase: CameraPhase? = nil, point: MapPoint? = nil) {
     guard viewport.isUsable else { return }
-    let phase = phase.map(Self.usable)
+    let phase = phase?.withUsableTarget
     let point = point.flatMap { $0.x.isFinite && $0.y.isFinite ? $0 : nil }
     let time = now()
     if let pressure = state.withLock({ state in state.recoveryTime.flatMap { $0 <= time ? state.pressure : nil } }) {
@@ -130,11 +130,6 @@ public final class MapSession<Picture: Sendable>: Sendable {
       show(viewport, inferred, point, at: time, &state)
     }
     signal.notify()
-  }
-
-  /// A movement to a place that is none is one whose target is unknown.
-  private static func usable(_ phase: CameraPhase) -> CameraPhase {
-    phase.target.map(\.isUsable) == false ? .drag : phase
   }
 
   /// The same viewport in the world of the one before, or the world beside it: a map that crosses the antimeridian

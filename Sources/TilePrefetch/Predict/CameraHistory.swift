@@ -28,6 +28,9 @@ public enum CameraPhase: Hashable, Sendable {
     case .rest, .drag, .pinch, .follow: nil
     }
   }
+
+  /// This phase; a movement to a place that is none is one whose target is unknown.
+  package var withUsableTarget: CameraPhase { target.map(\.isUsable) == false ? .drag : self }
 }
 
 /// How the map has moved: its present velocity and the last gesture.

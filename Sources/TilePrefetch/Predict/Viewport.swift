@@ -42,15 +42,25 @@ public struct Viewport: Hashable, Codable, Sendable {
     self.height = height
   }
 
-  /// The zoom whose tiles are shown.
-  public var tileZoom: Int { Int((zoom + 0.5).rounded(.down)) }
+  /// The zoom whose tiles are shown: from -40 to 40, whatever ``zoom`` is.
+  public var tileZoom: Int { Int((possibleZoom + 0.5).rounded(.down)) }
+
+  /// The nearest zoom whose tiles can be counted.
+  private var possibleZoom: Double {
+    zoom.isNaN ? 0 : min(max(zoom, Self.zooms.lowerBound), Self.zooms.upperBound)
+  }
+
+  private static var zooms: ClosedRange<Double> { -40...40 }
+
+  /// True for finite numbers; also their sum is finite then, unless they are larger than any map.
+  private var isFinite: Bool { (x + y + zoom + width + height + scale).isFinite }
 
   /// True for a view that tiles can be counted for: finite numbers, of a size that maps have.
   package var isUsable: Bool {
     // Beyond these, columns of tiles are no integers of 64 bits.
-    let (worldsMax, zooms, pixelsMax) = (exp2(20.0), -40.0...40, exp2(24.0))
-    return [x, y, zoom, width, height, scale].allSatisfy(\.isFinite) && abs(x) <= worldsMax && abs(y) <= worldsMax
-      && zooms.contains(zoom) && (0...pixelsMax).contains(width) && (0...pixelsMax).contains(height) && scale > 0
+    let (worldsMax, pixelsMax) = (exp2(20.0), exp2(24.0))
+    return isFinite && abs(x) <= worldsMax && abs(y) <= worldsMax
+      && Self.zooms.contains(zoom) && (0...pixelsMax).contains(width) && (0...pixelsMax).contains(height) && scale > 0
   }
 
   /// The screen's shorter side in units of the world.
@@ -62,23 +72,27 @@ public struct Viewport: Hashable, Codable, Sendable {
     return abs(point.x - x) <= width * unit && abs(point.y - y) <= height * unit
   }
 
-  /// The tiles on the screen. Columns and rows outside the world are below 0 or beyond the last; no bundle has them.
+  /// The tiles on the screen. Columns and rows outside the world are below 0 or beyond the last; no bundle has them. A
+  /// viewport with a number that is not finite has one such tile. Of one that is larger than any map it is a part, whose
+  /// tiles can be counted.
   public var tiles: TileRange {
     let tileZoom = tileZoom
+    guard isFinite else { return TileRange(zoom: tileZoom, columns: -1 ... -1, rows: -1 ... -1) }
     let tileCount = exp2(Double(tileZoom))
-    let scale = exp2(zoom - Double(tileZoom)) * Self.tilePixels
-    // A millionth of a pixel less, so that a tile which only touches the edge does not count as visible.
-    let edge = 1e-6 / Self.tilePixels
-    let (halfWidth, halfHeight) = (width / 2 / scale, height / 2 / scale)
+    let scale = exp2(possibleZoom - Double(tileZoom)) * Self.tilePixels
     return TileRange(
-      zoom: tileZoom,
-      columns: Self.span(x * tileCount - halfWidth, x * tileCount + halfWidth - edge),
-      rows: Self.span(y * tileCount - halfHeight, y * tileCount + halfHeight - edge))
+      zoom: tileZoom, columns: Self.span(x * tileCount, width / 2 / scale),
+      rows: Self.span(y * tileCount, height / 2 / scale))
   }
 
-  private static func span(_ first: Double, _ last: Double) -> ClosedRange<Int> {
-    let first = Int(first.rounded(.down))
-    return first...max(first, Int(last.rounded(.down)))
+  /// The tiles up to a distance from a middle, both in tiles.
+  private static func span(_ middle: Double, _ half: Double) -> ClosedRange<Int> {
+    // Beyond these, first and last are no integers of 64 bits, or the tiles of such columns and rows are too many.
+    let (middle, half) = (min(max(middle, -exp2(60.0)), exp2(60.0)), min(max(half, 0), exp2(30.0)))
+    // A millionth of a pixel less, so that a tile which only touches the edge does not count as visible.
+    let edge = 1e-6 / Self.tilePixels
+    let first = Int((middle - half).rounded(.down))
+    return first...max(first, Int((middle + half - edge).rounded(.down)))
   }
 
   /// The viewport moved towards another: 0 is this one, 1 the other. Centre and zoom change linearly, as in animations
