@@ -73,8 +73,8 @@ public struct Viewport: Hashable, Codable, Sendable {
   }
 
   /// The tiles on the screen. Columns and rows outside the world are below 0 or beyond the last; no bundle has them. A
-  /// viewport with a number that is not finite has one such tile. Of one that is larger than any map it is a part, whose
-  /// tiles can be counted.
+  /// viewport with a number that is not finite has one such tile. Of a larger one than any map has, it is a part with
+  /// at most 2^31 + 1 columns and rows.
   public var tiles: TileRange {
     let tileZoom = tileZoom
     guard isFinite else { return TileRange(zoom: tileZoom, columns: -1 ... -1, rows: -1 ... -1) }
