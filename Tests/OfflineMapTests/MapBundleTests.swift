@@ -70,6 +70,18 @@ import TileIndex
     #expect(copy == metadata)
   }
 
+  @Test func centreOfABundleWithGapsHasAZoomWithTiles() throws {
+    let writer = try BundleWriter(path: folder.file("gaps.mbtiles"), matrixSet: .webMercatorQuad, format: .png)
+    for tile in [TileID(unchecked: 0, 0, 0), TileID(unchecked: 10, 512, 350)] {
+      try writer.put(tile, try SampleTiles.image(1))
+    }
+    _ = try writer.finish(BundleMetadata(name: "Gaps"))
+    let connection = try SQLiteConnection(uri: folder.file("gaps.mbtiles"), flags: SQLITE_OPEN_READWRITE)
+    try connection.execute("DELETE FROM metadata WHERE name = 'center'")
+    let metadata = try MapBundle(path: folder.file("gaps.mbtiles")).metadata
+    #expect(metadata.zooms == 0...10 && metadata.center.zoom == 0)
+  }
+
   /// An area across the antimeridian is there, not at longitude 0; what cannot be true is as if it were not stored.
   @Test func storedBoundsAndCentreAreChecked() throws {
     let path = try bundle().path

@@ -307,6 +307,18 @@ import TilePrefetch
     #expect(session.visibleTiles.map(\.tileID) == shown)
   }
 
+  /// A view of the whole Earth in a few pixels has more tiles of a fine zoom than integers of 64 bits count.
+  @Test func farViewOfAFineBundleShowsItsTile() throws {
+    let writer = try BundleWriter(path: folder.file("fine.mbtiles"), matrixSet: .webMercatorQuad, format: .png)
+    let tile = TileID(unchecked: 28, 1 << 27, 1 << 27)
+    try writer.put(tile, try SampleTiles.image(1))
+    _ = try writer.finish(BundleMetadata(name: "Fine"))
+    let session = try session(MapBundle(path: folder.file("fine.mbtiles")), tiles: 100)
+    session.update(Viewport(longitude: 0, latitude: 0, zoom: -38, size: (4096, 4096)))
+    load(session)
+    #expect(session.visibleTiles.map(\.tileID) == [tile])
+  }
+
   /// The end of one call leaves the workers of the other.
   @Test func runsAtTheSameTimeAddUp() async throws {
     let session = try session(bundle(), tiles: 100)

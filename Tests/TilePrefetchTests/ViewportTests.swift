@@ -100,4 +100,61 @@ import TilePrefetch
     let view = Viewport(longitude: -105.7, latitude: 40.3, zoom: 9, size: (390, 844), scale: 3)
     #expect(try JSONDecoder().decode(Viewport.self, from: JSONEncoder().encode(view)) == view)
   }
+
+  /// Numbers that an app decodes, or computes of a pinch by a factor of 0, stop no program.
+  @Test(arguments: [
+    Double.nan, .infinity, -.infinity, 1e308, -1e308, 1e19, -1e19, 63.5, -63.5, 40.7, 0, .leastNonzeroMagnitude,
+  ]) func hostileNumbersDoNotTrap(_ number: Double) {
+    let plain = Viewport(longitude: 8.5, latitude: 47.4, zoom: 9, size: (390, 844), scale: 3)
+    let properties: [WritableKeyPath<Viewport, Double>] = [\.x, \.y, \.zoom, \.width, \.height, \.scale]
+    var views = [
+      Viewport(x: number, y: number, zoom: number, width: number, height: number),
+      Viewport(longitude: number, latitude: number, zoom: number, size: (number, number), scale: number),
+      plain.zoomed(by: number, aroundX: number, y: number), plain.zoomed(by: log2(number), aroundX: 1, y: 1),
+      plain.moved(byX: number, y: number), plain.towards(plain.zoomed(by: number, aroundX: 1, y: 1), number),
+    ]
+    for property in properties {
+      var view = plain
+      view[keyPath: property] = number
+      views.append(view)
+      for other in properties {
+        view[keyPath: other] = number
+        views.append(view)
+      }
+    }
+    for view in views {
+      #expect((-40...40).contains(view.tileZoom) && view.tiles.count > 0 && view.tiles.zoom == view.tileZoom)
+      _ = (view.shortSide, view.mapZoom, view.longitude, view.latitude, view.hashValue, view.isUsable)
+      _ = (view.coordinate(atX: number, y: number), view.position(longitude: number, latitude: number))
+      _ = (view.shows(MapPoint(x: number, y: 0.5)), view.frame(of: TileID(unchecked: 9, 268, 178)))
+      _ = (view.onceAround, view.inTiles(zoom: 30), view.inTiles(zoom: 0), view.inTiles(ofPixels: 512))
+      #expect(view.inTiles(zoom: 30).onceAround.tiles.count > 0 && view.within(x: 0...1, y: 0...1).tiles.count > 0)
+      #expect(view.moved(byX: 1, y: 1).tiles.count > 0 && view.towards(plain, 0.5).tiles.count > 0)
+    }
+  }
+
+  /// A view that is nowhere shows no tile of any map.
+  @Test func viewsOfNoFiniteNumbersShowNothing() {
+    for number in [Double.nan, .infinity, -.infinity] {
+      let view = Viewport(x: 0.5, y: number, zoom: 3, width: 512, height: 512)
+      #expect(view.tiles == TileRange(zoom: 3, columns: -1 ... -1, rows: -1 ... -1))
+    }
+  }
+
+  /// They change no plan and load nothing.
+  @Test func predictorsLeaveHostileViewsOut() {
+    let plain = Viewport(longitude: 8.5, latitude: 47.4, zoom: 9, size: (390, 844), scale: 3)
+    var predictor = PrefetchPredictor()
+    predictor.update(plain, phase: .rest, at: 0)
+    let plan = predictor.plan(countMax: 100)
+    for number in [Double.nan, .infinity, 1e19, -1e19] {
+      var hostile = plain
+      hostile.zoom = number
+      predictor.update(hostile, phase: .rest, at: 1)
+      #expect(predictor.plan(countMax: 100) == plan)
+      var moving = predictor
+      moving.update(plain, phase: .fling(target: hostile), at: 2)
+      #expect(moving.plan(countMax: 100).count > 0)
+    }
+  }
 }

@@ -26,9 +26,11 @@ struct MapCanvas: View {
           var after = before
           if let pinch = fingers.second {
             let point = pinch.startLocation
-            after = after.zoomed(by: log2(pinch.magnification), aroundX: point.x, y: point.y)
+            after = after.zoomed(by: zooms(of: pinch.magnification, from: before), aroundX: point.x, y: point.y)
           }
           if let drag = fingers.first { after = after.moved(byX: drag.translation.width, y: drag.translation.height) }
+          // No further than the map's upper and lower edge. To the sides it goes around the world.
+          after.y = min(max(after.y, 0), 1)
           viewport = after
         }
         .onEnded { _ in start = nil }
@@ -44,5 +46,13 @@ struct MapCanvas: View {
       tiles = session.visibleTiles
       for await _ in ready { tiles = session.visibleTiles }
     }
+  }
+
+  /// The zooms of a pinch, limited to those of the map and two more, in which its tiles are enlarged. The factor may be
+  /// 0.
+  private func zooms(of factor: Double, from viewport: Viewport) -> Double {
+    let zooms = session.bundle.metadata.zooms
+    let (first, last) = (Double(zooms.lowerBound) - viewport.zoom, Double(zooms.upperBound) + 2 - viewport.zoom)
+    return min(max(first, log2(factor)), last)
   }
 }

@@ -76,7 +76,8 @@ struct TileServeFlags: ParsableArguments {
 
   @Option(
     help: ArgumentHelp(
-      "Web sites whose pages may read tiles: *, off, or origins separated by commas. (default: *)", valueName: "origin"),
+      "Web sites whose pages may read tiles: *, off, or origins separated by commas. (default: *)",
+      valueName: "origin"),
     completion: .list(["off"]))
   var cors: String?
 
@@ -124,7 +125,8 @@ struct TileServeFlags: ParsableArguments {
 
   @Option(
     help: ArgumentHelp(
-      "Folders with the viewer's libraries, separated by commas, searched before the usual ones.", valueName: "folders"),
+      "Folders with the viewer's libraries, separated by commas, searched before the usual ones.",
+      valueName: "folders"),
     completion: .directory)
   var web: String?
 

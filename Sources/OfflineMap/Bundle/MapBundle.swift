@@ -41,11 +41,11 @@ public final class MapBundle: Sendable {
     readers = try ReaderPool(path: path, matrixSet: matrixSet, count: min(max(Processors.count, 2), Self.readersMax))
     (metadata, finest, self.matrixSet) = try readers.withReader { reader in
       let zooms = try reader.zooms()
-      guard let first = zooms.first, let last = zooms.last, let finest = try reader.range(zoom: last) else {
+      guard let last = zooms.last, let finest = try reader.range(zoom: last) else {
         throw BundleError(
           .malformed, path: path, "has no tiles", remedy: "wait until it is complete, or install it again")
       }
-      return (try MapMetadata(reader, zooms: first...last, finest: finest), finest, reader.matrixSet)
+      return (try MapMetadata(reader, zooms: zooms, finest: finest), finest, reader.matrixSet)
     }
   }
 

@@ -28,9 +28,11 @@ public struct MapMetadata: Codable, Hashable, Sendable {
   /// All metadata as they are stored, by the names of MBTiles.
   public var values: [String: String]
 
-  /// - Parameter finest: the rectangle around the tiles of the last zoom.
+  /// - Parameters:
+  ///   - zooms: those that have tiles, ascending; not empty.
+  ///   - finest: the rectangle around the tiles of the last zoom.
   /// - Throws: `BundleError`.
-  init(_ bundle: any BundleReader, zooms: ClosedRange<Int>, finest: TileRange) throws {
+  init(_ bundle: any BundleReader, zooms: [Int], finest: TileRange) throws {
     let (stored, grid) = (bundle.metadata, bundle.matrixSet)
     name = stored.name.flatMap { $0.isEmpty ? nil : $0 } ?? bundle.fileStem
     description = stored.description
@@ -39,9 +41,9 @@ public struct MapMetadata: Codable, Hashable, Sendable {
     type = stored.type ?? .baselayer
     let tile = try bundle.tileFormatAndPixels()
     format = tile.format
-    self.zooms = zooms
+    self.zooms = zooms[0]...zooms[zooms.count - 1]
     (bounds, center) = stored.location(zooms: zooms, finest: finest, in: grid)
-    tilePixels = tile.pixels ?? grid[zooms.lowerBound].tileWidth
+    tilePixels = tile.pixels ?? grid[zooms[0]].tileWidth
     self.grid = grid.identifier
     values = stored.values
   }

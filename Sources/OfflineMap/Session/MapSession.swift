@@ -1,7 +1,7 @@
 // As in MapBundle.
 @_exported public import MemoryPressure
 import Synchronization
-public import TileIndex
+import TileIndex
 @_exported public import TilePrefetch
 
 /// The tiles of one map view: loads what it shows and what it will probably show next, within a budget of memory.
@@ -20,13 +20,13 @@ public final class MapSession<Picture: Sendable>: Sendable {
   package let tiles: TieredTiles<Picture>
   /// Decides what to load next.
   package let loader: MapLoader<Picture>
-  private let coverage: PrefetchPredictor.Options
-  private let state = Mutex(State())
-  private let signal = WorkSignal()
+  let coverage: PrefetchPredictor.Options
+  let state = Mutex(State())
+  let signal = WorkSignal()
   private let executor = QueueExecutor(label: "map-session")
-  private let now: @Sendable () -> Duration
+  let now: @Sendable () -> Duration
 
-  private struct State {
+  struct State {
     /// What the app shows.
     var viewport: Viewport?
     /// The tiles that this takes.
@@ -115,7 +115,7 @@ public final class MapSession<Picture: Sendable>: Sendable {
   /// - Complexity: a few hundred microseconds at most.
   public func update(_ viewport: Viewport, phase: CameraPhase? = nil, point: MapPoint? = nil) {
     guard viewport.isUsable else { return }
-    let phase = phase.map(Self.usable)
+    let phase = phase?.withUsableTarget
     let point = point.flatMap { $0.x.isFinite && $0.y.isFinite ? $0 : nil }
     let time = now()
     if let pressure = state.withLock({ state in state.recoveryTime.flatMap { $0 <= time ? state.pressure : nil } }) {
@@ -130,11 +130,6 @@ public final class MapSession<Picture: Sendable>: Sendable {
       show(viewport, inferred, point, at: time, &state)
     }
     signal.notify()
-  }
-
-  /// A movement to a place that is none is one whose target is unknown.
-  private static func usable(_ phase: CameraPhase) -> CameraPhase {
-    phase.target.map(\.isUsable) == false ? .drag : phase
   }
 
   /// The same viewport in the world of the one before, or the world beside it: a map that crosses the antimeridian
@@ -161,7 +156,7 @@ public final class MapSession<Picture: Sendable>: Sendable {
     }
   }
 
-  private func show(
+  func show(
     _ viewport: Viewport, _ phase: CameraPhase, _ point: MapPoint?, at time: Duration, _ state: inout State
   ) {
     let workers = state.workerCount
@@ -184,25 +179,6 @@ public final class MapSession<Picture: Sendable>: Sendable {
     guard let before else { return .rest }
     if abs(before.zoom - now.zoom) > 1e-6 { return .pinch }
     return before.x == now.x && before.y == now.y ? .rest : .drag
-  }
-
-  /// The viewport in tiles that the bundle has and that fit the budget: coarser ones where the screen alone would
-  /// exceed it, and beyond the bundle's finest zoom; where even the coarsest do not fit, the middle of the screen.
-  private func fitted(_ viewport: Viewport, _ workerCount: Int) -> Viewport {
-    let viewport = viewport.inTiles(ofPixels: bundle.metadata.tilePixels)
-    let room = max(1, tiles.decoded.byteCountMax / loader.reservedCost - max(workerCount, 1))
-    var zoom = min(viewport.tileZoom, coverage.zooms.upperBound)
-    while zoom > coverage.zooms.lowerBound, viewport.inTiles(zoom: zoom).onceAround.tiles.count > room { zoom -= 1 }
-    var fitted = viewport.inTiles(zoom: max(zoom, coverage.zooms.lowerBound)).onceAround
-    if fitted.tileZoom > viewport.tileZoom {
-      let turns = (viewport.x - (coverage.x.lowerBound + coverage.x.upperBound) / 2).rounded()
-      fitted = fitted.within(x: coverage.x.lowerBound + turns...coverage.x.upperBound + turns, y: coverage.y)
-    }
-    while fitted.tiles.count > room, max(fitted.width, fitted.height) > 1 {
-      fitted.width *= 0.9
-      fitted.height *= 0.9
-    }
-    return fitted
   }
 
   // MARK: - Loading
@@ -261,148 +237,6 @@ public final class MapSession<Picture: Sendable>: Sendable {
       (state.restTime, state.phase) = (nil, .rest)
       show(viewport, .rest, nil, at: time, &state)
       return nil
-    }
-  }
-
-  // MARK: - Memory
-
-  /// Gives back half of what the session holds, at once, as an app must that has got a memory warning of its system.
-  /// Nothing is prefetched and the budget is halved, until the map moves 30 s later.
-  ///
-  /// Prefetched tiles go first, then those far from the screen. Those on the screen stay, since they would be loaded
-  /// again, unless they exceed half of the budget: then the map is drawn with coarser tiles.
-  public func memoryWarning() {
-    let byteCount = tiles.decoded.statistics.bytes
-    tiles.decoded.dropUnused()
-    tiles.decoded.trim(to: byteCount / 2)
-    tiles.encoded.trim(to: tiles.encoded.statistics.bytes / 2)
-    let pressure = state.withLock { $0.pressure }
-    respond(to: max(pressure, .warning))
-    let recovery = now() + Self.recoveryDelay
-    state.withLock { $0.recoveryTime = recovery }
-  }
-
-  /// Responds to a change of the memory pressure level, such as `MemoryPressureMonitor` reports: the whole budget, half
-  /// or a quarter of it. It stays until the next call, also beyond a memory warning.
-  public func adjust(to level: PressureLevel) {
-    state.withLock { state in
-      (state.pressure, state.recoveryTime) = (level, nil)
-    }
-    respond(to: level)
-  }
-
-  private func respond(to level: PressureLevel) {
-    tiles.encoded.adjust(to: level)
-    // Last, since it gives what was freed back to the system.
-    loader.adjust(to: level)
-    fitAgain()
-  }
-
-  /// Chooses the tiles of the screen again: it may need coarser ones now, or have room for finer ones.
-  private func fitAgain() {
-    let time = now()
-    state.withLock { state in
-      if let viewport = state.viewport { show(viewport, state.phase, nil, at: time, &state) }
-    }
-    signal.notify()
-  }
-
-  private static var recoveryDelay: Duration { .seconds(30) }
-
-  /// The bytes that tiles take now, with those that loads in progress have reserved. At most the budget.
-  public var byteCount: Int {
-    let (decoded, encoded) = (tiles.decoded.statistics, tiles.encoded.statistics)
-    return decoded.bytes + decoded.reservedBytes + loader.heldBytes + encoded.bytes + encoded.reservedBytes
-  }
-}
-
-// MARK: - Drawing
-
-/// A tile on the screen.
-public struct VisibleTile<Picture: Sendable>: Sendable, Identifiable {
-  /// A tile at one of the places where the screen shows it.
-  public struct ID: Hashable, Sendable {
-    /// The tile of the bundle.
-    public let tile: TileID
-    /// The copy of the world that it is drawn in: those east of the antimeridian have the next number. A tile at both
-    /// edges of a screen that crosses the antimeridian is there twice, in two worlds.
-    public let world: Int
-  }
-
-  public let id: ID
-  /// What the session's closure made of the tile's bytes.
-  public let picture: Picture
-  /// Where the map view draws the whole picture, in points; it may extend beyond the view.
-  public let frame: ScreenFrame
-
-  /// The tile of the bundle, whichever place of it this is.
-  public var tileID: TileID { id.tile }
-
-  /// - Parameter tile: its column may lie beyond the world.
-  init(_ tile: TileID, _ picture: Picture, in viewport: Viewport) {
-    id = ID(tile: tile.onEarth, world: tile.column >> tile.zoom)
-    self.picture = picture
-    frame = viewport.frame(of: tile)
-  }
-}
-
-extension MapSession {
-  /// What to draw now, in this order: coarser tiles where the screen's own are still missing, then those.
-  ///
-  /// - Complexity: O(tiles of the screen), with up to six lookups for one that is missing; read it once a frame.
-  public var visibleTiles: [VisibleTile<Picture>] {
-    guard let (viewport, visible) = state.withLock({ state in state.viewport.map { ($0, state.visible) } }),
-      let visible
-    else { return [] }
-    let range = TileMatrixSet.webMercatorQuad.wholeRange(zoom: visible.zoom)
-    var own: [VisibleTile<Picture>] = []
-    var coarser: [TileID: Picture] = [:]
-    for tile in visible where range.rows.contains(tile.row) {
-      if let picture = loader.tile(tile) {
-        own.append(VisibleTile(tile, picture, in: viewport))
-      } else if !tiles.decoded.isAbsent(tile), let (ancestor, picture) = ancestor(of: tile) {
-        coarser[ancestor] = picture
-      }
-    }
-    let below = coarser.sorted { $0.key < $1.key }.map { VisibleTile($0.key, $0.value, in: viewport) }
-    return below + own
-  }
-
-  /// The nearest kept ancestor of a tile.
-  private func ancestor(of tile: TileID) -> (TileID, Picture)? {
-    var next = tile.parent
-    while let ancestor = next, tile.zoom - ancestor.zoom <= Self.enlargedZoomsMax {
-      // It may have been loaded on the other side of the antimeridian.
-      if let picture = tiles.decoded.value(for: ancestor) ?? tiles.decoded.value(for: ancestor.onEarth) {
-        return (ancestor, picture)
-      }
-      next = ancestor.parent
-    }
-    return nil
-  }
-
-  /// An ancestor further up would be enlarged to a few blurred pixels.
-  private static var enlargedZoomsMax: Int { 5 }
-
-  /// The tiles of the screen as they become ready, from now on. Tiles that were ready before are in ``visibleTiles``; a
-  /// tile that has left the screen before it was taken is left out.
-  ///
-  /// Each call gives a sequence of its own; it ends with the task that iterates over it.
-  public func readyTiles() -> some AsyncSequence<VisibleTile<Picture>, Never> & Sendable {
-    // Names of tiles, not pictures: what waits here is outside of the budget.
-    let (stream, continuation) = AsyncStream<TileID>.makeStream(bufferingPolicy: .bufferingNewest(1024))
-    let number = state.withLock { state in
-      state.nextListener += 1
-      state.listeners[state.nextListener] = continuation
-      return state.nextListener
-    }
-    continuation.onTermination = { [weak self] _ in
-      self?.state.withLock { _ = $0.listeners.removeValue(forKey: number) }
-    }
-    return stream.compactMap { [self] tile in
-      let viewport = state.withLock { $0.visible?.contains(tile) == true ? $0.viewport : nil }
-      guard let viewport, let picture = loader.tile(tile) else { return nil }
-      return VisibleTile(tile, picture, in: viewport)
     }
   }
 }

@@ -125,22 +125,26 @@ extension StoredMetadata {
   /// Where the map is: what is stored as far as it can be true, otherwise what follows from the tiles.
   ///
   /// - Parameters:
-  ///   - zooms: those that have tiles.
+  ///   - zooms: those that have tiles, ascending; not empty.
   ///   - finest: the rectangle around the tiles of the last of them.
   /// - Returns: bounds with west below east, where the east of an area across the antimeridian is beyond 180; a center
-  ///   with a longitude within ±180 and one of the zooms.
+  ///   with a longitude within ±180 and one of the zooms: the nearest to the stored one, else to the middle one. Of two
+  ///   that are as near it is the coarser.
   package func location(
-    zooms: ClosedRange<Int>, finest: TileRange, in matrixSet: TileMatrixSet
+    zooms: [Int], finest: TileRange, in matrixSet: TileMatrixSet
   ) -> (bounds: BoundingBox, center: BundleMetadata.Center) {
     let bounds = bounds.flatMap(Self.plausible) ?? matrixSet.geographicBounds(of: finest)
     let stored = center.flatMap { abs($0.latitude) <= 90 && abs($0.longitude) <= 540 ? $0 : nil }
     let middle = bounds.centre
+    let (first, last) = (zooms[0], zooms[zooms.count - 1])
+    // Doubled, so that the middle is an integer.
+    let twice = stored.map { 2 * min(max($0.zoom, first), last) } ?? first + last
+    func distance(_ zoom: Int) -> Int { abs(2 * zoom - twice) }
     return (
       bounds,
       BundleMetadata.Center(
         longitude: TileMatrixSet.wrapped(stored?.longitude ?? middle.x), latitude: stored?.latitude ?? middle.y,
-        zoom: stored.map { min(max($0.zoom, zooms.lowerBound), zooms.upperBound) }
-          ?? (zooms.lowerBound + zooms.upperBound) / 2)
+        zoom: zooms.min { distance($0) < distance($1) } ?? first)
     )
   }
 

@@ -80,7 +80,8 @@ extension BoundingBox {
       north: max(north, other.north))
   }
 
-  /// True when the point lies inside or on the edge; never for a west greater than the east. Longitudes are not wrapped.
+  /// True when the point lies inside or on the edge; never for a west greater than the east. Longitudes are not
+  /// wrapped.
   public func contains(_ point: SIMD2<Double>) -> Bool {
     point.x >= west && point.x <= east && point.y >= south && point.y <= north
   }

@@ -117,7 +117,8 @@ public final class MapLoader<Value: Sendable>: Sendable {
     state = Mutex(State(planner: planner, tileCost: tileCost, meter: meter))
   }
 
-  /// Takes a frame of the map.
+  /// Takes a frame of the map. A viewport of numbers that are not finite, or that no map has, changes nothing; such a
+  /// target counts as unknown.
   ///
   /// - Parameters:
   ///   - time: seconds since any fixed moment.
@@ -128,6 +129,8 @@ public final class MapLoader<Value: Sendable>: Sendable {
   public func update(
     _ viewport: Viewport, phase: CameraPhase, at time: Double, point: MapPoint? = nil, replans: Bool = true
   ) -> Step {
+    guard viewport.isUsable else { return Step() }
+    let phase = phase.withUsableTarget
     let (step, unwanted) = state.withLock { state -> (Step, Unwanted) in
       let tiles = viewport.tiles
       var step = Step()

@@ -6,6 +6,33 @@
   import Glibc
 #endif
 
+/// What moves the map at the moment, as far as the app knows.
+public enum CameraPhase: Hashable, Sendable {
+  /// The map does not move.
+  case rest
+  /// A finger or the mouse; the target is unknown.
+  case drag
+  /// Two fingers.
+  case pinch
+  /// The map decelerates after a flick; the app computes where it will stop.
+  case fling(target: Viewport)
+  /// An animation to a known place: a double tap, a button, a search result.
+  case animation(target: Viewport)
+  /// GPS fixes move the map.
+  case follow
+
+  /// Where the movement will end, if known.
+  public var target: Viewport? {
+    switch self {
+    case .fling(let target), .animation(let target): target
+    case .rest, .drag, .pinch, .follow: nil
+    }
+  }
+
+  /// This phase; a movement to a place that is none is one whose target is unknown.
+  package var withUsableTarget: CameraPhase { target.map(\.isUsable) == false ? .drag : self }
+}
+
 /// How the map has moved: its present velocity and the last gesture.
 struct CameraHistory: Sendable {
   private struct Moment {

@@ -85,7 +85,13 @@ public struct PrefetchPredictor: PrefetchPlanner {
     self.options = options
   }
 
+  /// Takes what the map shows now. A viewport of numbers that are not finite, or that no map has, changes nothing; such
+  /// a target counts as unknown.
+  ///
+  /// - Parameter time: seconds since any fixed moment, monotonic.
   public mutating func update(_ viewport: Viewport, phase: CameraPhase, at time: Double) {
+    guard viewport.isUsable else { return }
+    let phase = phase.withUsableTarget
     if phase != history.phase, let fixed = history.pinchPoint { point = fixed }
     history.add(viewport, phase, at: time)
   }

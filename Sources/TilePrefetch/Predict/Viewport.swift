@@ -42,15 +42,25 @@ public struct Viewport: Hashable, Codable, Sendable {
     self.height = height
   }
 
-  /// The zoom whose tiles are shown.
-  public var tileZoom: Int { Int((zoom + 0.5).rounded(.down)) }
+  /// The zoom whose tiles are shown: from -40 to 40, whatever ``zoom`` is.
+  public var tileZoom: Int { Int((possibleZoom + 0.5).rounded(.down)) }
+
+  /// The nearest zoom whose tiles can be counted.
+  private var possibleZoom: Double {
+    zoom.isNaN ? 0 : min(max(zoom, Self.zooms.lowerBound), Self.zooms.upperBound)
+  }
+
+  private static var zooms: ClosedRange<Double> { -40...40 }
+
+  /// True for finite numbers; also their sum is finite then, unless they are larger than any map.
+  private var isFinite: Bool { (x + y + zoom + width + height + scale).isFinite }
 
   /// True for a view that tiles can be counted for: finite numbers, of a size that maps have.
   package var isUsable: Bool {
     // Beyond these, columns of tiles are no integers of 64 bits.
-    let (worldsMax, zooms, pixelsMax) = (exp2(20.0), -40.0...40, exp2(24.0))
-    return [x, y, zoom, width, height, scale].allSatisfy(\.isFinite) && abs(x) <= worldsMax && abs(y) <= worldsMax
-      && zooms.contains(zoom) && (0...pixelsMax).contains(width) && (0...pixelsMax).contains(height) && scale > 0
+    let (worldsMax, pixelsMax) = (exp2(20.0), exp2(24.0))
+    return isFinite && abs(x) <= worldsMax && abs(y) <= worldsMax
+      && Self.zooms.contains(zoom) && (0...pixelsMax).contains(width) && (0...pixelsMax).contains(height) && scale > 0
   }
 
   /// The screen's shorter side in units of the world.
@@ -62,23 +72,27 @@ public struct Viewport: Hashable, Codable, Sendable {
     return abs(point.x - x) <= width * unit && abs(point.y - y) <= height * unit
   }
 
-  /// The tiles on the screen. Columns and rows outside the world are below 0 or beyond the last; no bundle has them.
+  /// The tiles on the screen. Columns and rows outside the world are below 0 or beyond the last; no bundle has them. A
+  /// viewport with a number that is not finite has one such tile. Of a larger one than any map has, it is a part with
+  /// at most 2^31 + 1 columns and rows.
   public var tiles: TileRange {
     let tileZoom = tileZoom
+    guard isFinite else { return TileRange(zoom: tileZoom, columns: -1 ... -1, rows: -1 ... -1) }
     let tileCount = exp2(Double(tileZoom))
-    let scale = exp2(zoom - Double(tileZoom)) * Self.tilePixels
-    // A millionth of a pixel less, so that a tile which only touches the edge does not count as visible.
-    let edge = 1e-6 / Self.tilePixels
-    let (halfWidth, halfHeight) = (width / 2 / scale, height / 2 / scale)
+    let scale = exp2(possibleZoom - Double(tileZoom)) * Self.tilePixels
     return TileRange(
-      zoom: tileZoom,
-      columns: Self.span(x * tileCount - halfWidth, x * tileCount + halfWidth - edge),
-      rows: Self.span(y * tileCount - halfHeight, y * tileCount + halfHeight - edge))
+      zoom: tileZoom, columns: Self.span(x * tileCount, width / 2 / scale),
+      rows: Self.span(y * tileCount, height / 2 / scale))
   }
 
-  private static func span(_ first: Double, _ last: Double) -> ClosedRange<Int> {
-    let first = Int(first.rounded(.down))
-    return first...max(first, Int(last.rounded(.down)))
+  /// The tiles up to a distance from a middle, both in tiles.
+  private static func span(_ middle: Double, _ half: Double) -> ClosedRange<Int> {
+    // Beyond these, first and last are no integers of 64 bits, or the tiles of such columns and rows are too many.
+    let (middle, half) = (min(max(middle, -exp2(60.0)), exp2(60.0)), min(max(half, 0), exp2(30.0)))
+    // A millionth of a pixel less, so that a tile which only touches the edge does not count as visible.
+    let edge = 1e-6 / Self.tilePixels
+    let first = Int((middle - half).rounded(.down))
+    return first...max(first, Int((middle + half - edge).rounded(.down)))
   }
 
   /// The viewport moved towards another: 0 is this one, 1 the other. Centre and zoom change linearly, as in animations
@@ -93,114 +107,6 @@ public struct Viewport: Hashable, Codable, Sendable {
 }
 
 extension Viewport {
-  /// The viewport of a map view.
-  ///
-  /// - Parameters:
-  ///   - longitude: of the centre, in degrees.
-  ///   - latitude: of the centre, in degrees; clamped to ±85.0511.
-  ///   - zoom: of the map view: at zoom 0 the world is 256 points wide, at each further zoom twice as wide. A map view
-  ///     whose world has 512 points, as MapLibre's, adds 1. It is ``mapZoom`` afterwards; ``zoom`` is that of pixels.
-  ///   - size: of the view, in points.
-  ///   - scale: the pixels of the screen for each point; tiles are then chosen so that none of them is enlarged by more
-  ///     than half.
-  public init(
-    longitude: Double, latitude: Double, zoom: Double, size: (width: Double, height: Double), scale: Double = 1
-  ) {
-    let middle = Self.point(longitude: longitude, latitude: latitude)
-    self.init(
-      x: middle.x, y: middle.y, zoom: zoom + log2(scale), width: size.width * scale, height: size.height * scale)
-    self.scale = scale
-  }
-
-  /// The zoom of the map view, as it was passed to ``init(longitude:latitude:zoom:size:scale:)``: ``zoom`` without the
-  /// part of ``scale``.
-  public var mapZoom: Double { zoom - log2(scale) }
-
-  /// The longitude of the centre in degrees, from -180 to 180 also in a world beside.
-  public var longitude: Double { Self.longitude(x) }
-
-  /// The latitude of the centre in degrees.
-  public var latitude: Double { Self.latitude(y) }
-
-  private static func longitude(_ x: Double) -> Double {
-    TileMatrixSet.wrapped(WebMercator.longitude(x: (2 * x - 1) * WebMercator.halfWorld))
-  }
-
-  private static func latitude(_ y: Double) -> Double {
-    WebMercator.latitude(y: (1 - 2 * y) * WebMercator.halfWorld)
-  }
-
-  private static func point(longitude: Double, latitude: Double) -> MapPoint {
-    MapPoint(
-      x: (1 + WebMercator.x(longitude: longitude) / WebMercator.halfWorld) / 2,
-      y: (1 - WebMercator.y(latitude: latitude) / WebMercator.halfWorld) / 2)
-  }
-
-  /// The width of the world in points of the app.
-  private var worldPoints: Double { Self.tilePixels * exp2(zoom) / scale }
-
-  /// The place on the map under a point of the screen.
-  ///
-  /// - Parameters:
-  ///   - left: points of the app from the left edge of the view.
-  ///   - top: points from its upper edge.
-  /// - Returns: degrees; longitudes from -180 to 180. Above and below the map latitudes go on towards the poles.
-  public func coordinate(atX left: Double, y top: Double) -> (longitude: Double, latitude: Double) {
-    let point = point(atX: left, y: top)
-    return (Self.longitude(point.x), Self.latitude(point.y))
-  }
-
-  private func point(atX left: Double, y top: Double) -> MapPoint {
-    MapPoint(x: x + (left - width / scale / 2) / worldPoints, y: y + (top - height / scale / 2) / worldPoints)
-  }
-
-  /// Where the view shows a place, in points of the app from its top left corner. Of the places that repeat beyond the
-  /// antimeridian it is the one nearest to the centre. It may lie outside of the view.
-  ///
-  /// - Parameters:
-  ///   - longitude: degrees; wrapped beyond ±180.
-  ///   - latitude: degrees; clamped to ±85.0511.
-  public func position(longitude: Double, latitude: Double) -> (x: Double, y: Double) {
-    let place = Self.point(longitude: longitude, latitude: latitude)
-    let turns = (x - place.x).rounded()
-    return (
-      (place.x + turns - x) * worldPoints + width / scale / 2, (place.y - y) * worldPoints + height / scale / 2
-    )
-  }
-
-  /// The viewport after the map was moved, as by a finger: what was at the top left corner is then at this position, in
-  /// points of the app. Nothing is clamped; an app that must not leave the map keeps ``y`` within 0 and 1.
-  public func moved(byX right: Double, y down: Double) -> Viewport {
-    var moved = self
-    moved.x -= right / worldPoints
-    moved.y -= down / worldPoints
-    return moved
-  }
-
-  /// The viewport after the map was enlarged, as by two fingers: the place under a point of the screen stays there.
-  ///
-  /// - Parameters:
-  ///   - steps: zooms, 1 for twice as large; for a factor `log2(factor)`. Not clamped to zooms of a map.
-  ///   - left: points of the app from the left edge of the view.
-  ///   - top: points from its upper edge.
-  public func zoomed(by steps: Double, aroundX left: Double, y top: Double) -> Viewport {
-    let fixed = point(atX: left, y: top)
-    var zoomed = self
-    zoomed.zoom += steps
-    let share = exp2(-steps)
-    zoomed.x = fixed.x + (x - fixed.x) * share
-    zoomed.y = fixed.y + (y - fixed.y) * share
-    return zoomed
-  }
-
-  /// Where the view shows a tile, in points from its top left corner.
-  public func frame(of tile: TileID) -> ScreenFrame {
-    let side = exp2(-Double(tile.zoom))
-    return ScreenFrame(
-      x: (Double(tile.column) * side - x) * worldPoints + width / scale / 2,
-      y: (Double(tile.row) * side - y) * worldPoints + height / scale / 2, side: side * worldPoints)
-  }
-
   /// The same part of the map in tiles of a zoom that is not the nearest.
   package func inTiles(zoom tileZoom: Int) -> Viewport {
     guard tileZoom != self.tileZoom else { return self }
@@ -247,21 +153,6 @@ extension Viewport {
   }
 }
 
-/// A square on the screen, in points from the top left corner of a view.
-public struct ScreenFrame: Hashable, Sendable {
-  /// The left edge, in points from the left of the view.
-  public var x: Double
-  /// The upper edge, in points from the top of the view.
-  public var y: Double
-  /// The length of its edges.
-  public var side: Double
-
-  /// A square on the screen, in points.
-  public init(x: Double, y: Double, side: Double) {
-    (self.x, self.y, self.side) = (x, y, side)
-  }
-}
-
 /// A point on the map, in units of the world: 0 to 1 from the west and from the north.
 public struct MapPoint: Hashable, Sendable {
   /// From the antimeridian eastward, 0 to 1.
@@ -273,30 +164,6 @@ public struct MapPoint: Hashable, Sendable {
   public init(x: Double, y: Double) {
     self.x = x
     self.y = y
-  }
-}
-
-/// What moves the map at the moment, as far as the app knows.
-public enum CameraPhase: Hashable, Sendable {
-  /// The map does not move.
-  case rest
-  /// A finger or the mouse; the target is unknown.
-  case drag
-  /// Two fingers.
-  case pinch
-  /// The map decelerates after a flick; the app computes where it will stop.
-  case fling(target: Viewport)
-  /// An animation to a known place: a double tap, a button, a search result.
-  case animation(target: Viewport)
-  /// GPS fixes move the map.
-  case follow
-
-  /// Where the movement will end, if known.
-  public var target: Viewport? {
-    switch self {
-    case .fling(let target), .animation(let target): target
-    case .rest, .drag, .pinch, .follow: nil
-    }
   }
 }
 

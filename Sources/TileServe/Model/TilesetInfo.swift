@@ -81,7 +81,7 @@ extension TilesetInfo {
         """
       )
     }
-    let (bounds, center) = metadata.location(zooms: first...last, finest: finest, in: matrixSet)
+    let (bounds, center) = metadata.location(zooms: zooms, finest: finest, in: matrixSet)
     let tilePixels = matrixSet[first].tileWidth
     self.init(
       id: id, name: metadata.name.flatMap { $0.isEmpty ? nil : $0 } ?? id, metadata: metadata, matrixSet: matrixSet,

@@ -46,7 +46,7 @@ import Testing
     if let center { entries.append(StoredMetadata.Entry(name: "center", value: center)) }
     let finest = TileRange(zoom: 7, columns: 64...67, rows: 40...43)
     let set = TileMatrixSet.webMercatorQuad
-    let found = StoredMetadata(entries).location(zooms: 3...7, finest: finest, in: set)
+    let found = StoredMetadata(entries).location(zooms: Array(3...7), finest: finest, in: set)
     func numbers(_ text: String) throws -> [Double] { try text.split(separator: ",").map { try #require(Double($0)) } }
     let box = try expectedBounds.map(numbers).map {
       BoundingBox(west: $0[0], south: $0[1], east: $0[2], north: $0[3])
@@ -56,6 +56,20 @@ import Testing
     let place = try expectedCenter.map(numbers) ?? [middle.x, middle.y, 5]
     #expect(abs(found.center.longitude - place[0]) < 1e-9 && abs(found.center.latitude - place[1]) < 1e-9)
     #expect(found.center.zoom == Int(place[2]))
+  }
+
+  /// A map is opened where something is drawn, also if it has no tiles at the middle zoom or at the stored one.
+  @Test(
+    arguments: [
+      (nil, [0, 10], 0), (nil, [0, 4, 10], 4), (nil, [3, 6, 8], 6), (nil, [7], 7), ("8,46,9", [0, 10], 10),
+      ("8,46,4", [0, 10], 0), ("8,46,5", [0, 10], 0), ("8,46,9e18", [0, 10], 10), ("8,46,-9e18", [2, 10], 2),
+    ] as [(String?, [Int], Int)])
+  func centerHasAZoomWithTiles(_ center: String?, _ zooms: [Int], _ expected: Int) throws {
+    let entries = center.map { [StoredMetadata.Entry(name: "center", value: $0)] } ?? []
+    let last = try #require(zooms.last)
+    let finest = TileRange(zoom: last, columns: 0...0, rows: 0...0)
+    let found = StoredMetadata(entries).location(zooms: zooms, finest: finest, in: .webMercatorQuad)
+    #expect(found.center.zoom == expected)
   }
 
   func tile(_ zoom: Int, _ column: Int, _ row: Int) -> TileID { TileID(unchecked: zoom, column, row) }
