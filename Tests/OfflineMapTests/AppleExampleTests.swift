@@ -38,7 +38,7 @@ import Testing
       }
       let examples = try FileManager.default.contentsOfDirectory(atPath: ProjectFiles.path("examples/apple"))
         .filter { $0.hasSuffix(".swift") }
-      #expect(examples.count == 4)
+      #expect(examples.count == 5)
       // A source of the module, whose part for these frameworks is not in the one that is imported here.
       let decoder = try String(
         contentsOfFile: ProjectFiles.path("Sources/OfflineMap/Session/SystemImageDecoder.swift"), encoding: .utf8)

@@ -19,7 +19,7 @@ package final class Mosaic {
     /// By ``drawCount``.
     var lastUse = 0
   }
-  /// Sources whose warpers are kept from tile to tile. Each has a PROJ transformation, which takes milliseconds to make.
+  /// Sources whose warpers are kept from tile to tile. A warper may take milliseconds to make, because PROJ does.
   static let warpersMax = 256
   /// Tiles drawn.
   private var drawCount = 0
