@@ -32,8 +32,8 @@ esac
 root=${DESTDIR:-}$prefix
 list=$root/share/map-toolkit/installed
 
-# remove_listed LIST: the files that a list names, then its folders (with a slash at the end) that are empty, the innermost
-# first.
+# remove_listed LIST: the files that a list names, then its folders (with a slash at the end) that are empty, the
+# innermost first.
 remove_listed() {
   local name
   while IFS= read -r name; do
