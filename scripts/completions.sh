@@ -50,7 +50,8 @@ case "$shell" in
       help="_${name}_help() {"
       script=$(insert "$help" "    COMPREPLY+=(\$(compgen -W '$subcommands' -- \"\${cur}\"))")
     fi
-    printf '%s\n\n%s' "$script" "# Readline ends words at = and :. Here they are parts of words, but --option=value is two.
+    printf '%s\n\n%s' "$script" \
+      "# Readline ends words at = and :. Here they are parts of words, but --option=value is two.
 __${name}_join_words() {"
     cat <<'BASH'
 
@@ -109,7 +110,8 @@ BASH
     if [ "$name" = tileserve ]; then
       printf '\n%s\n' "$replay" | sed \
         -e "s/^complete -c 'tileserve_replay'/complete -c 'tileserve'/" \
-        -e "s/^    set -l unparsed_tokens .*/&\n    test \"\$unparsed_tokens[2]\" = replay; or return\n    set unparsed_tokens tileserve_replay \$unparsed_tokens[3..]/"
+        -e "s/^    set -l unparsed_tokens .*/&\n    test \"\$unparsed_tokens[2]\" = replay; or return\n\
+    set unparsed_tokens tileserve_replay \$unparsed_tokens[3..]/"
       printf "complete -c tileserve -n 'test (count (__tileserve_tokens -pc)) -eq 1' -fa replay -d '%s'\n" "$about"
     else
       condition="__${name}_should_offer_completions_for_positional \"$name help\" -eq 1"

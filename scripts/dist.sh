@@ -16,6 +16,9 @@ stamp=$(git log -1 --format=%ct 2>/dev/null || date +%s)
 pack() { tar --sort=name --owner=0 --group=0 --numeric-owner --mtime="@$stamp" -C "$1" -czf "$2" .; }
 
 DESTDIR=$work/tar BINARIES=$binaries scripts/install.sh /usr/local
+# Where the tarball is unpacked, folders such as bin may be there: the list names the toolkit's own folders alone.
+sed -i '\|/$|{\|map-toolkit|!d}' "$work/tar/usr/local/share/map-toolkit/installed"
+echo share/map-toolkit/systemd/ >>"$work/tar/usr/local/share/map-toolkit/installed"
 for unit in packaging/systemd/*.service; do
   name=share/map-toolkit/systemd/$(basename "$unit")
   mkdir -p "$work/tar/usr/local/share/map-toolkit/systemd"

@@ -32,13 +32,16 @@ esac
 root=${DESTDIR:-}$prefix
 list=$root/share/map-toolkit/installed
 
-# remove_files LIST: the files that a list names, then their folders below PREFIX that are empty, the innermost first.
-remove_files() {
-  local name folder
-  while IFS= read -r name; do rm -f "$root/$name"; done <"$1"
-  while IFS= read -r folder; do
-    while [ "$folder" != . ] && rmdir "$root/$folder" 2>/dev/null; do folder=$(dirname "$folder"); done
-  done < <(while IFS= read -r name; do dirname "$name"; done <"$1" | sort -ru)
+# remove_listed LIST: the files that a list names, then its folders (with a slash at the end) that are empty, the
+# innermost first.
+remove_listed() {
+  local name
+  while IFS= read -r name; do
+    case "$name" in */) ;; *) rm -f "$root/$name" ;; esac
+  done <"$1"
+  while IFS= read -r name; do
+    case "$name" in */) rmdir "$root/$name" 2>/dev/null || true ;; esac
+  done < <(sort -r "$1")
 }
 
 if [ -n "$remove" ]; then
@@ -49,7 +52,7 @@ if [ -n "$remove" ]; then
   names=$(mktemp)
   trap 'rm -f "$names"' EXIT
   cat "$list" - >"$names" <<<share/map-toolkit/installed
-  remove_files "$names"
+  remove_listed "$names"
   echo "removed from $prefix"
   exit 0
 fi
@@ -122,6 +125,13 @@ put 644 LICENSE share/doc/map-toolkit/copyright
 put 644 "$work/licences" share/doc/map-toolkit/THIRD-PARTY-LICENCES
 put 644 CHANGELOG.md share/doc/map-toolkit/CHANGELOG.md
 
+# Folders that were there are not listed, so that they stay: /usr/local/bin. Those that an earlier version made are.
+find "$work/root" -mindepth 1 -type d -printf '%P/\n' >"$work/folders"
+echo share/map-toolkit/ >>"$work/folders"
+while IFS= read -r name; do
+  [ -d "$root/$name" ] && ! grep -qxF "$name" "$list" 2>/dev/null || echo "$name" >>"$work/installed"
+done <"$work/folders"
+
 # While files are copied, the list also names those of the version before: an interrupted installation can be removed.
 sort -u "$work/installed" -o "$work/installed"
 touch "$work/before"
@@ -129,10 +139,11 @@ touch "$work/before"
 sort -u "$work/installed" "$work/before" >"$work/both"
 install -D -m 644 "$work/both" "$list"
 while IFS= read -r name; do
+  case "$name" in */) continue ;; esac
   install -D -m "$(stat -c %a "$work/root/$name")" "$work/root/$name" "$root/$name"
 done <"$work/installed"
 comm -13 "$work/installed" "$work/before" >"$work/gone"
-remove_files "$work/gone"
+remove_listed "$work/gone"
 install -m 644 "$work/installed" "$list"
 size() { echo "$(($(stat -c %s "$work/$1") / 1000000)) MB"; }
 echo "installed in $prefix: $(for command in $commands; do printf '%s (%s) ' "$command" "$(size "$command")"; done)"

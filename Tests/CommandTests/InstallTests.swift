@@ -13,12 +13,14 @@ import Testing
         arguments, environment: ["BINARIES": binaries, "DESTDIR": folder.path], timeout: 300)
     }
     let prefix = "\(folder.path)/opt/maps"
-    // A file of an earlier version, which this one no longer has.
+    // A folder that was there before any version, as /usr/local/bin is on Debian.
+    try FileManager.default.createDirectory(atPath: "\(prefix)/bin", withIntermediateDirectories: true)
+    // A file of an earlier version, which this one no longer has, and the folders which that version made.
     let (list, old) = ("\(prefix)/share/map-toolkit/installed", "\(prefix)/share/old/file")
     for path in [list, old] {
       try FileManager.default.createDirectory(
         atPath: (path as NSString).deletingLastPathComponent, withIntermediateDirectories: true)
-      try Data("share/old/file\n".utf8).write(to: URL(fileURLWithPath: path))
+      try Data("share/\nshare/map-toolkit/\nshare/old/\nshare/old/file\n".utf8).write(to: URL(fileURLWithPath: path))
     }
     let installed = try script("/opt/maps")
     #expect(installed.status == 0, "\(installed)")
@@ -43,8 +45,9 @@ import Testing
 
     let removed = try script("--remove", "/opt/maps")
     #expect(removed.status == 0, "\(removed)")
-    // Empty folders are removed too, but not the prefix.
-    #expect(try FileManager.default.contentsOfDirectory(atPath: prefix) == [])
+    // The folders that were made are removed too, but not the prefix and what was in it.
+    #expect(try FileManager.default.contentsOfDirectory(atPath: prefix) == ["bin"])
+    #expect(try FileManager.default.contentsOfDirectory(atPath: "\(prefix)/bin") == [])
     #expect(try script("--remove", "/opt/maps").status == 1)
   }
 

@@ -8,19 +8,25 @@ struct PasswordPromptTests {
   /// Runs a command in a terminal, types when it asks and hides, and prints the exit status (negative for a signal),
   /// whether the terminal shows again what is typed, and what it showed.
   private static let terminal = """
-    import os, pty, subprocess, sys, termios, time
+    import os, pty, select, subprocess, sys, termios, time
     typed, command = sys.argv[1].encode(), sys.argv[2:]
     terminal, other = pty.openpty()
     hides = lambda: not termios.tcgetattr(other)[3] & termios.ECHO
     child = subprocess.Popen(command, stdin=other, stdout=other, stderr=other, start_new_session=True,
         preexec_fn=lambda: os.close(os.open(os.ttyname(0), os.O_RDWR)))
-    output = b""
-    while b"Password for anna: " not in output:
-        output += os.read(terminal, 1000)
-    while not hides():
+    output, end = b"", time.monotonic() + 60
+    goes_on = lambda: child.poll() is None and time.monotonic() < end
+    while b"Password for anna: " not in output and goes_on():
+        if select.select([terminal], [], [], 0.1)[0]:
+            output += os.read(terminal, 1000)
+    while not hides() and goes_on():
         time.sleep(0.01)
     os.write(terminal, typed)
-    child.wait()
+    while goes_on():
+        time.sleep(0.01)
+    if child.poll() is None:
+        child.kill()
+        child.wait()
     state = "hidden" if hides() else "shown"
     os.close(other)
     try:
@@ -31,13 +37,45 @@ struct PasswordPromptTests {
     print(child.returncode, state, output.decode())
     """
 
+  /// Runs a command in the foreground of a terminal until it hides, takes the foreground from it, as a shell does on
+  /// Ctrl-Z, ends it with SIGTERM, and prints the exit status; None when it goes on.
+  private static let background = """
+    import os, pty, signal, subprocess, sys, termios, time
+    terminal, other = pty.openpty()
+    hides = lambda: not termios.tcgetattr(other)[3] & termios.ECHO
+    shell = os.fork()
+    if shell:
+        os.waitpid(shell, 0)
+        sys.exit()
+    os.setsid()
+    os.close(os.open(os.ttyname(other), os.O_RDWR))
+    signal.signal(signal.SIGTTOU, signal.SIG_IGN)
+    def enter_foreground():
+        os.setpgid(0, 0)
+        os.tcsetpgrp(0, os.getpid())
+        signal.signal(signal.SIGTTOU, signal.SIG_DFL)
+    child = subprocess.Popen(sys.argv[1:], stdin=other, stdout=other, stderr=other, preexec_fn=enter_foreground)
+    end = time.monotonic() + 60
+    goes_on = lambda: child.poll() is None and time.monotonic() < end
+    while not hides() and goes_on():
+        time.sleep(0.01)
+    os.tcsetpgrp(other, os.getpgrp())
+    child.terminate()
+    # Reading the terminal from the background stops it, too, at any time before the signal has ended it.
+    while goes_on():
+        child.send_signal(signal.SIGCONT)
+        time.sleep(0.01)
+    print(child.poll())
+    child.kill()
+    """
+
   private let folder: TemporaryFolder
 
   init() throws { folder = try TemporaryFolder() }
 
   private func type(_ text: String, into command: String, _ arguments: [String]) throws -> CommandRun {
     try #require(Command(installed: "python3")).run(
-      ["-c", Self.terminal, text, try Command(built: command).path] + arguments, in: folder.path)
+      ["-c", Self.terminal, text, try Command(built: command).path] + arguments, in: folder.path, timeout: 120)
   }
 
   /// Without an option, and where the option names standard input.
@@ -58,5 +96,13 @@ struct PasswordPromptTests {
     #expect(added.stdout.hasPrefix("130 shown "), "\(added)")
     let login = try type("\u{3}", into: "mapstore", ["client", "login", "anna", "--server", "http://127.0.0.1:1"])
     #expect(login.stdout.hasPrefix("-2 shown "), "\(login)")
+  }
+
+  /// The terminal belongs to the shell again, whose settings are left alone.
+  @Test func aSignalEndsAPromptInTheBackground() throws {
+    let words = ["client", "login", "anna", "--server", "http://127.0.0.1:1"]
+    let run = try #require(Command(installed: "python3")).run(
+      ["-c", Self.background, try Command(built: "mapstore").path] + words, in: folder.path, timeout: 120)
+    #expect(run.stdout == "-15\n", "\(run)")
   }
 }

@@ -83,6 +83,54 @@ import Testing
     transport.invalidate()
   }
 
+  /// Requests with a range hang; their cancellation does not end what is requested next under the same key.
+  @Test func aRequestAfterACancelledOneHasATransferOfItsOwn() async throws {
+    store.fault.withLock { $0 = { $0.range == nil ? .none : .hang(1000) } }
+    let transport = try transport(device.folder)
+    let address = "\(device.client.address)/v1/files/\(region.file)"
+    func request(_ fields: [(name: String, value: String)]) -> FileRequest {
+      FileRequest(url: address, fields: fields, key: "next", usesMetered: true, usesConstrained: true)
+    }
+    let expected = try shop.bytes(region.file)
+    for _ in 0..<20 {
+      let first = request([("Range", "bytes=0-")])
+      let task = Task { _ = try await transport.get(first) { _ in } }
+      #expect(try await onThread { eventually { transport.waitingCount(for: "next") == 1 } })
+      // The cancellation is not waited for.
+      Thread.detachNewThread { task.cancel() }
+      #expect(try await onThread { eventually { transport.waitingCount(for: "next") == 0 } })
+      var bytes: [UInt8] = []
+      for try await piece in try await transport.get(request([]), received: { _ in }).body { bytes += piece }
+      #expect(bytes == expected)
+      await #expect(throws: CancellationError.self) { try await task.value }
+    }
+    transport.invalidate()
+  }
+
+  /// Before, while and after the running transfers are listed: a session that is gone is asked for nothing.
+  @Test func aTransportMayBeInvalidatedWhileARequestStarts() async throws {
+    let address = "\(device.client.address)/v1/files/\(region.file)"
+    let expected = try shop.bytes(region.file)
+    for number in 0..<50 {
+      let transport = try transport(device.folder)
+      let request = FileRequest(
+        url: address, fields: [], key: "ending-\(number)", usesMetered: true, usesConstrained: true)
+      let task = Task {
+        var bytes: [UInt8] = []
+        for try await piece in try await transport.get(request, received: { _ in }).body { bytes += piece }
+        return bytes
+      }
+      try await Task.sleep(for: .microseconds(number * 20))
+      transport.invalidate()
+      // What has started goes on.
+      do {
+        #expect(try await task.value == expected)
+      } catch let error as ConnectionFault {
+        #expect("\(error)".contains("the transport was invalidated"), "\(error)")
+      }
+    }
+  }
+
   /// Tile packs with equal bytes have one key: one transfer serves all that wait, and outlasts one that does not.
   @Test(arguments: [false, true]) func equalFilesAreOneTransfer(_ cancelsOne: Bool) async throws {
     let transport = try transport(device.folder)

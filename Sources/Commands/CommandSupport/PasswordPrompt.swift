@@ -11,8 +11,14 @@ import Synchronization
 
 /// Asks for a password. A terminal does not show what is typed.
 package enum PasswordPrompt {
-  /// The settings of the terminal before it was told to hide what is typed; nil while it shows it.
-  private static let settings = Mutex<termios?>(nil)
+  private struct State {
+    /// The settings of the terminal before it was told to hide what is typed; nil while it shows it.
+    var before: termios?
+    /// Whether the process received a signal that ends it: nothing is hidden any more.
+    var isEnding = false
+  }
+
+  private static let state = Mutex(State())
 
   package static var isPossible: Bool { isatty(STDIN_FILENO) == 1 }
 
@@ -32,21 +38,28 @@ package enum PasswordPrompt {
   }
 
   private static func hide() {
-    settings.withLock { settings in
+    state.withLock { state in
       var before = termios()
-      guard tcgetattr(STDIN_FILENO, &before) == 0 else { return }
+      guard !state.isEnding, tcgetattr(STDIN_FILENO, &before) == 0 else { return }
       var hidden = before
       hidden.c_lflag &= ~tcflag_t(ECHO)
-      if tcsetattr(STDIN_FILENO, TCSANOW, &hidden) == 0 { settings = before }
+      if tcsetattr(STDIN_FILENO, TCSANOW, &hidden) == 0 { state.before = before }
     }
   }
 
   /// Makes the terminal show what is typed if a prompt hides it. Any thread may call this.
-  static func restoreTerminal() {
-    settings.withLock { settings in
-      guard var before = settings else { return }
+  ///
+  /// - Parameter isEnding: whether the process received a signal, so that a prompt which was about to hide does not.
+  static func restoreTerminal(isEnding: Bool = false) {
+    state.withLock { state in
+      if isEnding { state.isEnding = true }
+      guard var before = state.before else { return }
+      state.before = nil
+      // Setting it from the background would stop the process; the shell has set its own by then. Other terminals than
+      // the process's own have no foreground (-1) and can be set.
+      let foreground = tcgetpgrp(STDIN_FILENO)
+      guard foreground == -1 || foreground == getpgrp() else { return }
       tcsetattr(STDIN_FILENO, TCSANOW, &before)
-      settings = nil
     }
   }
 }

@@ -52,7 +52,7 @@ package final class SignalWatch: Sendable {
       var signals = signals
       var number: Int32 = 0
       while sigwait(&signals, &number) == 0 {
-        PasswordPrompt.restoreTerminal()
+        PasswordPrompt.restoreTerminal(isEnding: true)
         if let self, self.take(number) { continue }
         signal(number, SIG_DFL)
         pthread_sigmask(SIG_UNBLOCK, &signals, nil)

@@ -31,6 +31,10 @@
     }
 
     private struct State {
+      /// Nil after ``invalidate()``: a task that is asked of such a session ends the app.
+      var session: URLSession?
+      /// Tasks that ended while nobody waited for them.
+      var ended: Set<Int> = []
       var transfers: [String: Transfer] = [:]
       var nextID = 0
       /// Given by the system with the launch for events of the session.
@@ -41,7 +45,6 @@
     private static let fieldNames = ["Content-Encoding", "Content-Length", "Content-Range", "ETag", "Retry-After"]
     private let folder: URL
     private let state = Mutex(State())
-    private let session = Mutex<URLSession?>(nil)
 
     /// Opens the session, and creates the folder if it is missing.
     ///
@@ -53,15 +56,14 @@
       self.folder = folder
       try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
       super.init()
-      session.withLock { $0 = URLSession(configuration: configuration, delegate: self, delegateQueue: nil) }
+      state.withLock { $0.session = URLSession(configuration: configuration, delegate: self, delegateQueue: nil) }
     }
 
     /// Ends the session; transfers go on, and the next transport of that identifier finds them.
     public func invalidate() {
-      session.withLock { session in
-        session?.finishTasksAndInvalidate()
-        // It takes no more tasks: asking it would end the app.
-        session = nil
+      state.withLock { state in
+        state.session?.finishTasksAndInvalidate()
+        state.session = nil
       }
     }
 
@@ -78,35 +80,36 @@
     /// - Throws: `ConnectionFault`, Foundation's errors; `CancellationError`.
     public func get(_ request: FileRequest, received: @escaping @Sendable (Int) -> Void) async throws -> FileAnswer {
       let key = request.key
-      if let answer = try state.withLock({ _ in try arrived(key, readers: 1)?.first }) { return answer }
-      guard let session = session.withLock({ $0 }) else {
-        throw ConnectionFault(.notSent, "the transport was invalidated")
-      }
+      if let answer = try state.withLock({ try unclaimed(key, $0) }) { return answer }
+      let session = try state.withLock { try open($0) }
       guard let url = URL(string: request.url) else { throw ConnectionFault(.notSent, "this is not an address") }
       let tasks = await session.allTasks
       try Task.checkCancellation()
-      let known = tasks.first { $0.taskDescription == key && $0.state == .running }
+      let known = tasks.filter { $0.taskDescription == key }
       let id = state.withLock { state in
         state.nextID += 1
         return state.nextID
       }
       return try await withTaskCancellationHandler {
         try await withCheckedThrowingContinuation { continuation in
-          let (task, isNew) = state.withLock { state in
-            let running = state.transfers[key]?.task ?? known
-            let task = running ?? start(request, url, in: session)
-            state.transfers[key, default: Transfer(task: task)].waiting[id] = Waiting(
-              answer: continuation, received: received)
-            return (task, running == nil)
+          let answer = Result {
+            try state.withLock { state -> FileAnswer? in
+              // The tasks that were listed may have ended meanwhile, and their files may have arrived.
+              if let answer = try unclaimed(key, state) { return answer }
+              let running = known.first { $0.state == .running && !state.ended.contains($0.taskIdentifier) }
+              let task = try state.transfers[key]?.task ?? running ?? start(request, url, in: open(state))
+              state.transfers[key, default: Transfer(task: task)].waiting[id] = Waiting(
+                answer: continuation, received: received)
+              return nil
+            }
           }
-          if isNew {
-            task.resume()
-          } else if task === known, task.state != .running {
-            // It has ended since the tasks were listed: the delegate may have been called already.
-            end(key, task, .success(()))
+          switch answer {
+          case .success(let answer?): continuation.resume(returning: answer)
+          case .failure(let error): continuation.resume(throwing: error)
+          case .success(nil):
+            // Cancelled before it waited.
+            if Task.isCancelled { leave(key, id) }
           }
-          // Cancelled before it waited.
-          if Task.isCancelled { leave(key, id) }
         }
       } onCancel: {
         leave(key, id)
@@ -116,6 +119,12 @@
     /// The number of callers that wait for a transfer; for tests.
     func waitingCount(for key: String) -> Int { state.withLock { $0.transfers[key]?.waiting.count ?? 0 } }
 
+    private func open(_ state: State) throws -> URLSession {
+      guard let session = state.session else { throw ConnectionFault(.notSent, "the transport was invalidated") }
+      return session
+    }
+
+    /// Callers hold the lock, so that nobody invalidates the session meanwhile.
     private func start(_ request: FileRequest, _ url: URL, in session: URLSession) -> URLSessionTask {
       var message = URLRequest(url: url)
       for field in request.fields { message.setValue(field.value, forHTTPHeaderField: field.name) }
@@ -123,6 +132,7 @@
       message.allowsConstrainedNetworkAccess = request.usesConstrained
       let task = session.downloadTask(with: message)
       task.taskDescription = request.key
+      task.resume()
       return task
     }
 
@@ -132,7 +142,10 @@
         // A task that was cancelled may end after another one of its key has begun.
         guard state.transfers[key]?.task.taskIdentifier == task.taskIdentifier,
           let waiting = state.transfers.removeValue(forKey: key)?.waiting.values
-        else { return ([], .success([])) }
+        else {
+          state.ended.insert(task.taskIdentifier)
+          return ([], .success([]))
+        }
         let answers = result.flatMap { _ in
           Result {
             guard let answers = try arrived(key, readers: waiting.count) else { throw URLError(.cannotOpenFile) }
@@ -146,12 +159,14 @@
 
     /// Ends a cancelled wait; the last one ends the task.
     private func leave(_ key: String, _ id: Int) {
-      let (waiting, task) = state.withLock { state in
+      let waiting = state.withLock { state in
         let waiting = state.transfers[key]?.waiting.removeValue(forKey: id)
-        let isLast = waiting != nil && state.transfers[key]?.waiting.isEmpty == true
-        return (waiting, isLast ? state.transfers.removeValue(forKey: key)?.task : nil)
+        if waiting != nil, state.transfers[key]?.waiting.isEmpty == true {
+          // Under the lock: otherwise the next request would wait for this task.
+          state.transfers.removeValue(forKey: key)?.task.cancel()
+        }
+        return waiting
       }
-      task?.cancel()
       waiting?.answer.resume(throwing: CancellationError())
     }
 
@@ -164,6 +179,11 @@
     }
 
     private func file(_ key: String, _ suffix: String) -> URL { folder.appendingPathComponent("\(key).\(suffix)") }
+
+    /// What has arrived while nobody waited. Those who wait for a transfer share what it brings. Callers hold the lock.
+    private func unclaimed(_ key: String, _ state: State) throws -> FileAnswer? {
+      state.transfers[key] == nil ? try arrived(key, readers: 1)?.first : nil
+    }
 
     /// The answer of a complete transfer for each of its readers; nil when there is none. Deletes its files, which the
     /// readers have open. Callers hold the lock.

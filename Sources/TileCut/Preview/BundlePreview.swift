@@ -1,3 +1,4 @@
+import Support
 package import TileImage
 public import TileIndex
 
@@ -53,9 +54,12 @@ public struct BundlePreview: Sendable {
     let pixels = try pixels(of: bundle)
     guard !refusingEmpty || pixels.opacity != .transparent else {
       let ground = try Self.bounds(of: bundle)
+      // Six digits: a tenth of a metre.
+      let box = [ground.west, ground.south, ground.east, ground.north]
+        .map { DecimalText.text(($0 * 1e6).rounded() / 1e6) }.joined(separator: ",")
       throw CutError(
         .invalidOption, path: bundle.path, "shows nothing in the box that was asked for",
-        remedy: "choose one within \(ground.west),\(ground.south),\(ground.east),\(ground.north)")
+        remedy: "choose one within \(box)")
     }
     return try TileEncoder(.png(PNGOptions())).encode(pixels)
   }

@@ -33,6 +33,8 @@ struct BundlePlaces: Sendable {
   private(set) var places: [Place] = []
   /// Paths that cannot be served, with the reason.
   private(set) var refused: [String: String] = [:]
+  /// Those of the refused paths whose id another path has.
+  private(set) var duplicates: Set<String> = []
   /// False if something could not be read: what is missing then may still exist.
   private(set) var isComplete = true
   private var paths: [String: String] = [:]
@@ -115,6 +117,7 @@ struct BundlePlaces: Sendable {
   private mutating func add(id: String, path: String, _ status: FileStatus, log: FileStatus?) {
     if let other = paths[id] {
       if other != path {
+        duplicates.insert(path)
         refused[path] = "its id \(id) is that of \(Folder.name(other)) already; give one of them another name"
       }
       return

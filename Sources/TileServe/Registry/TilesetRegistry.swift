@@ -19,6 +19,8 @@ public final class TilesetRegistry: Sendable {
     var ordered: [Tileset] = []
     /// What cannot be served now, by id or path.
     var failures: [String: Failure] = [:]
+    /// Paths whose id another path has.
+    var duplicates: Set<String> = []
     /// The ids or paths of failures that were not reported yet.
     var unreported: Set<String> = []
     /// Broken bundles; they are not tried again before they change.
@@ -94,6 +96,7 @@ public final class TilesetRegistry: Sendable {
     }
     contents.ordered = found.places.compactMap { contents.tilesets[$0.id] }
     contents.failures = found.refused.mapValues(Failure.init(refused:))
+    contents.duplicates = found.duplicates
     // Descriptions are written by hand: their errors are reported at the start.
     for tileset in contents.ordered where tileset.isRemote {
       do {
@@ -121,16 +124,19 @@ public final class TilesetRegistry: Sendable {
 
   /// What is wrong where nothing can ever be served, because each path is a file that is no bundle; nil where that may
   /// change: what is locked is tried again, tracks and descriptions of upstreams may be corrected, and into a folder
-  /// bundles come.
+  /// bundles or tiles come. A path whose id another one has does not count.
   package var permanentFaults: [BundleError]? {
     guard readableTilesets.isEmpty else { return nil }
     return contents.withLock { contents in
-      let faults = paths.compactMap { path -> BundleError? in
-        let tileset = contents.ordered.first { $0.path == path && !$0.isRemote && !Self.isTrack(path) }
+      let files = paths.filter { !contents.duplicates.contains($0) }
+      let faults = files.compactMap { path -> BundleError? in
+        let tileset = contents.ordered.first {
+          $0.path == path && !$0.place.status.isFolder && !$0.isRemote && !Self.isTrack(path)
+        }
         let error = tileset.flatMap { contents.failures[$0.id]?.error as? BundleError }
         return error.flatMap { [.malformed, .notFound].contains($0.code) ? $0 : nil }
       }
-      return faults.count == paths.count ? faults : nil
+      return faults.count == files.count ? faults : nil
     }
   }
 
@@ -200,6 +206,7 @@ public final class TilesetRegistry: Sendable {
       var after = Contents()
       var change = Change()
       after.failures = found.refused.mapValues(Failure.init(refused:))
+      after.duplicates = found.duplicates
       for place in found.places {
         let old = before.tilesets[place.id]
         if let old, old.place == place {

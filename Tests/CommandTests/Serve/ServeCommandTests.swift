@@ -2,36 +2,12 @@ import Foundation
 import TestSupport
 import Testing
 
-/// The built `tileserve`: its output, how it ends, where it listens.
+/// The built `tileserve`: its logs, how it ends, where it listens.
 @Suite(.ownThread) struct ServeCommandTests {
   let folder: TemporaryFolder
   init() throws {
     folder = try TemporaryFolder()
     try folder.writeBundle("a map.mbtiles", zooms: 0...1)
-  }
-
-  @Test func startPrintsTilesetsAndAddress() throws {
-    try folder.write("broken.mbtiles", "no bundle")
-    let server = try RunningServer([folder.path])
-    let root = "http://127.0.0.1:\(server.port)/"
-    #expect(
-      server.process.stdout == """
-        serving 1 tileset from \(folder.path)
-        viewer: \(root)
-        tiles:  \(root)a%20map/{z}/{x}/{y}, described by \(root)a%20map.json
-        not served: broken: broken.mbtiles: is not a bundle: neither MBTiles, PMTiles nor GeoPackage, \
-        or its head is damaged
-
-        """)
-    #expect(try server.get("/metrics").text.contains("\ntileserve_tilesets 1\n"))
-    // Reported when it was found, and not again for each request.
-    let words = "tileserve: warning: broken cannot be served: \(folder.file("broken.mbtiles"))"
-    #expect(server.process.wait(timeout: 20) { server.process.stderr.contains(words) }, "\(server.process.stderr)")
-    for _ in 0..<3 { #expect(try server.get("/broken/0/0/0").status == 503) }
-    try folder.writeBundle("new.mbtiles", zooms: 0...0)
-    #expect(server.process.wait(timeout: 20) { server.process.stderr.contains("new tileset new") })
-    #expect(server.process.stderr.matches(of: /broken cannot/).count == 1, "\(server.process.stderr)")
-    #expect(try server.get("/a%20map/0/0/0").status == 200)
   }
 
   /// A script may stop the server as soon as the port is open.
@@ -277,28 +253,5 @@ import Testing
       let run = try tileserve(folder.path, "--port", "0", "--tls-cert", pair[0], "--tls-key", pair[1])
       #expect(run.status == 66 && run.stderr.hasPrefix("tileserve: \(folder.path)/"), "\(run)")
     }
-  }
-
-  /// The limit is 50 ms in a release build; a debug build on a busy machine gets more.
-  @Test func startWithAThousandBundlesIsFast() throws {
-    let bundles = try TemporaryFolder()
-    for number in 0..<1000 {
-      try FileManager.default.linkItem(
-        atPath: folder.file("a map.mbtiles"), toPath: bundles.file("map-\(number).mbtiles"))
-    }
-    let start = ContinuousClock.now
-    let server = try RunningServer([bundles.path])
-    let elapsed = ContinuousClock.now - start
-    print("tileserve: serving 1,000 bundles \(elapsed / .milliseconds(1)) ms after its start")
-    #expect(elapsed < .seconds(5))
-    #expect(server.process.stdout.hasPrefix("serving 1000 tilesets"))
-    let list = try server.get("/tilesets.json")
-    #expect(list.status == 200 && list.text.contains("map-999"))
-    // Most of the files are closed again, as soon as the threads that read them are through.
-    let process = "\(server.process.processID)"
-    #expect(
-      eventually(seconds: 60) { openDescriptorCount(ofProcess: process).map { $0 < 400 } ?? true },
-      "\(openDescriptorCount(ofProcess: process) ?? 0) files are open")
-    #expect(try server.get("/map-500/0/0/0.png").status == 200)
   }
 }

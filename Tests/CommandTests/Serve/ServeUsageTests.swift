@@ -292,21 +292,9 @@ import TileIndex
     #expect(store.status == 2 && store.stderr.contains("web: there is no folder \(folder.file("none")); "), "\(store)")
   }
 
-  @Test(.enabled(if: geteuid() != 0, "root may read everywhere"))
-  func aBundleThatMayNotBeReadExitsWith66() throws {
-    try FileManager.default.setAttributes([.posixPermissions: 0o000], ofItemAtPath: bundle)
-    let run = try tileserve(bundle, "--port", "0", timeout: 10)
-    #expect(run.status == 66 && run.stderr.contains("permission denied"), "\(run)")
-  }
-
   @Test func wrongEnvironmentValueExitsWith64() throws {
     let run = try tileserve(bundle, environment: ["TILESERVE_PORT": "eighty"])
     #expect(run.status == 64 && run.stderr.contains("port") && run.stderr.contains("eighty"), "\(run)")
-  }
-
-  @Test func missingPathExitsWith66() throws {
-    let run = try tileserve(folder.file("none"), bundle, "--port", "0")
-    #expect(run.status == 66 && run.stderr.contains("\(folder.path)/none: "), "\(run)")
   }
 
   @Test func unusableAddressExitsWith69() throws {
@@ -335,33 +323,5 @@ import TileIndex
       let run = try tileserve(bundle, "--port", "0", "--tls-cert", certificate, "--tls-key", text)
       #expect(run.status == 66 && run.stderr.contains(words) && run.stderr.contains("; "), "\(run)")
     }
-  }
-
-  /// Each of the files is named. Beside one that can be served, and in a folder, such files are left out.
-  @Test func filesNoneOfWhichIsABundleAreRefused() throws {
-    let text = try folder.write("a.txt", "no bundle")
-    let broken = try folder.write("broken.mbtiles", "no bundle either")
-    #expect(try tileserve(folder.write("tileserve.json", "{}")).status == 65)
-    let socket = folder.file("socket")
-    let run = try tileserve(text, broken, "--unix-socket", socket)
-    #expect(run.status == 65 && run.stdout.isEmpty, "\(run)")
-    for name in ["a.txt: is not a bundle", "broken.mbtiles: is not a bundle"] {
-      #expect(run.stderr.contains("tileserve: \(folder.file(name))"), "\(run)")
-    }
-    #expect(!FileManager.default.fileExists(atPath: socket))
-    let picture = ProjectFiles.path("sample-regions/jacksboro-fault/jacksboro-fault-relief.tif")
-    #expect(try tileserve(picture).stderr.contains("cut it into tiles first: tilecut cut '\(picture)' -o NAME.mbtiles"))
-    let server = try RunningServer([bundle, text])
-    #expect(server.process.stdout.contains("serving 1 tileset"), "\(server.process.stdout)")
-    #expect(server.process.stdout.contains("not served: a.txt: is not a bundle"), "\(server.process.stdout)")
-  }
-
-  /// A folder without bundles is served, since some may come; whoever mistyped its name is told.
-  @Test func aFolderWithoutBundlesIsNamedInTheGreeting() throws {
-    let empty = folder.file("empty")
-    try FileManager.default.createDirectory(atPath: empty, withIntermediateDirectories: false)
-    let server = try RunningServer([empty])
-    #expect(server.process.stdout.contains("there is no bundle in \(empty) yet"), "\(server.process.stdout)")
-    #expect(try !RunningServer([bundle]).process.stdout.contains("there is no bundle"))
   }
 }
