@@ -61,16 +61,15 @@ final class PROJContext {
     let pointer: OpaquePointer
     /// Whether PROJ has this one alone where both CRSs are used.
     let isOnly: Bool
-    /// Where both CRSs are used, in degrees; empty if that is not known. Elsewhere PROJ may prefer another operation.
+    /// Where both CRSs are used, in degrees; empty if that is not known. Beside it PROJ may prefer another operation, and
+    /// across its edge choose for each point.
     let areaOfUse: [BoundingBox]
 
     func isChosen(for area: BoundingBox?) -> Bool {
       guard let area else { return true }
       return isOnly
-        && TileMatrixSet.splitAtAntimeridian(area).contains { part in
-          areaOfUse.contains { use in
-            use.intersection(part).map { $0.width > 0 && $0.height > 0 } ?? false
-          }
+        && TileMatrixSet.splitAtAntimeridian(area).allSatisfy { part in
+          areaOfUse.contains { $0.intersection(part) == part }
         }
     }
   }
