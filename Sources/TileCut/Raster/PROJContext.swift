@@ -61,8 +61,8 @@ final class PROJContext {
     let pointer: OpaquePointer
     /// Whether PROJ has this one alone where both CRSs are used.
     let isOnly: Bool
-    /// Where both CRSs are used, in degrees; empty if that is not known. Beside it PROJ may prefer another operation, and
-    /// across its edge choose for each point.
+    /// Where both CRSs are used, in degrees; empty if that is not known. Beside it PROJ may prefer another operation,
+    /// and across its edge choose for each point.
     let areaOfUse: [BoundingBox]
 
     func isChosen(for area: BoundingBox?) -> Bool {
