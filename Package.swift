@@ -440,6 +440,12 @@ if Context.environment["TILECUT_ONLY"] == "1" {
   }
 }
 
+// Names of targets, separated by spaces: only these and what they need are built. Who works on one module sets this, so
+// that the tests of the others are not compiled and linked each time (CONTRIBUTING.md).
+if let names = Context.environment["ONLY_TARGETS"] {
+  keepOnly(names.split(separator: " ").map(String.init))
+}
+
 // `make fuzz` names libFuzzer's runtime here. Its targets need flags that a package must not have where others depend
 // on it.
 if let runtime = Context.environment["LIBFUZZER_RUNTIME"] {
