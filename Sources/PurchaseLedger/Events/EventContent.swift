@@ -100,6 +100,8 @@ extension EventType {
   static let stating: [Self] = [.transaction, .notification, .amendment]
   /// Types whose evidence was verified when the event was recorded: those of `stating`, and claims.
   static let vouching = stating + [.claim]
+  /// Types whose content follows from the evidence that they name, at least in part.
+  static let evidential = vouching + [.quarantine, .decision, .correction]
 
   /// The types as a list in SQL.
   static func list(_ types: [Self]) -> String { "(" + types.map { "\($0.rawValue)" }.joined(separator: ", ") + ")" }

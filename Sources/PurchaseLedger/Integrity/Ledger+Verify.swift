@@ -6,7 +6,7 @@ extension Ledger {
   /// 1. the file: indexes match their tables, the schema has only the ledger's objects, and values have their column's
   ///    type;
   /// 2. the chain: numbers without gaps, each hash follows from the previous one, each key from its body, bodies can be
-  ///    decoded;
+  ///    decoded, and each event is one that the ledger would have recorded after those before it (`EventCheck`);
   /// 3. the evidence: it matches its digest, exists for every event that names it, and is named by an event if it
   ///    counts as recorded;
   /// 4. the postings: they balance;
@@ -23,6 +23,7 @@ extension Ledger {
   ) throws -> VerifyReport {
     try read { db in
       var report = VerifyReport()
+      report.afterHead = head.map { _ in .init() }
       let passes = VerifyPasses(db, progress)
       let file = FileCheck(db)
       let tables = try file.run(&report)
@@ -65,8 +66,8 @@ extension Ledger {
   ) throws -> [String: Set<String>] {
     let replay = try EventReplay(db, path: path)
     let projections = try Projections(beside, policy: try replay.finalPolicy())
-    var check = EventCheck(path: path, head: head)
-    try replay.run(into: projections, progress: progress) { check.event($0, &report) }
+    var check = try EventCheck(db, after: projections, path: path, head: head)
+    try replay.run(into: projections, progress: progress) { try check.event($0, &report) }
     check.finish(&report)
     return check.leftQuarantine
   }
@@ -81,6 +82,7 @@ extension Ledger {
     for key in try unknown.all({ "\($0.int64(0))/\($0.int64(1))/\($0.text(2))/\($0.int64(3))" }) {
       report.find("posting \(key)", "does not balance: its accounts are not those of a sale or refund")
     }
+    report.unpriced = try UnpricedSales(db).count()
     // Summed in halves, because a sum of amounts may exceed 64 bits.
     report.totals = try db.cached(
       """
@@ -93,67 +95,5 @@ extension Ledger {
         currency: $0.text(0), sales: Int128($0.int64(1)) << 32 + Int128($0.int64(2)),
         refunds: Int128($0.int64(3)) << 32 + Int128($0.int64(4)))
     }
-  }
-}
-
-/// Checks the hash chain and collects what later checks need.
-private struct EventCheck {
-  private let path: String
-  private let head: [UInt8]?
-  private var chain = EventChain()
-  private var hasHead: Bool
-  private(set) var leftQuarantine: [String: Set<String>] = [:]
-  /// The policies at the current position of the chain.
-  private var policy = LedgerPolicy()
-  /// Events with unsigned facts that the policy refused at their time, by transaction. An event of `reconcile --apply`
-  /// for the transaction removes them.
-  private var refused: [TransactionKey: [Int64]] = [:]
-
-  init(path: String, head: [UInt8]?) {
-    self.path = path
-    self.head = head
-    hasHead = head == nil || head == chain.hash
-  }
-
-  /// - Returns: The event of a row; nil if it cannot be decoded.
-  mutating func event(_ row: SQLiteStatement, _ report: inout VerifyReport) -> LedgerEvent? {
-    let location = "event \(row.int64(0))"
-    let last = chain.seq
-    let (isNext, isChained) = chain.advance(over: row)
-    if !isNext { report.find(location, "follows event \(last): the events in between are missing") }
-    if !isChained { report.find(location, "its hash does not match its content and the previous hash") }
-    if chain.hash == head { hasHead = true }
-    guard let event = try? LedgerEvent(row, in: path) else {
-      report.find(location, "its body cannot be read")
-      return nil
-    }
-    if event.content.key(body: row.blob(6)).bytes != row.blob(4) {
-      report.find(location, "its key does not match its body")
-    }
-    note(event, &report)
-    return event
-  }
-
-  private mutating func note(_ event: LedgerEvent, _ report: inout VerifyReport) {
-    switch event.content {
-    case .transaction(let fact) where fact.trust == .unsigned, .amendment(let fact, _) where fact.trust == .unsigned:
-      report.unsigned += 1
-      if policy.unsignedEvidence == .refuse { refused[fact.key, default: []].append(event.seq) }
-    case .correction(_, _, let key): refused[key] = nil
-    case .policy(let name, let value, _): try? policy.set(name, to: value)
-    case .audit(let kind, _, let subject?, _, _, _)
-    where [EvidenceRecorder.released, EvidenceRecorder.dismissed].contains(kind):
-      leftQuarantine[kind, default: []].insert(subject)
-    default: break
-    }
-  }
-
-  func finish(_ report: inout VerifyReport) {
-    for seq in refused.values.joined().sorted() {
-      report.find("event \(seq)", "states an unsigned fact, which the policy unsigned-evidence refused at that time")
-    }
-    if !hasHead { report.find("head", "is not in the chain, which was truncated or rewritten") }
-    report.events = Int(chain.seq)
-    report.head = chain.hash
   }
 }

@@ -35,17 +35,30 @@ private struct SignatureCheck: Sendable {
   let environment: StoreEnvironment
 
   private static let batch: Int64 = 2048
+  /// The reason is not compared.
+  private static let anyReason = VerificationError(.inconsistent, "")
 
   /// A row that states something on behalf of evidence.
   private struct Statement: Sendable {
     var location: String
     var sha256: [UInt8]
-    /// The key of the event that the evidence must state; nil for evidence without such a row.
-    var key: EventKey?
+    /// What the evidence must state; nil for evidence without such a row.
+    var claim: Claim?
     /// Whether the row claims the store's signature.
     var isSigned = false
     /// The context of the evidence as far as the row tells it; nil if the row tells nothing.
     var context: EvidenceContext?
+
+    /// What a row says that its evidence states.
+    enum Claim: Sendable, Hashable {
+      /// The event with this body.
+      case event(EventKey)
+      /// A transaction of this key.
+      case transaction(TransactionKey)
+      /// What a quarantine event says of its evidence, without the reason, which depends on the clock and the settings
+      /// of its time.
+      case waiting(EvidenceKind, TransactionKey?, signedDate: Int64?, note: String?)
+    }
 
     /// Evidence without a row that states facts of it.
     init(location: String, sha256: [UInt8]) {
@@ -56,7 +69,7 @@ private struct SignatureCheck: Sendable {
     init(location: String, sha256: [UInt8], fact: StoreTransaction) {
       self.init(location: location, sha256: sha256)
       // An amendment repeats a fact, so its evidence must state that fact.
-      key = PreparedFact(fact, isKnown: true).key
+      claim = .event(PreparedFact(fact, isKnown: true).key)
       isSigned = fact.trust == .signed
       context = EvidenceContext(
         productID: fact.productID, purchaseToken: fact.purchaseToken, environment: fact.environment)
@@ -69,12 +82,27 @@ private struct SignatureCheck: Sendable {
         return
       }
       self.init(location: location, sha256: sha256)
-      guard case .notification(let message)? = content else { return }
-      key = content?.key(body: [])
-      // Any product will do: the event of a notification does not contain it.
-      context = EvidenceContext(
-        productID: "any", purchaseToken: message.transaction?.id, environment: message.environment)
+      switch content {
+      case .notification(let message)?:
+        claim = .event(Self.key(of: .notification(message)))
+        context = Self.context(of: message.transaction, in: message.environment)
+      case .claim(let key, _, _, _)?, .decision(let key, _, _, _, _)?, .correction(_, _, let key)?:
+        claim = .transaction(key)
+        context = Self.context(of: key, in: key.environment)
+      case .quarantine(let kind, _, let key, let signedDate, let note)?:
+        claim = .waiting(kind, key, signedDate: signedDate, note: note)
+        context = Self.context(of: key, in: key?.environment)
+      default: break
+      }
     }
+
+    /// The context for what does not depend on the product, which only the event of a fact names: any will do.
+    private static func context(of key: TransactionKey?, in environment: StoreEnvironment?) -> EvidenceContext {
+      EvidenceContext(productID: "any", purchaseToken: key?.id, environment: environment)
+    }
+
+    /// A key of the whole body: the key under which a notification is recorded once covers its id only.
+    static func key(of content: EventContent) -> EventKey { EventKey(type: content.type, fields: content.body) }
   }
 
   /// The result of verifying a piece of evidence again.
@@ -82,25 +110,34 @@ private struct SignatureCheck: Sendable {
     var id: Int64
     var kind: EvidenceKind?
     var refusal: VerificationError?
-    /// The keys of the events that it states, in the contexts of the rows that name it.
-    var keys: Set<EventKey> = []
+    /// What it states, in the contexts of the rows that name it.
+    var claims: Set<Statement.Claim> = []
     /// Whether it counts as recorded although one of its facts is not.
     var isPartlyBooked = false
 
     var isBad: Bool { refusal != nil || isPartlyBooked }
+
+    func states(_ claim: Statement.Claim) -> Bool {
+      guard case .waiting(let kind, let key, let signedDate, let note) = claim else { return claims.contains(claim) }
+      return claims.contains { stated in
+        guard case .waiting(kind, let statedKey, let statedDate, let statedNote) = stated else { return false }
+        // Earlier versions decoded less of some evidence.
+        return (key ?? statedKey) == statedKey && (signedDate ?? statedDate) == statedDate
+          && (note ?? statedNote) == statedNote
+      }
+    }
   }
 
   func run(_ report: inout VerifyReport, progress: (Int, Int) -> Void) async throws {
     let total = try count()
-    var (done, pieces) = (0, 0)
+    var done = 0
     var named: Set<Int64> = []
-    func check(_ statements: [Statement], counts: Bool = true) async throws {
+    func check(_ statements: [Statement]) async throws {
       let verdicts = try await verdicts(on: statements)
       for verdict in verdicts.values.sorted(by: { $0.id < $1.id }) where verdict.isBad {
         if named.insert(verdict.id).inserted { Self.judge(verdict, &report) }
       }
       for statement in statements { Self.judge(statement, verdicts[statement.sha256], &report) }
-      if counts { pieces += verdicts.values.count { $0.kind?.isSigned ?? false } }
       done += statements.count
       progress(min(done, total), total)
     }
@@ -117,10 +154,9 @@ private struct SignatureCheck: Sendable {
     var key = RowKey(store: 0, environment: 0, id: "")
     while let page = try snapshot(after: key) {
       key = page.last
-      // The snapshot's evidence is counted with the evidence above.
-      try await check(page.statements, counts: false)
+      try await check(page.statements)
     }
-    report.signatures = pieces
+    report.signatures = try signedPieces()
     progress(total, total)
   }
 
@@ -140,7 +176,7 @@ private struct SignatureCheck: Sendable {
     guard let verdict, verdict.refusal == nil else { return }
     if statement.isSigned, verdict.kind?.isSigned != true {
       report.find(statement.location, "claims the store's signature, but its evidence has none")
-    } else if let key = statement.key, !verdict.keys.contains(key) {
+    } else if let claim = statement.claim, !verdict.states(claim) {
       report.find(statement.location, "does not match its evidence")
     }
   }
@@ -173,7 +209,7 @@ private struct SignatureCheck: Sendable {
     let kept: (id: Int64, kind: Int64, isBooked: Bool, bytes: [UInt8])? = try ledger.readStatement { db in
       let select = try db.cached(
         """
-        SELECT e.id, e.kind, e.outcome = 1 AND e.event IS NOT NULL, p.bytes, e.bytes
+        SELECT e.id, e.kind, e.outcome = 1, p.bytes, e.bytes
         FROM \(EvidenceRow.source) WHERE e.sha256 = ?
         """)
       select.bind(1, sha256)
@@ -184,23 +220,35 @@ private struct SignatureCheck: Sendable {
     // Evidence of an unknown kind states nothing, and unsigned evidence that no row names cannot be checked.
     guard let kind = verdict.kind, kind.isSigned || !contexts.isEmpty else { return verdict }
     var isWaiting = false
+    /// The keys under which its facts are recorded once.
+    var facts: Set<EventKey> = []
     do throws(VerificationError) {
       for (count, context) in self.contexts(contexts, for: kind).enumerated() {
         let content = try await verifier.verify(
           kept.bytes, as: kind, context: context, at: ledger.clock.now(), trusted: count > 0)
         for fact in content.transactions where fact.environment.code != nil {
-          verdict.keys.insert(PreparedFact(fact, isKnown: true).key)
+          verdict.claims.insert(.event(PreparedFact(fact, isKnown: true).key))
+          verdict.claims.insert(.transaction(fact.key))
+          facts.insert(PreparedFact(fact, isKnown: true).key)
+        }
+        for fact in content.earlierTransactions where fact.environment.code != nil {
+          verdict.claims.insert(.event(PreparedFact(fact, isKnown: true).key))
         }
         if let message = content.notification?.content(in: context.environment ?? environment) {
-          verdict.keys.insert(message.key(body: []))
+          verdict.claims.insert(.event(Statement.key(of: message)))
+          facts.insert(message.key(body: []))
         }
-        isWaiting = content.quarantine != nil
+        if case .quarantine(let kind, _, let key, let date, let note) = content.quarantineEvent(because: Self.anyReason)
+        {
+          verdict.claims.insert(.waiting(kind, key, signedDate: date, note: note))
+        }
+        isWaiting = content.quarantine != nil || !content.earlierTransactions.isEmpty
       }
     } catch {
       verdict.refusal = error
       return verdict
     }
-    if kept.isBooked, kind.isSigned, kind.isWhole, !isWaiting { verdict.isPartlyBooked = try !areBooked(verdict.keys) }
+    if kept.isBooked, kind.isSigned, kind.isWhole, !isWaiting { verdict.isPartlyBooked = try !areBooked(facts) }
     return verdict
   }
 
@@ -222,13 +270,24 @@ private struct SignatureCheck: Sendable {
 
   // MARK: Reading
 
-  /// Events that state a fact or notification of a store.
-  private static let statingEvents = "event WHERE type IN \(EventType.list(EventType.stating))"
+  /// Events that say something of evidence that they name; a fact or notification must name some.
+  private static let statingEvents = """
+    event WHERE type IN \(EventType.list(EventType.evidential))
+    AND (evidence IS NOT NULL OR type IN \(EventType.list(EventType.stating)))
+    """
   /// Evidence that is not named by such an event.
   private static let silentEvidence = """
     evidence AS e LEFT JOIN event AS v ON v.seq = e.event AND v.evidence = e.sha256
       AND v.type IN \(EventType.list(EventType.stating)) WHERE v.seq IS NULL
     """
+
+  /// The pieces of evidence that have a signature: each of them is named by an event or checked on its own.
+  private func signedPieces() throws -> Int {
+    let kinds = EvidenceKind.allCases.filter(\.isSigned).map { "\($0.rawValue)" }.joined(separator: ", ")
+    return try ledger.readStatement { db in
+      try db.cached("SELECT count(*) FROM evidence WHERE kind IN (\(kinds))").first { Int($0.int64(0)) } ?? 0
+    }
+  }
 
   private func count() throws -> Int {
     try ledger.readStatement { db in

@@ -35,6 +35,21 @@ public struct VerifyReport: Sendable {
     public var refunds: Int128
   }
 
+  /// The events after the head that was looked for; nil if none was.
+  public internal(set) var afterHead: AfterHead?
+
+  /// What was recorded after a head that was kept elsewhere. The head proves nothing of it.
+  public struct AfterHead: Sendable, Hashable {
+    /// The number of events.
+    public internal(set) var events = 0
+    /// Those among them that no store's signature can confirm, by what they are, in the order of the names: whoever can
+    /// write to the file can append them.
+    public internal(set) var unproven: [String: Int] = [:]
+  }
+
+  /// Sales of the production environment for which no store states a usable price: they are in no total.
+  public internal(set) var unpriced = 0
+
   /// Tables whose rows follow from no event, so that changes in them cannot be detected, with their number of rows.
   public internal(set) var outside: [Outside] = []
   /// The number of signatures checked again; nil if that was not requested.
@@ -50,6 +65,24 @@ public struct VerifyReport: Sendable {
 
   /// True when nothing was found.
   public var isClean: Bool { findingCount == 0 }
+
+  mutating func count(afterHead content: EventContent) {
+    let name: String? =
+      switch content {
+      case .transaction(let fact), .amendment(let fact, _): fact.trust == .unsigned ? "unsigned fact" : nil
+      case .notification, .quarantine, .decision: nil
+      case .claim(_, _, let isTransfer, _): isTransfer ? "transfer" : "claim"
+      case .accountOpened: "opened account"
+      case .accountErased: "erased account"
+      case .policy: "policy"
+      case .correction: "correction"
+      case .acknowledgement: "acknowledgement"
+      case .audit(let kind, _, _, _, _, _):
+        kind == EvidenceRecorder.dismissed ? "dismissal" : kind == EvidenceRecorder.released ? "release" : "audit entry"
+      }
+    afterHead?.events += 1
+    if let name { afterHead?.unproven[name, default: 0] += 1 }
+  }
 
   mutating func find(_ location: String, _ message: String) {
     findingCount += 1

@@ -5,6 +5,8 @@ extension EvidenceRecorder {
   static let released = "evidence.released"
   static let dismissed = "evidence.dismissed"
 
+  static func leavesQuarantine(_ kind: String) -> Bool { [released, dismissed].contains(kind) }
+
   /// Records one piece of evidence (docs/reference/ledger.md, Outcomes):
   /// 1. evidence that did not verify, is for an unknown account or requests too many queries is refused and not stored;
   /// 2. evidence that cannot be trusted yet goes into quarantine;
@@ -118,12 +120,7 @@ extension EvidenceRecorder {
   private func quarantine(
     _ piece: PreparedEvidence, _ content: VerifiedEvidence, _ reason: VerificationError, _ booking: Booking
   ) throws -> Booking {
-    let key = content.transactions.first?.key ?? content.notification?.transaction
-    try append(
-      .quarantine(
-        kind: content.kind, reason: reason.code.rawValue, transaction: key?.environment.code == nil ? nil : key,
-        signedDate: content.signedDate, note: content.notification?.uuid),
-      evidence: piece.sha256)
+    try append(content.quarantineEvent(because: reason), evidence: piece.sha256)
     try evidence.keep(piece, kind: content.kind, outcome: .quarantined, reason: reason.code.rawValue)
     var booking = booking
     booking.outcome = .quarantined
@@ -155,6 +152,16 @@ extension Submission {
     if let account { return .named("account \(account)") }
     if let origin { return .named("network \(origin)") }
     return channel == .operatorImport ? .operatorImport : .unknown
+  }
+}
+
+extension VerifiedEvidence {
+  /// The event that records why the evidence waits.
+  func quarantineEvent(because reason: VerificationError) -> EventContent {
+    let key = transactions.first?.key ?? notification?.transaction
+    return .quarantine(
+      kind: kind, reason: reason.code.rawValue, transaction: key?.environment.code == nil ? nil : key,
+      signedDate: signedDate, note: notification?.uuid)
   }
 }
 
@@ -215,6 +222,7 @@ extension Booking {
     case "look-up-partly":
       "unsigned; the next pull queries the store for a part of its transactions only: there are too many"
     case "product-does-not-grant": "a consumable or subscription: recorded for the account, grants nothing"
+    case "unusable-price": "recorded without its price, which cannot be used; the journal marks the sale as unpriced"
     case "partly-claimed": "some of its transactions belong to another account"
     default: note
     }

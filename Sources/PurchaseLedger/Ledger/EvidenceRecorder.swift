@@ -56,7 +56,8 @@ final class EvidenceRecorder {
         return false
       }
       try projections.join(fact.row, digest: fact.digest)
-      if let decision = try decision(on: fact.row.key) { try append(decision, evidence: evidence) }
+      let decision = try projections.row(fact.row.key).flatMap { Self.decision(on: $0, policy) }
+      if let decision { try append(decision, evidence: evidence) }
       return true
     }
   }
@@ -78,13 +79,12 @@ final class EvidenceRecorder {
     return try append(.amendment(fact.transaction, revision: revision), evidence: evidence) != nil
   }
 
-  /// The event that records how the policy treats a partial refund, computed from all facts so far.
-  private func decision(on key: RowKey) throws -> EventContent? {
-    guard let row = try projections.row(key), row.statement == .revoked, let refund = row.refund,
-      !refund.isWhole(of: row.quantity)
-    else { return nil }
+  /// The event that records how the policy treats a partial refund, computed from all facts so far; nil if there is
+  /// nothing to decide.
+  static func decision(on row: TransactionRow, _ policy: LedgerPolicy) -> EventContent? {
+    guard row.statement == .revoked, let refund = row.refund, !refund.isWhole(of: row.quantity) else { return nil }
     return .decision(
-      key.transactionKey, revocationDate: refund.date, percentageMilli: refund.sharedMilli(of: row.quantity),
+      row.key.transactionKey, revocationDate: refund.date, percentageMilli: refund.sharedMilli(of: row.quantity),
       policy: "partial-refund", value: policy.partialRefund.rawValue)
   }
 

@@ -14,13 +14,26 @@ public enum ExportFormat: String, Sendable, CaseIterable {
   case hledger
 }
 
+/// What an export has written.
+public struct ExportSummary: Sendable, Hashable {
+  /// The number of events or postings.
+  public internal(set) var entries = 0
+  /// Of a journal: sales without a usable price. Their postings are marked.
+  public internal(set) var unpricedSales = 0
+  /// Of a journal: refunds of such sales.
+  public internal(set) var unpricedRefunds = 0
+}
+
 extension Ledger {
   /// Writes events or postings line by line, in one read transaction and in constant memory.
   ///
   /// - Parameter progress: Receives the number of events or postings written, and the total.
+  /// - Returns: What was written; a journal whose summary counts unpriced sales is not complete.
+  @discardableResult
   public func export(
     _ format: ExportFormat, to write: (String) throws -> Void, progress: (Int, Int) -> Void = { _, _ in }
-  ) throws {
+  ) throws -> ExportSummary {
+    var summary = ExportSummary()
     try read { db in
       let table = format == .hledger ? "posting" : "event"
       let total = try db.prepare("SELECT count(*) FROM \(table)").first { $0.int(0) } ?? 0
@@ -31,10 +44,12 @@ extension Ledger {
       }
       switch format {
       case .jsonLines: try exportEvents(db, to: write, count)
-      case .hledger: try exportJournal(db, to: write, count)
+      case .hledger: try exportJournal(db, to: write, &summary, count)
       }
+      summary.entries = done
       progress(done, total)
     }
+    return summary
   }
 
   private func exportEvents(_ db: SQLiteConnection, to write: (String) throws -> Void, _ count: () -> Void) throws {
@@ -51,30 +66,43 @@ extension Ledger {
     try write(last.text + "\n")
   }
 
-  private func exportJournal(_ db: SQLiteConnection, to write: (String) throws -> Void, _ count: () -> Void) throws {
+  private func exportJournal(
+    _ db: SQLiteConnection, to write: (String) throws -> Void, _ summary: inout ExportSummary, _ count: () -> Void
+  ) throws {
     try write("; head \(try EventWriter.head(db).hash.hexadecimal)\n\n")
     try writeDeclarations(db, to: write)
     let select = try db.cached(
       """
-      SELECT p.store, p.transaction_id, p.entry, p.date, p.debit, p.credit, p.amount, p.currency, t.product_id
-      FROM posting AS p JOIN store_transaction AS t USING (store, environment, transaction_id)
+      SELECT p.store, p.environment, p.transaction_id, p.entry, p.date, p.debit, p.credit, p.amount, p.currency,
+        t.product_id FROM posting AS p JOIN store_transaction AS t USING (store, environment, transaction_id)
       ORDER BY p.date, p.store, p.environment, p.transaction_id, p.entry
       """)
+    let unpriced = try UnpricedSales(db)
     defer { select.reset() }
     while try select.step() {
       let store = Store(code: UInt8(truncatingIfNeeded: select.int64(0)))?.rawValue ?? "unknown"
-      let amount = Self.amount(select.int64(6), currency: select.text(7))
+      let isSale = select.int64(3) == 1
+      let amount = Self.amount(select.int64(7), currency: select.text(8))
+      let reason =
+        UnpricedSales.isDoubtful(amount: select.int64(7), currency: select.text(8))
+        ? try unpriced.reason(RowKey(select)) : nil
+      if reason != nil {
+        summary.unpricedSales += isSale ? 1 : 0
+        summary.unpricedRefunds += isSale ? 0 : 1
+      }
       try write(
         """
 
-        \(Self.day(select.int64(3))) (\(Self.plain("\(store):\(select.text(1))"))) \
-        \(select.int64(2) == 1 ? "sale" : "refund") \(Self.plain(select.text(8)))
-            \(Self.account(select.int64(4), store: store))  \(amount)
-            \(Self.account(select.int64(5), store: store))  \(amount == "0" ? "0" : "-" + amount)
+        \(Self.day(select.int64(4))) (\(Self.plain("\(store):\(select.text(2))"))) \
+        \(isSale ? "sale" : "refund") \(Self.plain(select.text(9)))\(reason.map { "  ; unpriced: \($0)" } ?? "")
+            \(Self.account(select.int64(5), store: store))  \(amount)
+            \(Self.account(select.int64(6), store: store))  \(amount == "0" ? "0" : "-" + amount)
 
         """)
       count()
     }
+    guard summary.unpricedSales + summary.unpricedRefunds > 0 else { return }
+    try write("\n; unpriced: \(summary.unpricedSales) sales, \(summary.unpricedRefunds) refunds\n")
   }
 
   /// Declares commodities and accounts, which `hledger check --strict` requires.

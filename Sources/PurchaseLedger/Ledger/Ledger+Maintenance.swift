@@ -33,7 +33,10 @@ extension Ledger {
         // The first read starts the read transaction whose state is copied.
         let head = try EventWriter.head(db)
         try LedgerDatabase.reporting(file) {
-          try LedgerDatabase.copy(db, to: new.path, progress: progress) { try checkChain($0, endsIn: head) }
+          try LedgerDatabase.copy(db, to: new.path, progress: progress) { copy in
+            try checkChain(copy, endsIn: head)
+            try mark(copy)
+          }
         }
         return head
       }
@@ -43,6 +46,15 @@ extension Ledger {
       new.remove()
       throw error
     }
+  }
+
+  /// Notes in the copy when it was made, so that `reconcile` knows a restored ledger.
+  private func mark(_ copy: SQLiteConnection) throws {
+    let insert = try copy.prepare("INSERT OR REPLACE INTO cursor (name, value, updated_at) VALUES (?, ?, ?)")
+    insert.bind(1, Snapshot.backupMade)
+    insert.bind(2, String(clock.now()))
+    insert.bind(3, clock.now())
+    try insert.run()
   }
 
   private func checkChain(_ copy: SQLiteConnection, endsIn head: EventChain) throws {

@@ -28,10 +28,7 @@ extension Posting {
   static func postings(of row: TransactionRow, original: TransactionRow? = nil) -> [Posting] {
     guard row.statement != .pending else { return [] }
     let base = row.key.environment == 1 ? 0 : Account.sandbox
-    let isFree =
-      row.ownership == OwnershipType.familyShared.rawValue || row.reason == "PROMOTION"
-      || row.isFreeCopy(of: original)
-    let price = isFree ? nil : row.price
+    let price = isFree(row, original) ? nil : row.price
     let amount = price.map { max(0, minorUnits($0)) } ?? 0
     let currency = price?.currency ?? "XXX"
     var postings = [
@@ -46,6 +43,20 @@ extension Posting {
           credit: base + Account.receivable, amount: refunded(amount, of: row), currency: currency))
     }
     return postings
+  }
+
+  /// Whether nothing was paid for it: it was shared, given, or restored.
+  private static func isFree(_ row: TransactionRow, _ original: TransactionRow?) -> Bool {
+    row.ownership == OwnershipType.familyShared.rawValue || row.reason == "PROMOTION" || row.isFreeCopy(of: original)
+  }
+
+  /// Why the amount of a transaction's postings is not what was paid; nil if it is, or if nothing was paid.
+  static func unpricedReason(_ row: TransactionRow, original: TransactionRow? = nil) -> String? {
+    if isFree(row, original) { return nil }
+    guard let price = row.price else { return "the evidence states no usable price" }
+    if price.milliunits < 0 { return "the evidence states the negative price \(decimal(price)) \(price.currency)" }
+    if price.namesCurrency { return nil }
+    return "\(decimal(price)) \(price.currency) is in no currency of ISO 4217"
   }
 
   private static func refunded(_ amount: Int64, of row: TransactionRow) -> Int64 {

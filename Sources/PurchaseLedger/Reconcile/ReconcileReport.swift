@@ -22,6 +22,12 @@ public struct ReconcileReport: Sendable, Hashable {
   public internal(set) var windowLostSince: Int64?
   /// Stores and environments that were compared.
   public internal(set) var scopes: [Scope] = []
+  /// What the comparison cannot know.
+  public internal(set) var unknowns: [ReconcileUnknown] = []
+  /// The time of the comparison, in milliseconds since 1970.
+  public internal(set) var comparedAt: Int64 = 0
+  /// When the ledger's last event was recorded, in milliseconds since 1970.
+  public internal(set) var lastEventAt: Int64?
 
   /// A store's environment that was compared.
   public struct Scope: Sendable, Hashable {
@@ -32,6 +38,8 @@ public struct ReconcileReport: Sendable, Hashable {
     /// When all of the store's transactions were pulled, in milliseconds since 1970: transactions bought until then
     /// that the snapshot lacks are own-only. Nil if not all were pulled.
     public var coveredAt: Int64?
+    /// Up to when the records were read, by the clock of this machine, in milliseconds since 1970.
+    public var readTo: Int64
   }
 
   /// The number of transactions of a class.
@@ -47,7 +55,9 @@ public struct ReconcileReport: Sendable, Hashable {
   }
 
   /// Whether the comparison was complete and no difference remains.
-  public var isAgreed: Bool { !scopes.isEmpty && remaining == 0 && unread == 0 && windowLostSince == nil }
+  public var isAgreed: Bool {
+    !scopes.isEmpty && remaining == 0 && unread == 0 && windowLostSince == nil && unknowns.isEmpty
+  }
 
   mutating func count(_ kind: ReconcileClass, _ number: Int = 1) { counts[kind, default: 0] += number }
 }
@@ -165,9 +175,22 @@ extension ReconcileReport {
       text += "\(unread) \(unread == 1 ? "piece" : "pieces") of the store's export could not be read, "
       text += "so agreement is unknown: correct the export and run it again\n"
     }
+    for scope in scopes { text += compared(scope) + "\n" }
+    for unknown in unknowns { text += "unknown: \(unknown.message)\n" }
     if isAgreed { return text + "Store and ledger agree.\n" }
     if remaining == 0 { return text + "No difference was found in what could be compared.\n" }
     return text + (remaining == 1 ? "1 difference remains.\n" : "\(remaining) differences remain.\n")
+  }
+
+  /// How old the records are, and whether the ledger has been written since.
+  private func compared(_ scope: Scope) -> String {
+    let environment = scope.environment == .production ? "" : " \(scope.environment.rawValue.lowercased())"
+    var text = "compared with \(scope.store.rawValue)\(environment) as read up to \(Self.time(scope.readTo))"
+    text += ", \(Self.age(comparedAt - scope.readTo)) ago"
+    if let lastEventAt, lastEventAt > scope.readTo {
+      text += "; the ledger's last event is newer (\(Self.time(lastEventAt)))"
+    }
+    return text
   }
 
   var json: JSONObjectWriter {
@@ -181,6 +204,18 @@ extension ReconcileReport {
     object.add("applied", applied)
     object.add("remaining", remaining)
     object.add("windowLostSince", windowLostSince)
+    object.add("lastEventAt", lastEventAt)
+    let compared = scopes.map { scope in
+      var object = JSONObjectWriter()
+      object.add("store", scope.store.rawValue)
+      object.add("environment", scope.environment.rawValue)
+      object.add("readTo", scope.readTo)
+      object.add("ageSeconds", (comparedAt - scope.readTo) / 1000)
+      object.add("coveredAt", scope.coveredAt)
+      return object.text
+    }
+    object.add("compared", raw: "[\(compared.joined(separator: ","))]")
+    object.add("unknown", raw: "[\(unknowns.map(\.json.text).joined(separator: ","))]")
     object.add("agreed", isAgreed)
     return object
   }

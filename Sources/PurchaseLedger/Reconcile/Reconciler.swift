@@ -6,6 +6,10 @@ public struct Reconciler: Sendable {
   let ledger: Ledger
   private let snapshot: Snapshot
   private let unread: Int
+  private let ageMax: Int64
+
+  /// How old pulled records may be: a nightly pull may be late by a day.
+  public static let ageMaxDefault: Int64 = 2 * 86_400_000
 
   /// A comparison of a ledger with what a store has.
   ///
@@ -13,8 +17,11 @@ public struct Reconciler: Sendable {
   ///   - snapshot: The store's transactions; by default those that were pulled.
   ///   - unread: The number of pieces of an export that could not be read. If it is not 0 the result is never
   ///     agreement.
-  public init(ledger: Ledger, snapshot: Snapshot? = nil, unread: Int = 0) {
+  ///   - ageMax: The age of pulled records, in milliseconds, above which the result is never agreement. The age of an
+  ///     export is not known.
+  public init(ledger: Ledger, snapshot: Snapshot? = nil, unread: Int = 0, ageMax: Int64 = Self.ageMaxDefault) {
     self.ledger = ledger
+    self.ageMax = ageMax
     self.unread = unread
     self.snapshot = snapshot ?? Snapshot(of: ledger)
   }
@@ -52,6 +59,13 @@ public struct Reconciler: Sendable {
     each: (ReconcileLine) throws -> Void, progress: ((Int, Int) -> Void)?
   ) throws {
     report.scopes = try Self.scopes(theirs)
+    report.comparedAt = ledger.clock.now()
+    report.lastEventAt = try ours.cached("SELECT recorded_at FROM event ORDER BY seq DESC LIMIT 1").first {
+      $0.int64(0)
+    }
+    if !snapshot.isApart {
+      report.unknowns = try ReconcileUnknowns(ours, now: report.comparedAt, ageMax: ageMax).find(in: report.scopes)
+    }
     let total = progress == nil ? 0 : try Self.count(ours, theirs, report.scopes)
     let details = try ReconcileDetails(ours, theirs)
     var (looked, matched) = (0, 0)
@@ -112,16 +126,21 @@ public struct Reconciler: Sendable {
     progress?(total, total)
   }
 
+  /// The stores and environments of which something was pulled, also if the answer was empty.
   private static func scopes(_ db: SQLiteConnection) throws -> [ReconcileReport.Scope] {
-    let cursors = try db.cached(
-      "SELECT name, value, updated_at FROM cursor WHERE name LIKE 'snapshot.%' ORDER BY name"
-    ).all { ($0.text(0), $0.text(1), $0.int64(2)) }
-    return cursors.compactMap { name, value, updatedAt in
-      let parts = name.split(separator: ".").compactMap { UInt8($0) }
-      guard parts.count == 2, let store = Store(code: parts[0]), let environment = StoreEnvironment(code: parts[1])
-      else { return nil }
-      return ReconcileReport.Scope(
-        store: store, environment: environment, coveredAt: value == Snapshot.part ? nil : updatedAt)
+    try Store.allCases.flatMap { store in
+      try [StoreEnvironment.production, .sandbox].compactMap { environment in
+        let marked = try Snapshot.cursor(Snapshot.scope(store.code, environment.code ?? 0), db)
+        let feed = try Snapshot.cursor(Snapshot.feed(of: store, environment), db)
+        guard let updatedAt = marked?.updatedAt ?? feed?.updatedAt else { return nil }
+        let window = feed.flatMap { NotificationWindow($0.value) }
+        // Pages of an unfinished window are read; what they reach is not known before the last.
+        let readTo = window.map { $0.page == nil ? $0.end : $0.start }
+        let coveredAt = marked?.value == Snapshot.whole ? updatedAt : nil
+        return ReconcileReport.Scope(
+          store: store, environment: environment, coveredAt: coveredAt,
+          readTo: [readTo, coveredAt].compactMap(\.self).max() ?? updatedAt)
+      }
     }
   }
 

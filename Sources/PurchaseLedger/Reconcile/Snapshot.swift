@@ -89,7 +89,7 @@ public struct Snapshot: SnapshotSink {
     }
   }
 
-  private static func cursor(_ name: String, _ db: SQLiteConnection) throws -> (String, Int64)? {
+  static func cursor(_ name: String, _ db: SQLiteConnection) throws -> (value: String, updatedAt: Int64)? {
     let select = try db.cached("SELECT value, updated_at FROM cursor WHERE name = ?")
     select.bind(1, name)
     return try select.first { ($0.text(0), $0.int64(1)) }
@@ -122,6 +122,17 @@ public struct Snapshot: SnapshotSink {
     guard let last = try select.first({ $0.int64(0) }), last < recorder.now - Self.voidedWindow else { return }
     try recorder.setCursor(Self.lostWindow, to: String(last))
   }
+
+  /// What clocks may differ by, as for evidence from the future.
+  static let clockTolerance: Int64 = 300_000
+
+  /// The name of the cursor of a store's feed, which every pull reads.
+  static func feed(of store: Store, _ environment: StoreEnvironment) -> String {
+    (store == .apple ? "apple.notifications." : voidedCursor) + environment.rawValue
+  }
+
+  /// The cursor that a backup has, and the ledger that it was made of has not: when it was made.
+  static let backupMade = "backup.made"
 
   static let lostWindow = "window-lost.google"
 

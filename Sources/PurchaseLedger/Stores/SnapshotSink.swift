@@ -75,6 +75,11 @@ struct NotificationWindow {
       self.init(start: since, end: end, page: nil)
       return
     }
+    // A clock that was ahead made a window whose end no store had reached: it is read again.
+    guard left.end <= end else {
+      self.init(start: max(left.start, end - kept), end: end, page: nil, first: left.first)
+      return
+    }
     self = left.page != nil ? left : Self(start: max(left.end, end - kept), end: end, page: nil, first: left.first)
   }
 

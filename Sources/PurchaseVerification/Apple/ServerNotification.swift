@@ -56,6 +56,11 @@ extension AppleVerifier {
       ?? opened.inconsistency
     if fact.environment.code != nil { evidence.transactions = [fact] }
     evidence.addNotes(about: fact)
+    evidence.note(signed)
+    if var earlier = signed.earlier {
+      message.settle(&earlier)
+      evidence.earlierTransactions = [earlier]
+    }
     evidence.details += AppleDetails.ofTransaction(opened.payload)
   }
 

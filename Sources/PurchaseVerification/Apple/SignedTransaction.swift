@@ -4,6 +4,10 @@ import Support
 struct SignedTransaction {
   let fact: StoreTransaction
   let bundleID: String?
+  /// Why the stated price cannot be used; nil if it can, or if there is none.
+  let priceFault: String?
+  /// The fact as earlier versions read it, if it differs: they cut off the fraction of a price.
+  let earlier: StoreTransaction?
   /// A contradiction between fields, which quarantines the transaction.
   let inconsistency: VerificationError?
 
@@ -17,18 +21,33 @@ struct SignedTransaction {
       throw VerificationError(.incomplete, "purchaseDate is missing")
     }
     let revocation = try Self.revocation(fields)
+    let price = try Self.price(fields)
+    priceFault = Self.priceFault(payload, price)
     bundleID = payload["bundleId"]?.string
-    fact = StoreTransaction(
+    var fact = StoreTransaction(
       store: .apple, environment: StoreEnvironment(storeText: environment), transactionID: transactionID,
       originalTransactionID: try fields.optionalIdentifier("originalTransactionId") ?? transactionID,
       productID: try fields.identifier("productId"),
       productType: ProductType(rawValue: try fields.word("type") ?? ""), purchaseDate: purchaseDate,
       expiresDate: try fields.date("expiresDate"), quantity: try fields.quantity("quantity"),
       ownership: OwnershipType(rawValue: try fields.word("inAppOwnershipType") ?? ""),
-      appAccountToken: fields.accountToken("appAccountToken"), price: try Self.price(fields),
+      appAccountToken: fields.accountToken("appAccountToken"), price: price,
       reason: try fields.word("transactionReason") ?? "", signedDate: signedDate, trust: .signed,
       statement: revocation == nil ? .purchased : .revoked, revocation: revocation)
     inconsistency = fact.inconsistency
+    earlier = price != nil && payload["price"]?.hasFraction == true ? fact : nil
+    // Apple counts in whole thousandths: a fraction says that its unit is another one, which nobody can guess.
+    if earlier != nil { fact.price = nil }
+    self.fact = fact
+  }
+
+  private static func priceFault(_ payload: JSONValue, _ price: Money?) -> String? {
+    guard let stated = payload["price"], !stated.isEmptyText else { return nil }
+    let text = stated.text.prefix(40)
+    if stated.hasFraction { return "the price \(text) is not a whole number of thousandths" }
+    guard let price else { return "the price \(text) names no currency" }
+    if price.milliunits < 0 { return "the price \(text) is negative" }
+    return price.namesCurrency ? nil : "the price \(text) is in \(price.currency), which is no currency to pay in"
   }
 
   private static func revocation(_ fields: AppleFields) throws(VerificationError) -> Revocation? {
@@ -45,6 +64,16 @@ struct SignedTransaction {
   }
 }
 
+extension VerifiedEvidence {
+  /// Notes a price that cannot be used, and what earlier versions took it for.
+  mutating func note(_ signed: SignedTransaction) {
+    earlierTransactions = signed.earlier.map { [$0] } ?? []
+    guard let fault = signed.priceFault else { return }
+    addNote("unusable-price")
+    details.append(.init("unusablePrice", fault))
+  }
+}
+
 // MARK: - Signed transactions and renewal info as evidence
 
 extension AppleVerifier {
@@ -58,6 +87,7 @@ extension AppleVerifier {
       signedDate: opened.signedDate, quarantine: unknown ?? signed.inconsistency,
       details: AppleDetails.ofTransaction(opened.payload))
     evidence.addNotes(about: fact)
+    evidence.note(signed)
     return evidence
   }
 

@@ -32,6 +32,16 @@ extension JSONValue {
     }
   }
 
+  /// Whether `integer` cuts off a fraction.
+  package var hasFraction: Bool {
+    switch self {
+    case .number(let digits), .string(let digits):
+      guard Int64(digits) == nil, let value = Double(digits) else { return false }
+      return value != value.rounded(.towardZero)
+    default: return false
+    }
+  }
+
   /// A whole number, also written as text; a fraction is cut off. Nil beyond 64 bits.
   package var integer: Int64? {
     switch self {

@@ -205,6 +205,9 @@ extension Money: Comparable {
 }
 
 extension Money {
+  /// Whether the currency is one that people pay in: a code of ISO 4217 other than those for no currency and for tests.
+  package var namesCurrency: Bool { Self.currencies.contains(currency) && !["XXX", "XTS"].contains(currency) }
+
   /// The codes of ISO 4217 in upper case, including codes withdrawn since 2008, which old evidence names.
   static let currencies = Set(
     """

@@ -20,7 +20,9 @@ public struct VerifiedEvidence: Sendable {
   public var quarantine: VerificationError?
   /// Whether the product or token comes from the context and not from the bytes.
   public var isNamedBeside = false
-  /// Notes for the report: `sandbox`, `pending`, `partial-refund`, `no-transactions`, `unknown-type`, `look-up`.
+  /// The facts as earlier versions read them, where they differ: ledgers may state these.
+  package var earlierTransactions: [StoreTransaction] = []
+  /// Notes for the report: `unusable-price`, `sandbox`, `pending`, `partial-refund`, `no-transactions`, `unknown-type`, `look-up`.
   public var notes: [String]
   /// Decoded fields that the facts do not hold, in the order in which `inspect` prints them.
   public var details: [Detail]

@@ -197,13 +197,18 @@ import Testing
     func unsigned(_ id: String) -> StoreTransaction { .sample(id) { $0.trust = .unsigned } }
     try test.book(unsigned("1"))
     try test.book(.sample("2"))
-    _ = try test.ledger.write { try $0.append(.policy(name: "unsigned-evidence", value: "refuse", after: 0)) }
+    var policy = try test.ledger.policy
+    policy.unsignedEvidence = .refuse
+    try test.ledger.adopt(policy)
     let before = try test.ledger.verify()
     #expect(before.isClean && before.unsigned == 1, "\(before.findings)")
     let seq = try #require(try test.ledger.write { try $0.append(.transaction(unsigned("3"))) })
     let refused = try test.ledger.verify()
     #expect(refused.findings.map(\.location) == ["event \(seq)"] && refused.unsigned == 2, "\(refused.findings)")
-    _ = try test.ledger.write { try $0.append(.correction(run: 1, class: .storeOnly, unsigned("3").key)) }
+    let evidence = EvidenceDigest(TestLedger.piece([unsigned("1")]).0.evidence).sha256
+    _ = try test.ledger.write {
+      try $0.append(.correction(run: 1, class: .storeOnly, unsigned("3").key), evidence: evidence)
+    }
     #expect(try test.ledger.verify().isClean)
   }
 

@@ -53,6 +53,7 @@ import Testing
             -> take over the store's state: run reconcile --apply
 
         1 matched, 1 store-only, 1 own-only, 1 state-differs
+        compared with apple as read up to 2023-11-14 22:13 UTC, 0 minutes ago
         3 differences remain.
 
         """)
@@ -130,5 +131,88 @@ import Testing
     #expect(try Reconciler(ledger: test.ledger).run(apply: false).isAgreed)
     try test.book(.sample(), quarantine: VerificationError(.retryLater, "later"))
     #expect(try Reconciler(ledger: test.ledger).run(apply: false).text.hasSuffix("1 difference remains.\n"))
+  }
+}
+
+/// What a comparison cannot know: its report says so, and does not call it agreement.
+@Suite(.ownThread) struct ReconcileUnknownTests {
+  private static let day = TestLedger.day
+
+  /// A ledger of one Apple purchase that was pulled.
+  private func pulled(at clock: Int64 = TestLedger.now, whole: Bool = true) throws -> TestLedger {
+    let test = try TestLedger()
+    try test.book(.sample("1"))
+    let piece = TestLedger.piece([.sample("1")])
+    let ledger = try Ledger.open(at: test.path, policy: nil, clock: .fixed(clock))
+    let window = NotificationWindow(start: clock - Self.day, end: clock, page: nil)
+    try Snapshot(of: ledger).store(
+      SnapshotPage(
+        evidence: [(piece.0.evidence, try piece.1.get())], cursor: ("apple.notifications.Production", window.text)))
+    if whole { try Snapshot(of: ledger).cover(.apple, .production) }
+    return test
+  }
+
+  private func report(_ path: String, at now: Int64 = TestLedger.now, ageMax: Int64 = Reconciler.ageMaxDefault) throws
+    -> ReconcileReport
+  {
+    let ledger = try Ledger.open(at: path, policy: nil, clock: .fixed(now))
+    return try Reconciler(ledger: ledger, ageMax: ageMax).run(apply: false)
+  }
+
+  @Test func recordsThatAreOldAreNoAgreement() throws {
+    let test = try pulled()
+    let fresh = try report(test.path, at: TestLedger.now + 3_600_000)
+    #expect(
+      fresh.isAgreed && fresh.text.contains("compared with apple as read up to 2023-11-14 22:13 UTC, 1 hour ago"),
+      "\(fresh.text)")
+    let old = try report(test.path, at: TestLedger.now + 90 * Self.day)
+    #expect(!old.isAgreed && old.remaining == 0 && old.unknowns.map(\.code) == [.stale], "\(old.text)")
+    #expect(old.text.contains("90 days ago") && !old.text.contains("Store and ledger agree"))
+    #expect(old.json.text.contains("\"ageSeconds\":7776000") && old.json.text.contains("\"code\":\"stale\""))
+    #expect(try report(test.path, at: TestLedger.now + 90 * Self.day, ageMax: 91 * Self.day).isAgreed)
+  }
+
+  @Test func aStoreWithoutASnapshotIsNamed() throws {
+    let test = try pulled()
+    try test.book(.sample("GPA.1") { $0.store = .google })
+    let found = try report(test.path)
+    #expect(!found.isAgreed && found.unknowns.map(\.code) == [.notPulled], "\(found.text)")
+    #expect(found.text.contains("google: nothing was pulled, so 1 of the ledger's transactions"), "\(found.text)")
+  }
+
+  @Test func aPullInTheFutureIsNamed() throws {
+    let test = try pulled(at: TestLedger.now + 2 * Self.day)
+    let found = try report(test.path)
+    #expect(!found.isAgreed && found.unknowns.map(\.code) == [.clock], "\(found.text)")
+  }
+
+  /// A window that ends in the future cannot have been filled: the next pull reads it again from its start.
+  @Test func aWindowThatEndsInTheFutureIsReadAgain() {
+    let wrong = NotificationWindow(start: 100, end: 900, page: nil, first: 50)
+    let next = NotificationWindow(after: wrong, since: 60, until: 500, keptFor: 10_000)
+    #expect(next.start == 100 && next.end == 500 && next.first == 50)
+    let later = NotificationWindow(after: wrong, since: 60, until: 1000, keptFor: 10_000)
+    #expect(later.start == 900 && later.end == 1000)
+  }
+
+  @Test func aRestoredBackupIsNamedUntilEverythingIsPulled() throws {
+    let test = try pulled()
+    let copy = test.folder.file("copy.sqlite")
+    _ = try test.ledger.backup(to: copy)
+    #expect(try report(test.path).isAgreed)
+    let found = try report(copy)
+    #expect(!found.isAgreed && found.unknowns.map(\.code) == [.restored], "\(found.text)")
+    let restored = try Ledger.open(at: copy, policy: nil, clock: .fixed(TestLedger.now + 1000))
+    #expect(try restored.verify().isClean)
+    try Snapshot(of: restored).cover(.apple, .production)
+    #expect(try report(copy, at: TestLedger.now + 1000).isAgreed)
+  }
+
+  @Test func anEventAfterThePullIsSaid() throws {
+    let test = try pulled()
+    let later = try Ledger.open(at: test.path, policy: nil, clock: .fixed(TestLedger.now + 60_000))
+    _ = try later.write { try $0.append(.accountOpened(AccountID.random(), token: .random())) }
+    let found = try report(test.path, at: TestLedger.now + 60_000)
+    #expect(found.isAgreed && found.text.contains("the ledger's last event is newer"), "\(found.text)")
   }
 }

@@ -17,7 +17,8 @@ struct ExportCommand: AsyncParsableCommand {
     commandName: "export", abstract: "Writes the events as JSON Lines, or the postings as an hledger journal.",
     discussion: """
       Both formats contain the last event's hash (the head), which verify --head looks for. Only the file's owner can \
-      read it (mode 0600).
+      read it (mode 0600). A sale for which no store states a usable price is marked unpriced in the journal and \
+      counted on standard error; with --output, --json prints the counts.
       """)
 
   @Option(help: "What is written: jsonl, the events, or hledger, a journal of the postings.")
@@ -32,7 +33,9 @@ struct ExportCommand: AsyncParsableCommand {
   @OptionGroup var options: CommonOptions
 
   func validate() throws {
-    if options.json, format == .hledger { throw ValidationError("--json and --format hledger contradict each other") }
+    if options.json, format == .hledger, output == nil || output == "-" {
+      throw ValidationError("--json and --format hledger contradict each other without --output FILE")
+    }
   }
 
   func run() async throws {
@@ -43,9 +46,9 @@ struct ExportCommand: AsyncParsableCommand {
     }
     do {
       let file = try CommandOutput(output, replacing: force)
-      try await progress.showing(format == .hledger ? "postings" : "events") { printer in
+      let summary = try await progress.showing(format == .hledger ? "postings" : "events") { printer in
         var buffer: [UInt8] = []
-        try ledger.export(format) { text in
+        let summary = try ledger.export(format) { text in
           buffer.append(contentsOf: text.escapedForTerminal(keepingLines: true).utf8)
           guard buffer.count > 1 << 20 else { return }
           try file.write(buffer)
@@ -54,8 +57,10 @@ struct ExportCommand: AsyncParsableCommand {
           printer.show($0, of: $1)
         }
         try file.write(buffer)
+        return summary
       }
       try file.finish()
+      report(summary)
       if let output, !options.json {
         printLine("\(output): \(format == .hledger ? "the postings" : "the events") of \(ledger.path)")
       }
@@ -69,6 +74,27 @@ struct ExportCommand: AsyncParsableCommand {
       throw LedgerError(
         .input, at: output, "cannot be written: \(error); check the folder, its permissions and the disk")
     }
+  }
+}
+
+extension ExportCommand {
+  /// A journal with amounts that nobody states must not pass for complete.
+  private func report(_ summary: ExportSummary) {
+    guard format == .hledger else { return }
+    let (sales, refunds) = (summary.unpricedSales, summary.unpricedRefunds)
+    if sales + refunds > 0 {
+      printError(
+        """
+        purchase-ledger: unpriced: \(counted(sales, "sale")) and \(counted(refunds, "refund")) without a usable price, \
+        marked so in the journal; take their amounts from the store's financial reports
+        """)
+    }
+    guard options.json, let output else { return }
+    printLine(
+      JSONValue.fields([
+        ("output", .string(output)), ("postings", .init(summary.entries)), ("unpriced", .init(sales)),
+        ("unpricedRefunds", .init(refunds)),
+      ]).text)
   }
 }
 

@@ -119,7 +119,8 @@ enum ImportText {
 
   /// A line for evidence that needs attention; nil for other evidence.
   static func complaint(_ line: EvidenceImporter.Line) -> String? {
-    guard line.booking.outcome == .refused || line.booking.outcome == .quarantined else { return nil }
+    let needsAttention = [.refused, .quarantined].contains(line.booking.outcome)
+    guard needsAttention || line.booking.notes.contains("unusable-price") else { return nil }
     let reason = line.booking.reason.map { ": \(EvidenceText.line($0))" } ?? ""
     return "\(line.source):\(line.line): \(line.booking.outcome.rawValue)\(reason)"
   }

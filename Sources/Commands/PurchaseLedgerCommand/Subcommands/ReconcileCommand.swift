@@ -9,7 +9,9 @@ struct ReconcileCommand: AsyncParsableCommand {
     abstract: "Compares the stores' records with the ledger.",
     discussion: """
       Compares the pulled records, or with --against an export of the store's evidence, and records nothing unless \
-      --apply is given. Exits with 0 when store and ledger agree, with 1 when differences remain.
+      --apply is given. Exits with 0 when store and ledger agree, with 1 when differences remain, or when agreement \
+      cannot be known: pulled records older than --max-age, a store that was not pulled, a clock that was wrong, a \
+      restored backup.
       """)
 
   @Flag(help: "Record what is missing, from the store's evidence.")
@@ -21,6 +23,10 @@ struct ReconcileCommand: AsyncParsableCommand {
   var against: String?
   @Option(help: "The form of the report: text, json or csv. (default: text)")
   var report: ReconcileFormat?
+  @Option(
+    help: ArgumentHelp(
+      "How old the pulled records may be, in hours or days: 36h, 7d. (default: 2d)", valueName: "age"))
+  var maxAge: MaxAge?
   @OptionGroup var progress: ProgressOption
   @OptionGroup var evidence: EvidenceOptions
   @OptionGroup var options: CommonOptions
@@ -55,13 +61,14 @@ struct ReconcileCommand: AsyncParsableCommand {
       unread = read.refusals.count
     }
     let form = report ?? (options.json ? .json : .text)
+    let ageMax = maxAge?.milliseconds ?? Reconciler.ageMaxDefault
     let found = try await progress.showing("transactions") { printer in
       var writer = ReconcileWriter(form) {
         // On a terminal the text would follow the bar.
         printer.finish()
         printText($0, terminator: "")
       }
-      let found = try Reconciler(ledger: ledger, snapshot: snapshot, unread: unread).run(apply: apply) {
+      let found = try Reconciler(ledger: ledger, snapshot: snapshot, unread: unread, ageMax: ageMax).run(apply: apply) {
         try writer.add($0)
       } progress: {
         printer.show($0, of: $1)
@@ -74,6 +81,19 @@ struct ReconcileCommand: AsyncParsableCommand {
         .input, at: settings.ledgerPath, "no store was pulled yet: run `purchase-ledger pull`, or give --against")
     }
     if !found.isAgreed { throw ExitCode(.found) }
+  }
+}
+
+/// A whole number of hours or days.
+struct MaxAge: ExpressibleByArgument {
+  let milliseconds: Int64
+
+  init?(argument: String) {
+    let units: [Character: Int64] = ["h": 3_600_000, "d": 86_400_000]
+    guard let unit = argument.last.flatMap({ units[$0] }), let number = Int64(argument.dropLast()),
+      (1...100_000).contains(number)
+    else { return nil }
+    milliseconds = number * unit
   }
 }
 

@@ -83,6 +83,15 @@ struct VerifyLedgerCommand: AsyncParsableCommand {
       lines.append(
         "\(counted(report.unsigned, "fact")) \(verb) not signed by a store: the operator vouches for \(object)")
     }
+    if report.unpriced > 0 {
+      lines.append("\(counted(report.unpriced, "sale")) without a usable price: in no total above")
+    }
+    if let after = report.afterHead {
+      let kinds = after.unproven.sorted { $0.key < $1.key }.map { "\($0.value) \($0.key)" }.joined(separator: ", ")
+      lines.append(
+        "after the head: \(counted(after.events, "event"))"
+          + (kinds.isEmpty ? "" : "; no signature confirms these among them: \(kinds)"))
+    }
     if !report.outside.isEmpty {
       let tables = report.outside.map { "\(counted($0.rows, "row")) of \($0.table)" }.joined(separator: ", ")
       lines.append("not in the chain: \(tables)")
@@ -102,7 +111,19 @@ struct VerifyLedgerCommand: AsyncParsableCommand {
     .fields([
       ("clean", .bool(report.isClean)), ("events", .init(report.events)), ("evidence", .init(report.evidence)),
       ("signatures", report.signatures.map { .init($0) } ?? .null), ("unsignedFacts", .init(report.unsigned)),
-      ("head", .string(Hexadecimal.text(report.head))),
+      ("unpriced", .init(report.unpriced)), ("head", .string(Hexadecimal.text(report.head))),
+      (
+        "afterHead",
+        report.afterHead.map { after in
+          .fields([
+            ("events", .init(after.events)),
+            (
+              "unproven",
+              .object(after.unproven.sorted { $0.key < $1.key }.map { .init($0.key, .init($0.value)) })
+            ),
+          ])
+        } ?? .null
+      ),
       (
         "findings",
         .array(
