@@ -24,7 +24,8 @@ func showMap(_ path: String, longitude: Double, latitude: Double, search: String
   var drawn = Set(session.visibleTiles.map(\.tileID))
   let expected = Set(try await bundle.tiles(in: .world)).intersection(viewport.tiles)
   if drawn != expected {
-    for await tile in ready {
+    for await result in ready {
+      let tile = try result.get()  // a map view would go on, and say which tiles failed
       drawn.insert(tile.tileID)  // draw tile.picture at tile.frame
       if drawn.isSuperset(of: expected) { break }
     }

@@ -44,6 +44,7 @@ final class Device: Sendable {
     retry.firstDelay = 0.002
     retry.delayMax = 0.02
     retry.idleMax = idleMax
+    retry.connectMax = min(max(idleMax, 2), retry.connectMax)
     return retry
   }
 

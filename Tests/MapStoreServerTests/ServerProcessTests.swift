@@ -223,6 +223,8 @@ import Testing
     (["--catalogue", "none"], 2, "none/catalogue.json"), (["--ledger", "none.sqlite"], 3, "none.sqlite"),
     (["--port", "70000"], 2, "port"), (["--hmac-key-file", "none.key"], 2, "none.key"),
     (["--products", "none.csv"], 2, "none.csv"), (["--public-url", "x"], 2, "public-url"),
+    (["--public-url", "http://127.0.0.1:80909"], 2, "1 to 65535"), (["--public-url", "http://[]/"], 2, "host"),
+    (["--public-url", "https://maps.example.org/?a"], 2, "query"),
     (["--nonsense"], 64, "nonsense"), (["--ledger", "catalogue"], 3, "catalogue: is a folder"),
     (["--trusted-proxies", "192.0.2.1, foo bar"], 2, "trustedProxies: \"foo bar\" is no address"),
   ])

@@ -121,7 +121,8 @@ import TilePrefetch
     #expect(session.visibleTiles.isEmpty)
     let run = Task { await session.run() }
     var announced: [TileID] = []
-    for await tile in ready {
+    for await result in ready {
+      let tile = try result.get()
       announced.append(tile.tileID)
       #expect(try await session.bundle.tile(tile.tileID) == tile.picture)
       #expect(tile.frame == viewport.frame(of: tile.tileID) && tile.frame.side == 64)

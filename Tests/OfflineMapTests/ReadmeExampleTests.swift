@@ -20,8 +20,11 @@ import Testing
     let view = Viewport(longitude: -105.7, latitude: 40.3, zoom: 9, size: (390, 844), scale: 3)
     session.update(view)
     for tile in session.visibleTiles { print(tile.tileID, tile.frame, tile.picture.count) }
-    for await tile in ready {
-      print("draw", tile.tileID, "at", tile.frame)
+    for await result in ready {
+      switch result {
+      case .success(let tile): print("draw", tile.tileID, "at", tile.frame)
+      case .failure(let failure): print(failure)  // a damaged tile, or a file that was changed
+      }
       break  // an app goes on until the view is gone
     }
     loading.cancel()

@@ -73,6 +73,22 @@ package struct CommandSettings: Sendable {
     return value
   }
 
+  /// A base URL, without the slash at its end.
+  ///
+  /// - Parameter example: such as `https://maps.example.org`, for the message.
+  /// - Throws: ``ConfigurationError`` also for what only some programs refuse, such as a port beyond 65535: clients get
+  ///   this URL in links.
+  package static func baseURL(_ text: String, option: String, example: String) throws -> String {
+    do {
+      guard try !HTTPAddress(text).path.contains("?") else {
+        throw HTTPAddress.InvalidURL(description: "must not have a query")
+      }
+    } catch {
+      throw ConfigurationError(option: option, "\"\(text)\" \(error); give a URL such as \(example)")
+    }
+    return text.hasSuffix("/") ? String(text.dropLast()) : text
+  }
+
   /// Refuses folders between commas that are not there.
   ///
   /// - Throws: ``ConfigurationError`` for the first of them.

@@ -137,12 +137,7 @@ struct TileServeSettings {
   }
 
   private static func checkedURL(_ text: String) throws -> String {
-    guard let url = URL(string: text), ["http", "https"].contains(url.scheme), url.host() != nil, url.query() == nil
-    else {
-      throw ConfigurationError(
-        option: "publicUrl", "\"\(text)\" is no URL such as https://maps.example.org/tiles")
-    }
-    return text
+    try CommandSettings.baseURL(text, option: "publicUrl", example: "https://maps.example.org/tiles")
   }
 
   private static func crossOrigin(_ text: String) throws -> TileServerOptions.CrossOrigin {

@@ -42,7 +42,9 @@
     }
 
     /// The fields of an answer that transfers look at.
-    private static let fieldNames = ["Content-Encoding", "Content-Length", "Content-Range", "ETag", "Retry-After"]
+    private static let fieldNames = [
+      "Content-Encoding", "Content-Length", "Content-Range", "Content-Type", "ETag", "Retry-After",
+    ]
     private let folder: URL
     private let state = Mutex(State())
 

@@ -95,7 +95,7 @@ struct InstallJob: Sendable {
         try await receive(download)
         if download.wanted.kind == .patch { try await apply(download) }
       } catch TransferFault.changed {
-        drop(download)
+        // The next round's plan keeps what was received, or drops it for another file.
         continue
       } catch let error as PatchFailed {
         report(download, .retrying, 0, "the patch cannot be used: \(error.why); the whole bundle is downloaded instead")

@@ -2,7 +2,7 @@ public import Support
 
 /// How often and after which delays requests are repeated. Times are in seconds.
 public struct RetryRule: Sendable {
-  /// Successive attempts without progress; an attempt that brings bytes resets the count.
+  /// Successive attempts without progress; one of a download that brings ``progressBytesMin`` resets the count.
   public var attemptsMax = 6
   /// The longest first delay; each further one may be twice as long.
   public var firstDelay = 0.5
@@ -12,6 +12,11 @@ public struct RetryRule: Sendable {
   public var retryAfterMax = 120.0
   /// A connection without a byte for this long counts as dead.
   public var idleMax = 30.0
+  /// A call ends after this long as a whole, all attempts and the delays between them included. Not for files. A large
+  /// answer may take a second more for each 8 kB, and the waits that the server asks for are not counted.
+  public var callMax = 35.0
+  /// A download that brings fewer bytes within ``idleMax`` counts as dead, even if some arrive now and then.
+  public var progressBytesMin = 16 << 10
   /// A connection that is not made after this long counts as failed. `URLSession` has ``idleMax`` for that too.
   public var connectMax = 10.0
 

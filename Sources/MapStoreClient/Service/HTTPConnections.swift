@@ -1,3 +1,5 @@
+package import Support
+
 /// The connections of a ``StoreClient``: sends a request once, and follows no redirect, which could take the session's
 /// token to another server.
 ///
@@ -21,8 +23,7 @@ package protocol HTTPConnections: Sendable {
 package struct HTTPMessage: Sendable {
   /// In upper case.
   package var method = "GET"
-  /// An absolute URL.
-  package var url: String
+  package var url: HTTPAddress
   package var fields: [(name: String, value: String)] = []
   package var body: [UInt8]?
   /// Whether networks may be used that are paid by the byte.

@@ -31,7 +31,7 @@
     func abandon() { _ = http.shutdown() }
 
     func send(_ request: HTTPMessage) async throws -> FileAnswer {
-      var message = HTTPClientRequest(url: request.url)
+      var message = HTTPClientRequest(url: request.url.text)
       message.method = .init(rawValue: request.method)
       for field in request.fields { message.headers.add(name: field.name, value: field.value) }
       if let body = request.body { message.body = .bytes(body) }

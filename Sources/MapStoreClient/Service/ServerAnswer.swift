@@ -120,10 +120,13 @@ enum AnswerRule {
   static func url(_ text: String?, _ place: String, of server: String) throws {
     guard let text else { return }
     let isWhole = text.hasPrefix("https://") || (text.hasPrefix("http://") && !server.lowercased().hasPrefix("https:"))
-    let host = isWhole ? text.split(separator: "/", omittingEmptySubsequences: false)[2] : "-"
-    guard isWhole || text.hasPrefix("/"), !host.isEmpty, !host.contains("@"), text.utf8.count <= 8_192,
-      text.utf8.allSatisfy({ (0x21...0x7e).contains($0) && $0 != UInt8(ascii: "#") })
-    else { throw AnswerFault(place, "is not an address that downloads may use") }
+    guard isWhole || text.hasPrefix("/"), text.utf8.count <= 8_192 else {
+      throw AnswerFault(place, "is not an address that downloads may use")
+    }
+    // The place of a path's server is taken by any name.
+    do { _ = try HTTPAddress(isWhole ? text : "https://server\(text)") } catch {
+      throw AnswerFault(place, "is not an address that downloads may use: it \(error)")
+    }
   }
 
   static func base64URL(_ text: String, _ place: String) throws {

@@ -60,7 +60,7 @@ extension StoreClient {
       .damaged, address + path, complaint, remedy: "check that this is the address of a map store, and update the app")
   }
 
-  /// Repeats a request until it is answered, or until repeating cannot help.
+  /// Repeats a request until it is answered, until repeating cannot help, or until ``RetryRule/callMax`` has passed.
   ///
   /// - Parameters:
   ///   - repeats: false for requests that must not arrive twice.
@@ -73,6 +73,7 @@ extension StoreClient {
   ) async throws -> [UInt8] {
     var hasSignedInAgain = false
     var attempt = 0
+    let deadline = Deadline(after: retry.callMax)
     while true {
       attempt += 1
       let token = session.details?.token
@@ -86,7 +87,7 @@ extension StoreClient {
       let complaint: String
       let remedy: String
       do {
-        let answer = try await once(route, target: target, token: token, body: body)
+        let answer = try await once(route, target: target, token: token, body: body, until: deadline)
         if (200..<300).contains(answer.status) { return answer.body }
         // Nil for the pages of proxies.
         let problem = try? WireJSON.decode(Problem.self, from: answer.body)
@@ -110,7 +111,10 @@ extension StoreClient {
         asked = answer.retryAfter
       } catch let error as MapStoreError {
         throw error
-      } catch let fault as ConnectionFault {
+      } catch let error where error is ConnectionFault || error is Deadline.Passed {
+        let fault =
+          error as? ConnectionFault
+          ?? ConnectionFault(.interrupted, "the server has sent no whole answer within \(Int(retry.callMax)) s")
         if fault.kind == .notHTTP { throw damaged(path, fault.description) }
         complaint = fault.description
         let isSent = fault.kind != .notSent
@@ -125,11 +129,14 @@ extension StoreClient {
       if let asked, asked > retry.retryAfterMax {
         throw MapStoreError(.unreachable, address, complaint, remedy: "try again in \(Int(asked)) s")
       }
-      guard attempt < attemptsMax ?? retry.attemptsMax else {
+      let delay = retry.delay(attempt)
+      guard attempt < attemptsMax ?? retry.attemptsMax, delay < deadline.secondsLeft else {
         throw MapStoreError(
           .unreachable, address, "gave up after \(attempt) attempts: \(complaint)", remedy: remedy)
       }
-      try await Task.sleep(for: .seconds(retry.delay(attempt, asked: asked)))
+      // What the server asks for is no time that it wastes.
+      deadline.extend(by: asked ?? 0)
+      try await Task.sleep(for: .seconds(delay + (asked ?? 0)))
     }
   }
 
@@ -139,27 +146,43 @@ extension StoreClient {
     return true
   }
 
-  private struct Answer {
+  private struct Answer: Sendable {
     let status: Int
     let retryAfter: Double?
     let body: [UInt8]
   }
 
-  private func once(_ route: StoreRoute, target: String, token: String?, body: [UInt8]?) async throws -> Answer {
-    var request = HTTPMessage(method: route.method.rawValue, url: address + target, body: body)
+  /// The rate at which a large answer moves its deadline on: that of a slow network of phones.
+  private static let bytesPerSecondMin = 8_192.0
+
+  private func once(
+    _ route: StoreRoute, target: String, token: String?, body: [UInt8]?, until deadline: Deadline
+  ) async throws -> Answer {
+    let path = String(target.prefix { $0 != "?" })
+    let url: HTTPAddress
+    do { url = try HTTPAddress(address + target) } catch {
+      throw MapStoreError(.unreachable, address, "\(error)", remedy: "correct the address of the map store")
+    }
+    var request = HTTPMessage(method: route.method.rawValue, url: url, body: body)
     request.fields = [("Accept", "application/json, \(Problem.contentType)")]
     if let token, route.takesSession { request.fields.append(("Authorization", "Bearer \(token)")) }
     if body != nil { request.fields.append(("Content-Type", "application/json")) }
-    let answer = try await connections.send(request)
-    var bytes: [UInt8] = []
-    for try await piece in answer.body {
-      guard bytes.count + piece.count <= Self.answerBytesMax else {
-        throw damaged(target.prefix { $0 != "?" }, "the answer is larger than \(Self.answerBytesMax) bytes")
+    return try await deadline.run { [self, request] in
+      let answer = try await connections.send(request)
+      var bytes: [UInt8] = []
+      func check(_ count: Int) throws {
+        guard count > Self.answerBytesMax else { return }
+        throw damaged(path, "the answer is larger than \(Self.answerBytesMax >> 20) MiB, more than any library takes")
       }
-      bytes += piece
+      try check(answer.field("Content-Length").flatMap { Int($0) } ?? 0)
+      for try await piece in answer.body {
+        try check(bytes.count + piece.count)
+        bytes += piece
+        deadline.extend(by: Double(piece.count) / Self.bytesPerSecondMin)
+      }
+      let asked = answer.field("Retry-After").flatMap { RetryAfter.seconds($0, now: clock.now()) }
+      return Answer(status: answer.status, retryAfter: asked, body: bytes)
     }
-    let asked = answer.field("Retry-After").flatMap { RetryAfter.seconds($0, now: clock.now()) }
-    return Answer(status: answer.status, retryAfter: asked, body: bytes)
   }
 
   static func signedOut(_ address: String) -> MapStoreError {

@@ -1,6 +1,7 @@
 // Its messages are in many signatures, so an app imports this library alone.
 @_exported public import MapStoreWire
 import RegionCatalog
+import Support
 import Synchronization
 import TileIndex
 
@@ -16,8 +17,8 @@ public final class StoreClient: Sendable {
   let clock: DeviceClock
   let connections: any HTTPConnections
 
-  /// The largest answer that is read.
-  static let answerBytesMax = 64 << 20
+  /// The largest answer that is read: a library of 100,000 regions. Its values take several times its size.
+  static let answerBytesMax = 16 << 20
 
   /// A client of one server; nothing is sent yet.
   ///
@@ -231,9 +232,12 @@ struct ClientTransport: FileTransport {
   let client: StoreClient
 
   func get(_ request: FileRequest, received: @escaping @Sendable (Int) -> Void) async throws -> FileAnswer {
-    try await client.connections.send(
-      HTTPMessage(
-        url: request.url, fields: request.fields, usesMetered: request.usesMetered,
-        usesConstrained: request.usesConstrained))
+    let message = HTTPMessage(
+      url: try HTTPAddress(request.url), fields: request.fields, usesMetered: request.usesMetered,
+      usesConstrained: request.usesConstrained)
+    // Interim answers without end keep a connection busy, and bring nothing.
+    return try await Deadline(after: client.retry.idleMax + client.retry.connectMax).run { [client] in
+      try await client.connections.send(message)
+    }
   }
 }

@@ -1,5 +1,6 @@
 #if !AsyncHTTPClient || canImport(Darwin) || URL_SESSION_TESTS
   import Foundation
+  import Support
   import Synchronization
 
   #if canImport(FoundationNetworking)
@@ -48,7 +49,7 @@
     }
 
     func send(_ request: HTTPMessage) async throws -> FileAnswer {
-      guard let url = URL(string: request.url), url.scheme == "http" || url.scheme == "https" else {
+      guard let url = URL(string: request.url.text) else {
         throw ConnectionFault(.notSent, "this is not an address")
       }
       var message = URLRequest(url: url, cachePolicy: .reloadIgnoringLocalCacheData, timeoutInterval: idleMax)

@@ -8,8 +8,8 @@ import TileIndex
 ///    again.
 /// 2. Missing ranges are requested one by one. What arrives is written, and recorded once it is on the disk.
 /// 3. An attempt that ends early is repeated after a delay, and continues with what is missing. Attempts that bring
-///    nothing are counted. If the entity tag changes, a new ticket says whether the file is still the same; the rest is
-///    then loaded without looking at tags.
+///    next to nothing are counted. If an answer does not belong to the file, or its entity tag changes, a new ticket says
+///    whether the file is still the same: only another SHA-256 discards what was received.
 /// 4. The whole file is compared with its SHA-256. If it differs, all of it is fetched once more, without ranges.
 struct FileTransfer: Sendable {
   let context: TransferContext
@@ -21,7 +21,8 @@ struct FileTransfer: Sendable {
   private var download: Download { context.download }
   private var options: OfflineRegionOptions { context.options }
 
-  /// - Throws: ``TransferFault/changed`` if the server has another file by now; ``MapStoreError``; `CancellationError`.
+  /// - Throws: ``TransferFault/changed`` if the server's ticket is for another file; ``MapStoreError``;
+  ///   `CancellationError`.
   ///   What was received stays, except after `.damaged`.
   func run() async throws {
     let file = try PartFile(context.path)
@@ -55,6 +56,8 @@ struct FileTransfer: Sendable {
     if try !state.pieces(of: download).isEmpty { context.report(.checking, 0, nil) }
     try await dropDamagedPieces()
     var missing = try missing()
+    // What was missing when the last failures were forgotten.
+    var mark = missing.byteCount
     var ticket: DownloadTicket?
     var etag = download.entityTag
     var failures = 0
@@ -94,6 +97,7 @@ struct FileTransfer: Sendable {
           complaint = "the server answered \(status) to its own download URL"
           guard renewals <= 2 else { throw linkRefused(complaint) }
           continue
+        case .otherFile(let text): (ticket, complaint, isLie) = (nil, text, true)
         case .wrongAnswer(let text):
           wrongAnswers += 1
           // Some proxies cannot do ranges.
@@ -105,7 +109,8 @@ struct FileTransfer: Sendable {
         }
       }
       let rest = try self.missing()
-      if rest.byteCount < missing.byteCount { (failures, renewals) = (0, 0) }
+      if rest.byteCount < missing.byteCount { renewals = 0 }
+      if mark - rest.byteCount >= options.retry.progressBytesMin { (failures, mark) = (0, rest.byteCount) }
       missing = rest
       if missing.isEmpty { return }
       failures += 1

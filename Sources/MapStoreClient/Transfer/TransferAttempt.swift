@@ -53,7 +53,13 @@ struct TransferAttempt {
       try Task.checkCancellation()
       throw Self.fault(error)
     }
-    try await receive(answer.body, from: try start(of: answer))
+    let first = try start(of: answer)
+    let (attempt, deadline) = (self, Deadline(after: transfer.client.retry.idleMax))
+    do {
+      try await deadline.run { try await attempt.receive(answer.body, from: first, until: deadline) }
+    } catch is Deadline.Passed {
+      throw TransferFault.interrupted("the server sends next to nothing")
+    }
   }
 
   /// The offset of the answer's first byte in the file.
@@ -61,8 +67,10 @@ struct TransferAttempt {
     let status = answer.status
     switch status {
     case 200, 206: break
+    case 300..<400:
+      throw TransferFault.interrupted("the answer is a redirect (\(status)), as networks send it before a sign-in")
     case 401, 403, 404, 410: throw TransferFault.linkOver(status: status)
-    case 409, 412, 416: throw TransferFault.changed
+    case 409, 412, 416: throw TransferFault.otherFile("the server answered \(status)")
     case 408, 425, 429, 500...:
       let asked = answer.field("Retry-After").flatMap {
         RetryAfter.seconds($0, now: transfer.options.clock.now())
@@ -74,16 +82,25 @@ struct TransferAttempt {
     if let encoding = answer.field("Content-Encoding"), encoding.lowercased() != "identity" {
       throw TransferFault.wrongAnswer("the answer has a content coding that was not requested")
     }
+    // The pages of networks that ask for a sign-in first. No file of a catalogue has such a type.
+    let type = answer.field("Content-Type")?.prefix { $0 != ";" && $0 != " " }.lowercased()
+    guard type != "text/html", type != "application/xhtml+xml" else {
+      throw TransferFault.interrupted("the answer is a web page, as networks send it before a sign-in")
+    }
     try checkTag(answer.field("ETag"))
     let length = answer.field("Content-Length").flatMap { Int($0) }
     guard status == 206 else {
-      if let length, length != transfer.wanted.bytes { throw TransferFault.changed }
+      if let length, length != transfer.wanted.bytes {
+        throw TransferFault.otherFile("the answer has \(length) bytes, and the file \(transfer.wanted.bytes)")
+      }
       return 0
     }
     guard let field = answer.field("Content-Range"), let content = ContentRange(field) else {
       throw TransferFault.wrongAnswer("the answer is a part, but does not say which")
     }
-    if let total = content.total, total != transfer.wanted.bytes { throw TransferFault.changed }
+    if let total = content.total, total != transfer.wanted.bytes {
+      throw TransferFault.otherFile("the answer is of a file of \(total) bytes, not \(transfer.wanted.bytes)")
+    }
     guard content.range.upperBound <= transfer.wanted.bytes, length ?? content.range.count == content.range.count else {
       throw TransferFault.wrongAnswer("the answer's length and range do not match the file: \(field)")
     }
@@ -104,7 +121,7 @@ struct TransferAttempt {
       }),
       text != transfer.wanted.sha256
     {
-      throw TransferFault.changed
+      throw TransferFault.otherFile("the answer is of a file with another SHA-256")
     }
     if let etag, etag != tag { throw TransferFault.otherTag }
     guard etag == nil else { return }
@@ -118,15 +135,25 @@ struct TransferAttempt {
     return text.utf8.dropFirst().dropLast().allSatisfy { $0 >= 0x20 && $0 < 0x7f && $0 != UInt8(ascii: "\"") }
   }
 
-  private func receive(_ body: some AsyncSequence<[UInt8], any Error>, from start: Int) async throws {
+  /// - Parameter deadline: is moved on by progress, and by the rests that the largest rate requires.
+  private func receive(
+    _ body: some AsyncSequence<[UInt8], any Error>, from start: Int, until deadline: Deadline
+  ) async throws {
     var writer = PieceWriter(
       file: file, state: transfer.state, download: transfer.download, pieceBytes: transfer.options.pieceBytes,
       onStep: transfer.options.onStep)
     var offset = start
     var done = transfer.wanted.bytes - missing.byteCount
+    let retry = transfer.client.retry
+    var progress = 0
     do {
       for try await buffer in body {
         try Task.checkCancellation()
+        progress += buffer.count
+        if progress >= retry.progressBytesMin {
+          progress = 0
+          deadline.restart(retry.idleMax)
+        }
         let bytes = offset..<(offset + buffer.count)
         for range in missing.intersection(bytes) {
           if let position = writer.position, position != range.lowerBound { try await writer.close() }
@@ -146,7 +173,9 @@ struct TransferAttempt {
         if transfer.options.transfers.complaint != nil { throw TransferFault.held }
         if let rate = transfer.options.bytesPerSecondMax {
           // Nothing is read meanwhile, so TCP slows down the sender.
-          try await Task.sleep(for: .seconds(Double(buffer.count) / Double(rate)))
+          let seconds = Double(buffer.count) / Double(max(rate, 1))
+          deadline.extend(by: seconds)
+          try await Task.sleep(for: .seconds(seconds))
         }
         // The rest is not needed; leaving the loop closes the connection.
         if offset >= (missing.ranges.last?.upperBound ?? 0) { break }
@@ -166,7 +195,8 @@ struct TransferAttempt {
   /// What an error of a transport means: ``ConnectionFault``, or whatever an app's own transport throws.
   private static func fault(_ error: any Error) -> TransferFault {
     if let fault = error as? ConnectionFault, fault.kind == .notHTTP { return .wrongAnswer(fault.description) }
-    return .interrupted("\(error)", retryAfter: nil)
+    if error is Deadline.Passed { return .interrupted("the server has begun no answer") }
+    return .interrupted("\(error)")
   }
 
   private func diskFailure(_ error: FileSystem.SystemError) -> MapStoreError {
@@ -179,8 +209,11 @@ struct TransferAttempt {
 
 /// Why an attempt ended before the end of the file.
 enum TransferFault: Error {
-  /// The server has another file by now.
+  /// The server has another file by now, as its ticket says.
   case changed
+  /// The answer does not belong to the file. It may be another one by now, or the answer may be somebody else's, such as
+  /// a network's page for signing in: a new ticket tells.
+  case otherFile(String)
   /// The entity tag has changed: the file may still be the same, on a mirror or a new installation of the server.
   case otherTag
   /// The account has too many downloads; the server says after how many seconds to come back. Not a failure: other
@@ -193,7 +226,7 @@ enum TransferFault: Error {
   /// The answer does not fit the request: a wrong range, or an encoding that was not requested.
   case wrongAnswer(String)
   /// To be repeated; after so many seconds, if the server said so.
-  case interrupted(String, retryAfter: Double?)
+  case interrupted(String, retryAfter: Double? = nil)
   /// Repeating does not help.
   case refused(status: Int)
 }

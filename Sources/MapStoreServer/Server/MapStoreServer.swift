@@ -47,7 +47,7 @@ public final class MapStoreServer: Sendable {
   public static func start(
     _ options: StoreOptions, ledger: Ledger, identity: StoreIdentity, clock: LedgerClock, logger: Logger
   ) async throws -> MapStoreServer {
-    let options = try options.readingProxies()
+    let options = try options.checked()
     let service = try StoreService(
       options, ledger: ledger, verifier: try EvidenceVerifier(identity: identity),
       sellsAtGoogle: identity.packageName != nil, clock: clock, logger: logger)
@@ -128,7 +128,7 @@ extension StoreOptions {
   /// With each proxy's address in the form in which addresses of requests are compared.
   ///
   /// - Throws: ``StoreError`` for host names.
-  fileprivate func readingProxies() throws -> Self {
+  fileprivate func checked() throws -> Self {
     var options = self
     if let wrong = trustedProxies.sorted().first(where: { !ClientAddress.isAddress($0) }) {
       throw StoreError(
@@ -136,6 +136,13 @@ extension StoreOptions {
         remedy: "give addresses of IPv4 or IPv6, with commas between them")
     }
     options.trustedProxies = Set(trustedProxies.map { ClientAddress($0).text })
+    if let publicURL {
+      do { _ = try HTTPAddress(publicURL) } catch {
+        throw StoreError(
+          .invalidOption, at: "publicURL", "\"\(publicURL)\" \(error)",
+          remedy: "give the URL by which clients reach the service, such as https://maps.example.org")
+      }
+    }
     return options
   }
 }

@@ -8,7 +8,7 @@ import TileIndex
 ///
 /// 1. The app calls ``update(_:phase:point:)`` for every frame in which the map moved.
 /// 2. ``run(workers:)`` loads tiles in a task of the app until that task is cancelled.
-/// 3. The app draws ``visibleTiles``, and each of ``readyTiles()`` when it arrives.
+/// 3. The app draws ``visibleTiles``, and each of ``readyTiles()`` when it arrives; these also tell which tiles failed.
 /// 4. On a memory warning it calls ``memoryWarning()``.
 ///
 /// All of this may be called from any task or thread. `Picture` is what the app draws. The bundle must have the grid
@@ -39,8 +39,34 @@ public final class MapSession<Picture: Sendable>: Sendable {
     var pressure = PressureLevel.normal
     /// When that level's budget returns after a memory warning.
     var recoveryTime: Duration?
-    var listeners: [Int: AsyncStream<TileID>.Continuation] = [:]
+    /// Tiles whose last load failed: of the screen, and some that were loaded ahead.
+    var failures: [TileID: TileFailure] = [:]
+    var listeners: [Int: AsyncStream<Arrival>.Continuation] = [:]
     var nextListener = 0
+
+    /// Tells all listeners.
+    func announce(_ arrival: Arrival) {
+      for listener in listeners.values { listener.yield(arrival) }
+    }
+
+    /// Forgets failed tiles that leave the screen, which are loaded again when they return, and announces those that
+    /// were loaded ahead in vain and come onto it.
+    mutating func updateFailures(from before: TileRange?, to after: TileRange) {
+      guard !failures.isEmpty else { return }
+      for (tile, failure) in failures {
+        switch (before?.contains(tile) ?? false, after.contains(tile)) {
+        case (true, false): failures[tile] = nil
+        case (false, true): announce(Arrival(tile: tile, failure: failure))
+        default: break
+        }
+      }
+    }
+  }
+
+  /// A tile of the screen that is ready, or has failed. A name, not a picture: what waits is outside of the budget.
+  struct Arrival: Sendable {
+    let tile: TileID
+    var failure: TileFailure?
   }
 
   /// A session without workers and without a view; ``run(workers:)`` and ``update(_:phase:point:)`` give it both.
@@ -167,6 +193,7 @@ public final class MapSession<Picture: Sendable>: Sendable {
       case .animation(let target): .animation(target: self.fitted(target, workers))
       case .rest, .drag, .pinch, .follow: phase
       }
+    state.updateFailures(from: state.visible, to: fitted.tiles)
     state.visible = fitted.tiles
     let point = point.map { MapPoint(x: $0.x + (viewport.x - $0.x).rounded(), y: $0.y) }
     loader.update(fitted, phase: phase, at: time / .seconds(1), point: point)
@@ -211,19 +238,40 @@ public final class MapSession<Picture: Sendable>: Sendable {
     }
   }
 
-  /// Ends a load, and announces its tile if it is on the screen.
+  /// Ends a load, and announces its tile, or its failure, if it is on the screen.
   package func finish(_ load: MapLoader<Picture>.Load, _ outcome: LoadOutcome<Picture>) {
     let cost = loader.reservedCost
     loader.finish(load, outcome)
     // Fewer tiles fit the budget than was thought.
     if loader.reservedCost > cost { fitAgain() }
-    if case .tile = outcome {
-      let listeners = state.withLock { state in
-        state.visible?.contains(load.key) == true ? Array(state.listeners.values) : []
+    let failure = failure(of: load, outcome)
+    state.withLock { state in
+      let isVisible = state.visible?.contains(load.key) ?? false
+      let before = state.failures[load.key]
+      state.failures[load.key] = failure
+      if case .tile = outcome, failure == nil, isVisible { state.announce(Arrival(tile: load.key)) }
+      // A tile that fails again and again is announced once.
+      if let failure, before == nil, isVisible { state.announce(Arrival(tile: load.key, failure: failure)) }
+      if state.failures.count > Self.failuresMax {
+        state.failures = state.failures.filter { state.visible?.contains($0.key) ?? false }
       }
-      for listener in listeners { listener.yield(load.key) }
     }
     signal.notify()
+  }
+
+  /// Bounds what a damaged bundle can fill with tiles that were loaded ahead.
+  private static var failuresMax: Int { 1024 }
+
+  private func failure(of load: MapLoader<Picture>.Load, _ outcome: LoadOutcome<Picture>) -> TileFailure? {
+    switch outcome {
+    case .tile(_, let byteCount):
+      let byteCountMax = tiles.decoded.byteCountMax
+      guard byteCount > byteCountMax else { return nil }
+      return TileFailure(
+        tileID: load.key.onEarth, reason: PictureTooLarge(byteCount: byteCount, byteCountMax: byteCountMax))
+    case .absent: return nil
+    case .failed(let error): return load.isCancelled ? nil : TileFailure(tileID: load.key.onEarth, reason: error)
+    }
   }
 
   /// Takes a map that has not moved for a while as one at rest.

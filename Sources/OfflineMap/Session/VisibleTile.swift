@@ -68,13 +68,21 @@ extension MapSession {
   /// An ancestor further up would be enlarged to a few blurred pixels.
   private static var enlargedZoomsMax: Int { 5 }
 
-  /// The tiles of the screen as they become ready, from now on. Tiles that were ready before are in ``visibleTiles``; a
-  /// tile that has left the screen before it was taken is left out.
+  /// The tiles of the screen whose last load failed: damaged ones, and all of a file that has changed since it was
+  /// opened. Empty when all is well; ``readyTiles()`` tells when one is added.
+  public var failedTiles: [TileFailure] {
+    state.withLock { state in
+      state.failures.filter { state.visible?.contains($0.key) ?? false }.sorted { $0.key < $1.key }.map(\.value)
+    }
+  }
+
+  /// What becomes of the tiles of the screen, from now on: each that is ready, and each that cannot be loaded, once until
+  /// it is ready or leaves the screen. Tiles that were ready before are in ``visibleTiles``, those that failed before in
+  /// ``failedTiles``; a tile that has left the screen before it was taken is left out.
   ///
   /// Each call gives a sequence of its own; it ends with the task that iterates over it.
-  public func readyTiles() -> some AsyncSequence<VisibleTile<Picture>, Never> & Sendable {
-    // Names of tiles, not pictures: what waits here is outside of the budget.
-    let (stream, continuation) = AsyncStream<TileID>.makeStream(bufferingPolicy: .bufferingNewest(1024))
+  public func readyTiles() -> some AsyncSequence<Result<VisibleTile<Picture>, TileFailure>, Never> & Sendable {
+    let (stream, continuation) = AsyncStream<Arrival>.makeStream(bufferingPolicy: .bufferingNewest(1024))
     let number = state.withLock { state in
       state.nextListener += 1
       state.listeners[state.nextListener] = continuation
@@ -83,10 +91,11 @@ extension MapSession {
     continuation.onTermination = { [weak self] _ in
       self?.state.withLock { _ = $0.listeners.removeValue(forKey: number) }
     }
-    return stream.compactMap { [self] tile in
-      let viewport = state.withLock { $0.visible?.contains(tile) == true ? $0.viewport : nil }
-      guard let viewport, let picture = loader.tile(tile) else { return nil }
-      return VisibleTile(tile, picture, in: viewport)
+    return stream.compactMap { [self] arrival -> Result<VisibleTile<Picture>, TileFailure>? in
+      let viewport = state.withLock { $0.visible?.contains(arrival.tile) == true ? $0.viewport : nil }
+      guard let viewport else { return nil }
+      if let failure = arrival.failure { return .failure(failure) }
+      return loader.tile(arrival.tile).map { .success(VisibleTile(arrival.tile, $0, in: viewport)) }
     }
   }
 }

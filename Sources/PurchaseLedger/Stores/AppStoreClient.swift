@@ -52,7 +52,7 @@ public final class AppStoreClient: Sendable {
     self.verifier = verifier
     self.clock = clock
     let host = environment == .sandbox ? "api.storekit-sandbox.itunes.apple.com" : "api.storekit.itunes.apple.com"
-    self.baseURL = baseURL ?? "https://\(host)"
+    self.baseURL = try StoreRequests.checked(baseURL ?? "https://\(host)", option: "apple.baseUrl")
     let client = StoreRequests.client()
     self.client = client
     requests = StoreRequests(

@@ -26,7 +26,11 @@ public final class GooglePlayClient: Sendable {
     self.environment = environment
     self.verifier = verifier
     self.clock = clock
-    let base = baseURL ?? "https://androidpublisher.googleapis.com"
+    let base = try StoreRequests.checked(
+      baseURL ?? "https://androidpublisher.googleapis.com", option: "google.baseUrl")
+    if case .serviceAccount(_, _, let uri) = credentials {
+      _ = try StoreRequests.checked(uri, option: "token_uri of google.serviceAccount")
+    }
     application = "\(base)/androidpublisher/v3/applications/\(StoreRequests.escape(packageName))"
     let client = StoreRequests.client()
     self.client = client

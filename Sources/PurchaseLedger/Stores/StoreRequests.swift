@@ -28,6 +28,16 @@ struct StoreRequests: Sendable {
     var body: [UInt8]?
   }
 
+  /// A configured URL.
+  ///
+  /// - Parameter option: where it stands, for the message.
+  static func checked(_ url: String, option: String) throws(LedgerError) -> String {
+    do { _ = try HTTPAddress(url) } catch {
+      throw LedgerError(.configuration, at: option, "\(error); give a URL such as https://api.example.com")
+    }
+    return url
+  }
+
   let client: HTTPClient
   let limiter: RequestPacer
   let retry: RetryPolicy
@@ -104,9 +114,12 @@ struct StoreRequests: Sendable {
     }
     if let type = request.contentType { http.headers.add(name: "Content-Type", value: type) }
     if let body = request.body { http.body = .bytes(body) }
-    let response = try await client.execute(http, timeout: .milliseconds(Int64(retry.timeout * 1000)))
-    let body = try await response.body.collect(upTo: Self.answerBytesMax)
-    return (Int(response.status.code), response.headers, Array(body.readableBytesView))
+    // A deadline of the client's own ends with the head of the answer.
+    return try await Deadline(after: retry.timeout).run { [client, http] in
+      let response = try await client.execute(http, deadline: .distantFuture)
+      let body = try await response.body.collect(upTo: Self.answerBytesMax)
+      return (Int(response.status.code), response.headers, Array(body.readableBytesView))
+    }
   }
 
   /// Percent-encodes one path segment or query value. A segment of dots only is encoded too, since it would mean a
@@ -155,6 +168,7 @@ struct StoreRequests: Sendable {
       return reason.map { "no connection: " + String(cString: strerror($0)).lowercased() }
         ?? "no connection: the host is unknown"
     case let error as HTTPClientError: return "no answer: \(error.shortDescription.lowercased())"
+    case is Deadline.Passed: return "no answer: deadline exceeded"
     case is NIOTooManyBytesError: return "an answer longer than \(answerBytesMax) bytes"
     case let error as IOError:
       return "the connection failed: " + String(cString: strerror(error.errnoCode)).lowercased()

@@ -15,8 +15,13 @@ package struct ClientAddress: Hashable, Sendable {
   package let network: String
 
   package static func isAddress(_ text: String) -> Bool {
+    var address = in_addr()
+    return inet_pton(AF_INET, text, &address) == 1 || isIPv6(text)
+  }
+
+  static func isIPv6(_ text: String) -> Bool {
     var address = in6_addr()
-    return inet_pton(AF_INET, text, &address) == 1 || inet_pton(AF_INET6, text, &address) == 1
+    return inet_pton(AF_INET6, text, &address) == 1
   }
 
   /// An address as proxies write it, with or without a port: `203.0.113.7:51234`, `[2001:db8::1]:443`, `[2001:db8::1]`.

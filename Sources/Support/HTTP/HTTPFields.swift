@@ -126,5 +126,5 @@ package enum RetryAfter {
 
 extension StringProtocol {
   /// Whether the text is one or more of the digits 0 to 9, without a sign.
-  fileprivate var isDecimal: Bool { !isEmpty && utf8.allSatisfy { (0x30...0x39).contains($0) } }
+  var isDecimal: Bool { !isEmpty && utf8.allSatisfy { (0x30...0x39).contains($0) } }
 }

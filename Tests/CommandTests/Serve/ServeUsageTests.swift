@@ -188,6 +188,7 @@ import TileIndex
     (#"{"threads": 0}"#, "threads", "256"), (#"{"missing": "405"}"#, "missing", "404, 204"),
     (#"{"cors": "nonsense"}"#, "cors", "origin"),
     (#"{"cache": "much"}"#, "cache", "64MB"), (#"{"publicUrl": "maps"}"#, "publicUrl", "https://"),
+    (#"{"publicUrl": "https://maps.example.org:80909"}"#, "publicUrl", "1 to 65535"),
     (#"{"cacheControl": "a\r\nb"}"#, "cacheControl", "characters"),
     (#"{"logLevel": "loud"}"#, "logLevel", "warning"),
     (#"{"tilesets": []}"#, "tilesets", "object"), (#"{"tilesets": {"relief": 1}}"#, "tilesets: relief", "object"),

@@ -20,6 +20,13 @@ import Testing
     #expect(run.status == 64 && run.stderr.contains("must begin with http:// or https://"), "\(run)")
   }
 
+  @Test(arguments: ["http://127.0.0.1:65536", "http://[]", "http://a:-1"]) func serverAddressMustBePossible(
+    address: String
+  ) throws {
+    let run = try client("login", "anna", "--server", address)
+    #expect(run.status == 64 && run.stderr.contains("--server \(address): "), "\(run)")
+  }
+
   @Test(arguments: ["remove", "pause"]) func unknownRegionsAreNamed(verb: String) throws {
     let run = try client(verb, "nosuch", "--server", "http://127.0.0.1:1")
     #expect(

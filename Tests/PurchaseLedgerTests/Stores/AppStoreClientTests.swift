@@ -166,13 +166,39 @@ import Testing
     #expect(sink.transactionIDs == [["1", "2"], ["3"]])
   }
 
-  @Test func aHangingServerTimesOutWithAMessage() async throws {
+  /// Before the head of the answer, and in the middle of its body.
+  @Test(
+    .timeLimit(.minutes(1)), arguments: [StoreServer.Reply.hang, .stalled(page(["1"], revision: "r", hasMore: false))])
+  func aHangingServerTimesOutWithAMessage(_ reply: StoreServer.Reply) async throws {
     let error = await #expect(throws: LedgerError.self) {
-      try await withClient(attempts: 2, timeout: 0.3, answer: { _, _ in .hang }) { client, _ in
+      try await withClient(attempts: 2, timeout: 0.3, answer: { _, _ in reply }) { client, _ in
         _ = try await client.pullHistory(of: "1", into: PageSink())
       }
     }
     #expect(error?.code == .store && error?.message.contains("2 attempts") == true)
+  }
+
+  /// They are refused where they are configured: the HTTP client ends the process for some of them.
+  @Test(arguments: ["http://127.0.0.1:65536", "http://[]", "api.example.com", "http://a:-1"])
+  func impossibleAddressesAreRefused(_ address: String) throws {
+    let apple = #expect(throws: LedgerError.self) {
+      try AppStoreClient(
+        credentials: .init(
+          issuerID: "issuer", keyID: "KEY", privateKey: key.pemRepresentation, bundleID: "org.example.maps"),
+        environment: .production, verifier: AppleVerifier(identity: StoreIdentity()), baseURL: address)
+    }
+    #expect(apple?.code == .configuration && "\(apple!)".contains("apple.baseUrl"))
+    for credentials in [
+      GoogleCredentials.accessToken("t"), .serviceAccount(email: "a", privateKey: "", tokenURI: address),
+    ] {
+      let isToken = if case .accessToken = credentials { true } else { false }
+      let google = #expect(throws: LedgerError.self) {
+        try GooglePlayClient(
+          packageName: "p", credentials: credentials, environment: .production,
+          verifier: GoogleVerifier(identity: StoreIdentity()), baseURL: isToken ? address : nil)
+      }
+      #expect(google?.code == .configuration && "\(google!)".contains(isToken ? "google.baseUrl" : "token_uri"))
+    }
   }
 
   @Test func retryAfterIsHonoured() async throws {

@@ -31,6 +31,8 @@ final class StoreServer: Sendable {
     case truncated(String)
     /// Accepts the request and never responds.
     case hang
+    /// Announces the full length, sends half and keeps the connection open.
+    case stalled(String)
 
     static func json(_ text: String) -> Self { .json(200, text) }
   }
@@ -125,6 +127,8 @@ final class StoreServer: Sendable {
       switch reply {
       case .hang: break
       case .json(let status, let text, let headers): send(status, text, headers, context)
+      case .stalled(let text):
+        send(200, String(text.prefix(text.count / 2)), ["content-length": "\(text.utf8.count)"], context)
       case .truncated(let text):
         send(200, String(text.prefix(text.count / 2)), ["content-length": "\(text.utf8.count)"], context, closing: true)
       }

@@ -1,3 +1,4 @@
+import Support
 import TestSupport
 import Testing
 import TileIndex
@@ -49,6 +50,7 @@ import TileIndex
     (#"{"url": "https://a/{z}/{x}", "format": "png", "maxzoom": 3}"#, "url: needs {z}, {x} and {y}"),
     (#"{"url": "https://a/{z}/{x}/{y}/{s}", "format": "png", "maxzoom": 3}"#, "url: has another place"),
     (#"{"url": "https://a/map.png"}"#, "url: names neither"),
+    (#"{"url": "https://[]/{z}/{x}/{y}", "format": "png", "maxzoom": 3}"#, "url: names an invalid host"),
     (#"{"url": "https://a:99999/{z}/{x}/{y}", "format": "png", "maxzoom": 3}"#, "url: has a port"),
     (#"{"url": "https://a/{z}/{x}/{y}", "maxzoom": 3}"#, "format: is missing"),
     (#"{"url": "https://a/{z}/{x}/{y}", "format": "tiff", "maxzoom": 3}"#, "format: is none of"),

@@ -12,6 +12,7 @@ import TileImage
       let (middle, zooms) = (bundle.metadata.bounds.centre, bundle.metadata.zooms)
       for zoom in stride(from: Double(zooms.lowerBound), through: Double(zooms.upperBound), by: 0.05) {
         session.update(Viewport(longitude: middle.x, latitude: middle.y, zoom: zoom, size: (96, 64)))
+        if let failure = session.failedTiles.first { throw failure }
         try await Task.sleep(for: .milliseconds(33))
         print("\u{1b}[H" + drawn(session.visibleTiles) + "\u{1b}[0m\nzoom \(zoom), \(session.byteCount >> 10) KiB")
       }
@@ -21,8 +22,7 @@ import TileImage
     }
   }
 
-  /// 96 x 64 pixels: each character is two of them, one above the other.
-  static func drawn(_ tiles: [VisibleTile<PixelBuffer>]) -> String {
+  static func drawn(_ tiles: [VisibleTile<PixelBuffer>]) -> String {  // 96 x 64 pixels, two of them in a character
     func colour(_ x: Int, _ y: Int) -> String {
       for (frame, pixels) in tiles.reversed().map({ ($0.frame, $0.picture) }) {
         let column = ((Double(x) - frame.x) / frame.side * Double(pixels.width)).rounded(.down)

@@ -50,10 +50,7 @@ struct ClientFlags: ParsableArguments {
 
   func validate() throws {
     guard let server else { return }
-    let address = server.lowercased()
-    guard ["http://", "https://"].contains(where: { address.hasPrefix($0) && address.count > $0.count }) else {
-      throw ValidationError("--server \(server): must begin with http:// or https://")
-    }
+    do { _ = try HTTPAddress(server) } catch { throw ValidationError("--server \(server): \(error)") }
   }
 }
 

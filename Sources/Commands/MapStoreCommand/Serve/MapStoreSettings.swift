@@ -71,7 +71,9 @@ struct MapStoreSettings {
     options.products = settings.text("products")
     options.host = settings.text("host") ?? options.host
     options.port = try settings.number("port") ?? options.port
-    options.publicURL = try settings.text("publicUrl").map(Self.checkedURL)
+    options.publicURL = try settings.text("publicUrl").map {
+      try CommandSettings.baseURL($0, option: "publicUrl", example: "https://maps.example.org")
+    }
     options.linkKeys = settings.paths("hmacKeyFiles")
     options.grantKeys = settings.paths("grantKeyFiles")
     options.accelPrefix = try settings.text("accelPrefix").map(Self.checkedPrefix)
@@ -127,15 +129,6 @@ struct MapStoreSettings {
   }
 
   // MARK: Values
-
-  private static func checkedURL(_ text: String) throws -> String {
-    guard let url = URL(string: text), ["http", "https"].contains(url.scheme), url.host() != nil, url.query() == nil
-    else {
-      throw ConfigurationError(
-        option: "publicUrl", "\"\(text)\" is no URL; give one such as https://maps.example.org")
-    }
-    return text.hasSuffix("/") ? String(text.dropLast()) : text
-  }
 
   private static func checkedPrefix(_ text: String) throws -> String {
     guard text.hasPrefix("/"), text.hasSuffix("/"), text.utf8.allSatisfy({ $0 > 0x20 && $0 < 0x7f }) else {

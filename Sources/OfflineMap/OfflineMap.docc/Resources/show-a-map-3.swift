@@ -31,7 +31,8 @@ func moveEast(
   for tile in session.visibleTiles { draw(tile) }
   let expected = Set(try await session.bundle.tiles(in: .world)).intersection(viewport.tiles)
   if !drawn.isSuperset(of: expected) {
-    for await tile in ready {
+    for await result in ready {
+      let tile = try result.get()  // throws a tile's failure
       draw(tile)
       drawn.insert(tile.tileID)
       if drawn.isSuperset(of: expected) { break }

@@ -59,7 +59,7 @@ struct BaseURLResolver: Sendable {
     if let publicAddress { return publicAddress }
     var origin = boundOrigin
     let scheme = isTrusted ? Self.first(facts.forwardedProto).flatMap(Self.scheme) : nil
-    if let host = (isTrusted ? Self.first(facts.forwardedHost) : nil) ?? facts.host, Self.isHost(host) {
+    if let host = (isTrusted ? Self.first(facts.forwardedHost) : nil) ?? facts.host, HTTPAddress.isAuthority(host) {
       let scheme = scheme ?? (boundOrigin.hasPrefix("https:") ? "https" : "http")
       let port = isTrusted ? Self.first(facts.forwardedPort).flatMap { Self.port($0, scheme, host) } : nil
       origin = "\(scheme)://\(host)\(port ?? "")"
@@ -114,19 +114,6 @@ struct BaseURLResolver: Sendable {
       }
     }
     return plain && !text.contains("//") ? text : nil
-  }
-
-  /// Names, addresses and ports only, because it is written into pages.
-  private static func isHost(_ text: String) -> Bool {
-    !text.isEmpty && text.utf8.count <= 255
-      && text.utf8.allSatisfy { byte in
-        switch byte {
-        case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"),
-          UInt8(ascii: "0")...UInt8(ascii: "9"):
-          true
-        default: ".-_:[]".utf8.contains(byte)
-        }
-      }
   }
 
   private static func withoutPort(_ host: String) -> String {

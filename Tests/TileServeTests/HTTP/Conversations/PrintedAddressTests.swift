@@ -87,6 +87,10 @@ import Testing
         #expect(try !url(["X-Forwarded-Prefix": evil]).contains("script"))
       }
       #expect(try !url(["X-Forwarded-Host": "a\"b"]).contains("a\""))
+      // Programs that follow such a URL may crash.
+      for host in ["a.example:65536", "a.example:0", "[]", "2001:db8::1"] {
+        #expect(try !url(["X-Forwarded-Host": host]).contains(host), "\(host)")
+      }
     }
   }
 
