@@ -29,6 +29,7 @@ import TileServe
     LedgerError(.notALedger, at: "/ledger.sqlite", "is not a ledger; name another file"),
     VerificationError(.malformed, "is no receipt; send the whole of it"),
     ImageError(.malformed, "the data end early"),
+    TileFailure(tileID: TileID(unchecked: 1, 0, 1), reason: ImageError(.malformed, "the data end early")),
     StoreError(.invalidOption, at: "/maps/keys", "is no key", remedy: "make one of 32 bytes"),
     FakeStoreFileError(description: "/maps/keys: exists already; choose another name", fault: .unwritable),
   ]

@@ -6,7 +6,7 @@ import Testing
 
 /// Answers that never end, or that are larger than any that makes sense: a call ends all the same, over both kinds of
 /// connections.
-@Suite(.ownThread, .timeLimit(.minutes(5))) struct EndlessAnswerTests {
+@Suite(.ownThread) struct EndlessAnswerTests {
   private static let head = "HTTP/1.1 200 OK\r\nContent-Type: application/json\r\n"
 
   /// Each would hold a call for ever that counts the time between two bytes only.

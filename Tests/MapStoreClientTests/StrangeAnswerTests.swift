@@ -7,7 +7,7 @@ import Testing
 @testable import MapStoreClient
 
 /// Answers to a download that are not the file's: of a network's sign-in page, a proxy, another server.
-@Suite(.ownThread, .timeLimit(.minutes(5))) struct StrangeAnswerTests {
+@Suite(.ownThread) struct StrangeAnswerTests {
   private let shop: SampleShop
   private let store: ChaosStore
   private let region: Catalog.Region

@@ -6,11 +6,9 @@ import SwiftUI
 struct MapCanvas: View {
   let session: MapSession<SystemImage>
   @Binding var viewport: Viewport
-  /// Called for a tile that cannot be loaded: it is damaged, or the file was changed.
-  var onFailure: (TileFailure) -> Void = { _ in }
+  @Binding var failure: TileFailure?
   @State private var tiles: [VisibleTile<SystemImage>] = []
-  /// What was shown when the fingers came down.
-  @State private var start: Viewport?
+  @State private var start: Viewport?  // what was shown when the fingers came down
 
   var body: some View {
     Canvas { context, _ in
@@ -36,10 +34,7 @@ struct MapCanvas: View {
       // Before the tiles that are there: one that arrives in between is announced.
       let ready = session.readyTiles()
       tiles = session.visibleTiles
-      for await result in ready {
-        if case .failure(let failure) = result { onFailure(failure) }
-        tiles = session.visibleTiles
-      }
+      for await _ in ready { (tiles, failure) = (session.visibleTiles, session.failedTiles.first) }
     }
   }
 }

@@ -8,8 +8,8 @@ import TileIndex
 ///    again.
 /// 2. Missing ranges are requested one by one. What arrives is written, and recorded once it is on the disk.
 /// 3. An attempt that ends early is repeated after a delay, and continues with what is missing. Attempts that bring
-///    next to nothing are counted. If an answer does not belong to the file, or its entity tag changes, a new ticket says
-///    whether the file is still the same: only another SHA-256 discards what was received.
+///    next to nothing are counted. If an answer does not belong to the file, or its entity tag changes, a new ticket
+///    says whether the file is still the same: only another SHA-256 discards what was received.
 /// 4. The whole file is compared with its SHA-256. If it differs, all of it is fetched once more, without ranges.
 struct FileTransfer: Sendable {
   let context: TransferContext
@@ -63,6 +63,7 @@ struct FileTransfer: Sendable {
     var failures = 0
     var wrongAnswers = 0
     var renewals = 0
+    var rests = 0
     var looksAtTags = true
     while !missing.isEmpty {
       try Task.checkCancellation()
@@ -89,7 +90,8 @@ struct FileTransfer: Sendable {
           missing = try self.missing()
           continue
         case .busy(let text, let retryAfter):
-          try await wait(text, asked: retryAfter, done: wanted.bytes - missing.byteCount)
+          rests += 1
+          try await wait(text, asked: retryAfter, rests, done: wanted.bytes - missing.byteCount)
           continue
         case .linkOver(let status):
           ticket = nil
@@ -110,7 +112,7 @@ struct FileTransfer: Sendable {
       }
       let rest = try self.missing()
       if rest.byteCount < missing.byteCount { renewals = 0 }
-      if mark - rest.byteCount >= options.retry.progressBytesMin { (failures, mark) = (0, rest.byteCount) }
+      if mark - rest.byteCount >= options.retry.progressBytesMin { (failures, rests, mark) = (0, 0, rest.byteCount) }
       missing = rest
       if missing.isEmpty { return }
       failures += 1
@@ -118,11 +120,11 @@ struct FileTransfer: Sendable {
     }
   }
 
-  /// Waits as long as the server has asked for.
-  private func wait(_ complaint: String, asked: Double, done: Int) async throws {
+  /// Waits as long as the server has asked for, and each time longer, so that no server keeps the device awake.
+  private func wait(_ complaint: String, asked: Double, _ number: Int, done: Int) async throws {
     try checkWait(asked, complaint)
     context.report(.waiting, done, complaint)
-    try await Task.sleep(for: .seconds(options.retry.delay(1, asked: asked)))
+    try await Task.sleep(for: .seconds(options.retry.delay(number, asked: asked)))
   }
 
   private func checkWait(_ asked: Double?, _ complaint: String) throws {

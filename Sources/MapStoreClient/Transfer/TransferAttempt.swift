@@ -211,8 +211,8 @@ struct TransferAttempt {
 enum TransferFault: Error {
   /// The server has another file by now, as its ticket says.
   case changed
-  /// The answer does not belong to the file. It may be another one by now, or the answer may be somebody else's, such as
-  /// a network's page for signing in: a new ticket tells.
+  /// The answer does not belong to the file. It may be another one by now, or the answer may be somebody else's, such
+  /// as a network's page for signing in: a new ticket tells.
   case otherFile(String)
   /// The entity tag has changed: the file may still be the same, on a mirror or a new installation of the server.
   case otherTag

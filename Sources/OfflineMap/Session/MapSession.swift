@@ -267,8 +267,11 @@ public final class MapSession<Picture: Sendable>: Sendable {
     case .tile(_, let byteCount):
       let byteCountMax = tiles.decoded.byteCountMax
       guard byteCount > byteCountMax else { return nil }
-      return TileFailure(
-        tileID: load.key.onEarth, reason: PictureTooLarge(byteCount: byteCount, byteCountMax: byteCountMax))
+      let error = BundleError(
+        .mismatch, path: bundle.path,
+        "its tile \(load.key.onEarth) takes \(byteCount) bytes, and the session has \(byteCountMax) for its tiles",
+        remedy: "give the session a larger budget")
+      return TileFailure(tileID: load.key.onEarth, reason: error)
     case .absent: return nil
     case .failed(let error): return load.isCancelled ? nil : TileFailure(tileID: load.key.onEarth, reason: error)
     }

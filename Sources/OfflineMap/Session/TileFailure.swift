@@ -11,8 +11,8 @@ public import TileIndex
 public struct TileFailure: Error, Sendable, CustomStringConvertible {
   /// The tile of the bundle.
   public let tileID: TileID
-  /// What reading threw, a `BundleError`, or what the session's decoder threw; a ``PictureTooLarge`` where the tile
-  /// does not fit the session's budget.
+  /// What reading threw, a `BundleError`, or what the session's decoder threw. A `BundleError` with `.mismatch` for a
+  /// tile that takes more than the session's budget.
   public let reason: any Error
 
   /// A failure, also for previews and tests.
@@ -28,14 +28,4 @@ extension TileFailure: LocalizedError {
   }
   /// What to do about it, where the reason says it: a sentence for people.
   public var recoverySuggestion: String? { (reason as? any LocalizedError)?.recoverySuggestion }
-}
-
-/// A tile takes more memory than the session may have for all of its tiles.
-public struct PictureTooLarge: Error, Hashable, Sendable, CustomStringConvertible {
-  /// What the tile takes.
-  public let byteCount: Int
-  /// What the session has for tiles.
-  public let byteCountMax: Int
-
-  public var description: String { "takes \(byteCount) bytes, and the session has \(byteCountMax) for its tiles" }
 }

@@ -76,9 +76,9 @@ extension MapSession {
     }
   }
 
-  /// What becomes of the tiles of the screen, from now on: each that is ready, and each that cannot be loaded, once until
-  /// it is ready or leaves the screen. Tiles that were ready before are in ``visibleTiles``, those that failed before in
-  /// ``failedTiles``; a tile that has left the screen before it was taken is left out.
+  /// What becomes of the tiles of the screen, from now on: each that is ready, and each that cannot be loaded, once
+  /// until it is ready or leaves the screen. Tiles that were ready before are in ``visibleTiles``, those that failed
+  /// before in ``failedTiles``; a tile that has left the screen before it was taken is left out.
   ///
   /// Each call gives a sequence of its own; it ends with the task that iterates over it.
   public func readyTiles() -> some AsyncSequence<Result<VisibleTile<Picture>, TileFailure>, Never> & Sendable {

@@ -1,7 +1,7 @@
 /// An absolute URL of the schemes http and https (RFC 3986, RFC 9110 section 4.2), without user, password and fragment.
 ///
-/// Every URL from a server, a file or a person becomes one before it reaches an HTTP library: these trap on ports beyond
-/// 65535 and on empty hosts.
+/// Every URL from a server, a file or a person becomes one before it reaches an HTTP library: these trap on ports
+/// beyond 65535 and on empty hosts.
 package struct HTTPAddress: Hashable, Sendable {
   package enum Scheme: String, Sendable { case http, https }
 

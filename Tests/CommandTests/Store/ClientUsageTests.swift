@@ -14,13 +14,13 @@ import Testing
       timeout: 60)
   }
 
-  @Test(arguments: ["127.0.0.1:8791", "maps.example.com", "ftp://maps.example.com", "https://", ""])
+  @Test(arguments: ["127.0.0.1:8791", "maps.example.com", "ftp://maps.example.com", ""])
   func serverAddressNeedsAScheme(address: String) throws {
     let run = try client("login", "anna", "--server", address)
     #expect(run.status == 64 && run.stderr.contains("must begin with http:// or https://"), "\(run)")
   }
 
-  @Test(arguments: ["http://127.0.0.1:65536", "http://[]", "http://a:-1"]) func serverAddressMustBePossible(
+  @Test(arguments: ["http://127.0.0.1:65536", "https://", "http://[]", "http://a:-1"]) func serverAddressMustBePossible(
     address: String
   ) throws {
     let run = try client("login", "anna", "--server", address)

@@ -167,8 +167,7 @@ import Testing
   }
 
   /// Before the head of the answer, and in the middle of its body.
-  @Test(
-    .timeLimit(.minutes(1)), arguments: [StoreServer.Reply.hang, .stalled(page(["1"], revision: "r", hasMore: false))])
+  @Test(arguments: [StoreServer.Reply.hang, .stalled(page(["1"], revision: "r", hasMore: false))])
   func aHangingServerTimesOutWithAMessage(_ reply: StoreServer.Reply) async throws {
     let error = await #expect(throws: LedgerError.self) {
       try await withClient(attempts: 2, timeout: 0.3, answer: { _, _ in reply }) { client, _ in
