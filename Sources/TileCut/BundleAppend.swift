@@ -118,11 +118,22 @@ public struct BundleAppend: Sendable {
   /// Steps 1 to 3.
   ///
   /// - Parameters:
-  ///   - output: the bundle to write, possibly the one that is added to.
+  ///   - output: the bundle to write, possibly the one that is added to, which other changes then wait for.
   ///   - replacing: whether an existing file may be replaced.
   public func write(
     to output: String, replacing: Bool = false, cancellation: CutCancellation = CutCancellation(),
     onProgress: ((CutProgress) -> Void)? = nil
+  ) throws -> CutSummary {
+    func run(_ output: String) throws -> CutSummary {
+      try writeAlone(to: output, replacing: replacing, cancellation: cancellation, onProgress: onProgress)
+    }
+    guard ChangeLock.areSame(path, output) else { return try run(output) }
+    let isFolder = output.hasSuffix("/")
+    return try ChangeLock.changing(output) { try run(isFolder ? $0.withoutSlashes + "/" : $0) }
+  }
+
+  private func writeAlone(
+    to output: String, replacing: Bool, cancellation: CutCancellation, onProgress: ((CutProgress) -> Void)?
   ) throws -> CutSummary {
     let start = ContinuousClock.now
     // A folder, because the cut has a temporary file of its own: what a killed process leaves is removed as one.
@@ -131,6 +142,7 @@ public struct BundleAppend: Sendable {
     let layer = "\(scratch.path)/cut.mbtiles"
     let cut = try cutter.cut(to: layer, cancellation: cancellation, onProgress: onProgress)
     let (old, new) = (try BundleFile.open(path), try MBTilesReader(path: layer))
+    try old.prepareLookups()
     let sink = try BundleFile.create(
       output, matrixSet: old.matrixSet, format: encoding.format, replacing: replacing, scheme: options.scheme,
       mixing: old.formats(beside: encoding.format))
@@ -183,6 +195,7 @@ public struct BundleAppend: Sendable {
   /// - Throws: ``CutError``, ``BundleError``, as ``write(to:replacing:cancellation:onProgress:)`` would.
   public func estimate(cancellation: CutCancellation = CutCancellation()) throws -> Estimate {
     let (old, encoder) = (try BundleFile.open(path), TileEncoder(encoding))
+    try old.prepareLookups()
     var drawnCount = 0
     var newCount = 0
     var bytes = 0

@@ -112,6 +112,11 @@ package struct AtomicFile: Sendable {
     }
   }
 
+  /// Notes a file that ``abandonAll(_:)`` removes, or forgets it.
+  package static func setTemporary(_ path: String, _ isTemporary: Bool) {
+    unfinished.withLock { if isTemporary { $0.insert(path) } else { $0.remove(path) } }
+  }
+
   /// Removes all temporary files of this process and ends it. No file is published and none begun in between.
   package static func abandonAll(_ end: () -> Never) -> Never {
     unfinished.withLock { unfinished -> Never in
@@ -133,7 +138,7 @@ package struct AtomicFile: Sendable {
 
   /// The part of the temporary name that belongs to the target. Most file systems limit names to 255 bytes, so a long
   /// name is hashed (FNV-1a).
-  private static func stem(_ name: String) -> String {
+  package static func stem(_ name: String) -> String {
     if name.utf8.count <= 200 { return ".\(name)" }
     let hash = name.utf8.reduce(0xcbf2_9ce4_8422_2325 as UInt64) { ($0 ^ UInt64($1)) &* 0x100_0000_01b3 }
     return ".file-\(String(hash, radix: 16))"

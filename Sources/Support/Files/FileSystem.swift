@@ -17,6 +17,7 @@ package enum FileSystem {
     package var isExisting: Bool { number == EEXIST }
     package var isNoFolder: Bool { number == ENOTDIR }
     package var isMissing: Bool { number == ENOENT || number == ENOTDIR }
+    package var isReadOnly: Bool { number == EROFS }
     package var isForbidden: Bool { [EACCES, EPERM, ELOOP, ENAMETOOLONG].contains(number) }
     /// The process, or the whole system, may open no more files.
     package var isOutOfDescriptors: Bool { number == EMFILE || number == ENFILE }
@@ -29,7 +30,7 @@ package enum FileSystem {
     /// The remedy when a file cannot be written.
     package var writingRemedy: String {
       if isDiskFull { return "free space or choose another disk" }
-      return isForbidden || number == EROFS
+      return isForbidden || isReadOnly
         ? "check the permissions of its folder, or choose another" : "check the disk it lies on"
     }
   }

@@ -66,6 +66,20 @@ package final class FolderLock: Sendable {
     return nil
   }
 
+  /// Locks a file, which is created if missing, or a folder itself. Blocks the calling thread while it waits.
+  ///
+  /// - Parameter deadline: when to give up; nil waits as long as it takes.
+  /// - Returns: nil at the deadline.
+  /// - Throws: `FileSystem.SystemError`.
+  package convenience init?(_ path: String, isFolder: Bool = false, until deadline: ContinuousClock.Instant?) throws {
+    // Whoever may write in the folder may take up a lock that another user left.
+    try self.init(opening: path, isFolder ? O_RDONLY : O_CREAT | O_RDWR, mode: 0o666)
+    while try !take() {
+      if let deadline, ContinuousClock.now >= deadline { return nil }
+      usleep(UInt32(Self.pauseMilliseconds) * 1000)
+    }
+  }
+
   /// Locks a folder itself, which leaves no file in it.
   ///
   /// - Returns: nil when another process, or another object of this one, has held the lock for five seconds.
@@ -90,8 +104,8 @@ package final class FolderLock: Sendable {
   private static let attemptsHere = 25
   private static func attempts(inSeconds seconds: Int) -> Int { seconds * 1000 / pauseMilliseconds }
 
-  private init(opening path: String, _ flags: Int32) throws {
-    descriptor = open(path, flags | O_CLOEXEC, 0o644)
+  private init(opening path: String, _ flags: Int32, mode: mode_t = 0o644) throws {
+    descriptor = open(path, flags | O_CLOEXEC, mode)
     file = descriptor >= 0 ? FileIdentity(descriptor: descriptor) : nil
     guard descriptor >= 0 else { throw FileSystem.SystemError(number: errno) }
   }

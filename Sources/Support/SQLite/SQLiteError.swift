@@ -19,6 +19,8 @@ package struct SQLiteError: Error, CustomStringConvertible {
   package var isConstraint: Bool { primary == SQLITE_CONSTRAINT }
   package var isDiskFull: Bool { primary == SQLITE_FULL || FileSystem.SystemError(number: systemError).isDiskFull }
   package var isBusy: Bool { primary == SQLITE_BUSY || primary == SQLITE_LOCKED }
+  /// No such table or column, or a syntax error.
+  package var isInvalidSQL: Bool { primary == SQLITE_ERROR }
   package var isInterrupted: Bool { primary == SQLITE_INTERRUPT }
   package var isIO: Bool { primary == SQLITE_IOERR || primary == SQLITE_NOMEM || primary == SQLITE_PERM }
 

@@ -50,7 +50,9 @@ struct CatalogPublisher {
 
     let before = (try? JSONFile.read(folder.published).decoded(as: Published.self)) ?? Published()
     let bundles = Set(before.bundles + (present?.regions ?? []).map(\.file) + catalogue.regions.map(\.file))
-    let all = Set(before.bundles + before.others + (present?.regions ?? []).flatMap(\.files).map(\.file)).union(names)
+    let own = Set(before.bundles + before.others + (present?.regions ?? []).flatMap(\.files).map(\.file))
+    try checkPlaces(of: moves, own: own)
+    let all = own.union(names)
     try write(Published(bundles: bundles.sorted(), others: all.subtracting(bundles).sorted()), unless: before)
 
     if let present, !moves.isEmpty {
@@ -60,13 +62,18 @@ struct CatalogPublisher {
       }
       if untouched.count < present.regions.count { try write(Catalog(regions: untouched)) }
     }
-    for file in moves { try CatalogFiles.move(folder.finished(file.file), to: folder.file(file.file)) }
+    for file in moves {
+      let target = folder.file(file.file)
+      // `metadata set` may be changing the present edition.
+      try ChangeLock.publishing(target) { try CatalogFiles.move(folder.finished(file.file), to: target) }
+    }
     if !moves.isEmpty { try CatalogFiles.synchronise(folder.path) }
     if (try? JSONFile.bytes(folder.catalogue)) != catalogue.bytes { try write(catalogue) }
 
     let unlisted = all.subtracting(names).filter { prunes || !bundles.contains($0) }
-    let removed = unlisted.filter { CatalogFiles.exists(folder.file($0)) }.sorted()
-    for name in removed { CatalogFiles.remove(folder.file(name)) }
+    // Only files: a folder that has got such a name is somebody else's.
+    let removed = unlisted.filter { (try? FileSystem.status(folder.file($0)))??.kind == .file }.sorted()
+    for name in removed { FileSystem.remove(folder.file(name)) }
     // Finished files that no longer belong to a region.
     if isWhole {
       for name in CatalogFiles.names(in: folder.finished("")) { CatalogFiles.remove(folder.finished(name)) }
@@ -85,6 +92,17 @@ struct CatalogPublisher {
     let before = before ?? (try? JSONFile.read(folder.published).decoded(as: Published.self))
     guard published != before else { return }
     try OutputFile.write(JSONValue(encoding: published).bytes, to: folder.published, replacing: true)
+  }
+
+  /// Refuses to replace what no build has published, unless it has the same bytes.
+  private func checkPlaces(of moves: [Catalog.File], own: Set<String>) throws {
+    for file in moves where !own.contains(file.file) && CatalogFiles.exists(folder.file(file.file)) {
+      let path = folder.file(file.file)
+      if let sha256 = try? FileHash.sha256(ofFile: path), sha256 == file.sha256 { continue }
+      throw CatalogBuildError(
+        .unwritableOutput, path: path, "is in the way: no build has published it",
+        remedy: "move it away, then build again, which makes nothing twice")
+    }
   }
 
   private func checkNames(_ files: [Catalog.File]) throws {

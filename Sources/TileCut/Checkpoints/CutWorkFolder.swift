@@ -70,6 +70,11 @@ final class CutWorkFolder: Sendable {
   init(output: String, identity: CutIdentity, tilesTotal: Int, _ checkpoints: CutCheckpoints) throws {
     (self.output, self.checkpoints) = (output, checkpoints)
     path = Self.path(for: output)
+    if let foreign = Self.foreignName(in: path) {
+      throw CutError(
+        .invalidOption, path: output, "its work would lie in \(path), which holds \(foreign) of another program",
+        remedy: "move that folder away, or choose another output")
+    }
     do {
       lock = try Self.locked(path, output: output)
       if try FileSystem.status(Self.facts(path)) != nil {
@@ -89,6 +94,14 @@ final class CutWorkFolder: Sendable {
       }
     } catch {
       throw OutputFile.failure(error, output)
+    }
+  }
+
+  /// A name that no cut gives a file in its folder; nil where there is none, or no such folder.
+  private static func foreignName(in folder: String) -> String? {
+    let own: Set<String> = ["lock", "cut.json", "checkpoint", "tiles.log", "publishing"]
+    return FileSystem.names(in: folder).first { name in
+      !own.contains(name) && !own.contains { name.hasPrefix(".\($0).") && name.hasSuffix(".partial") }
     }
   }
 
@@ -131,7 +144,8 @@ final class CutWorkFolder: Sendable {
 
   static func leftover(of output: String) -> CutCheckpoints.Leftover? {
     let folder = path(for: output)
-    guard (try? FileSystem.status(folder))??.kind == .folder else { return nil }
+    guard (try? FileSystem.status(folder, followingLinks: false))??.kind == .folder, foreignName(in: folder) == nil
+    else { return nil }
     // Never for long: a cut that ends releases the lock.
     let isFree = (try? FolderLock(lock(folder))) != nil
     let facts = try? JSONFile.read(facts(folder))

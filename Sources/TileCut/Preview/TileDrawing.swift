@@ -16,6 +16,7 @@ struct TileDrawing {
     path = bundle.path
     matrixSet = bundle.matrixSet
     self.bundle = bundle
+    try bundle.prepareLookups()
     zooms = try bundle.zooms()
     guard let first = zooms.first, let range = try bundle.range(zoom: first) else {
       throw BundleError(.malformed, path: path, "has no tiles to show", remedy: "check what made it")

@@ -104,10 +104,26 @@ public struct ShardFolder: Sendable {
 
   /// Removes what killed attempts left, of one shard or of all.
   func removeLeftovers(of shard: Int? = nil) {
-    let start = shard.map { ".\($0)." } ?? "."
-    for name in FileSystem.names(in: path) where name.hasPrefix(start) && name.hasSuffix(ShardAttempt.suffix) {
+    for name in FileSystem.names(in: path) {
+      guard let number = ShardAttempt.shard(ofFolder: name), shard == nil || shard == number else { continue }
       FileSystem.removeTree("\(path)/\(name)")
     }
+  }
+
+  /// Refuses a folder with files of others: those with names of shards would be replaced.
+  ///
+  /// - Throws: ``CutError`` `.unwritableOutput`.
+  fileprivate func check() throws {
+    let extensions: Set = [plan.container.rawValue, "rgba", "json"]
+    let foreign = FileSystem.names(in: path).first { name in
+      let parts = name.split(separator: ".", omittingEmptySubsequences: false)
+      let isOwn = parts.count == 2 && (Int(parts[0]) != nil || parts[0] == "top") && extensions.contains(String(parts[1]))
+      return !isOwn && !name.hasPrefix(".")
+    }
+    guard let foreign else { return }
+    throw CutError(
+      .unwritableOutput, path: path, "is to take the shards of a plan, and holds \(foreign)",
+      remedy: "move that folder away, or give the plan another name")
   }
 
   /// Ascending numbers as schedulers take them: `3,7-9`.
@@ -141,7 +157,16 @@ public struct ShardFolder: Sendable {
 /// One attempt at a shard. It writes into a folder of its own, so that attempts on several machines do not meet, and
 /// what they finish are equal files.
 struct ShardAttempt {
-  static let suffix = ".partial"
+  private static let suffix = ".partial"
+
+  /// The shard that a folder with this name was an attempt at; nil for other names.
+  static func shard(ofFolder name: String) -> Int? {
+    let parts = name.split(separator: ".", omittingEmptySubsequences: false)
+    guard parts.count == 4, parts[0].isEmpty, ".\(parts[3])" == suffix, UInt64(parts[2], radix: 36) != nil else {
+      return nil
+    }
+    return Int(parts[1])
+  }
 
   private let folder: ShardFolder
   private let shard: Int
@@ -150,6 +175,7 @@ struct ShardAttempt {
   init(_ folder: ShardFolder, _ shard: Int) throws {
     (self.folder, self.shard) = (folder, shard)
     try FileSystem.makeFolders(folder.path)
+    try folder.check()
     path = "\(folder.path)/.\(shard).\(String(UInt64.random(in: 0 ... .max), radix: 36))\(Self.suffix)"
     try FileSystem.makeFolder(path)
   }

@@ -54,6 +54,7 @@ public struct TextureExport: Sendable {
       }
       try work.run(threads: threads) { [block, effort] in
         let reader = try BundleFile.open(path)
+        try reader.prepareLookups()
         let codec = try ASTCCodec(block: block, effort: effort)
         return { piece in
           var textures: [Texture] = []

@@ -54,7 +54,7 @@ public struct BundleConvert: Sendable {
       { body in
         switch bundle {
         case let bundle as PMTilesReader: try bundle.forEachTileByID(body)
-        case let bundle as any TableReader where sink is PMTilesWriter: try bundle.forEachTileByID(body)
+        case let bundle as any DatabaseReader where sink is PMTilesWriter: try bundle.forEachTileByID(body)
         default: try bundle.forEachTile(body)
         }
       }, body)
@@ -127,36 +127,12 @@ extension PMTilesReader {
   }
 }
 
-/// A database whose tiles can be listed without their bytes.
-private protocol TableReader: DatabaseReader {
-  /// The smallest table that has the addresses of all tiles, for SQL.
-  var keyTable: String { get }
-  /// The tile of an address in it; nil when it is not in the grid.
-  func tile(zoom: Int, column: Int, storedRow: Int) -> TileID?
-}
-
-extension MBTilesReader: TableReader {
-  fileprivate var keyTable: String { schema.keys }
-
-  fileprivate func tile(zoom: Int, column: Int, storedRow: Int) -> TileID? {
-    tile(at: StoredKey(zoom: zoom, column: column, storedRow: storedRow))
-  }
-}
-
-extension GeoPackageReader: TableReader {
-  fileprivate var keyTable: String { quotedTable }
-
-  fileprivate func tile(zoom: Int, column: Int, storedRow: Int) -> TileID? {
-    guard let tile = try? TileID(zoom: zoom, column: column, row: storedRow) else { return nil }
-    return matrixSet.contains(tile) ? tile : nil
-  }
-}
-
-extension TableReader {
+extension DatabaseReader {
   /// Passes every tile of a bundle in Web Mercator to a closure by rising id.
   ///
   /// - Complexity: O(tiles log tiles), 8 bytes of memory for each.
   fileprivate func forEachTileByID(_ body: (TileID, UnsafeRawBufferPointer) throws -> Void) throws {
+    try indexTiles()
     var ids: [UInt64] = []
     try reading {
       let keys = try connection.prepare("SELECT zoom_level, tile_column, tile_row FROM \(keyTable)")

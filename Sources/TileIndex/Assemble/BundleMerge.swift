@@ -53,6 +53,7 @@ public struct BundleMerge: Sendable {
       throw BundleError(.invalidContent, path: output, "there is nothing to merge", remedy: "name a bundle")
     }
     try BundleFile.protect(bundles.map(\.path), from: output)
+    if bundles.count > 1 { for bundle in bundles { try bundle.prepareLookups() } }
     let format = try Self.commonFormat(of: bundles)
     let mixing = bundles.reduce(Set()) { $0.union($1.formats(beside: format)) }
     let writer = try BundleFile.create(

@@ -1,7 +1,8 @@
 import CSQLite
 import Support
 
-/// Sets or removes one row of a bundle's metadata. The bundle is replaced atomically by one with the same tiles.
+/// Sets or removes one row of a bundle's metadata. The bundle is replaced atomically by one with the same tiles; of a
+/// symbolic link the file behind it.
 public struct MetadataEdit: Sendable {
   /// The row's name.
   public let name: String
@@ -14,14 +15,18 @@ public struct MetadataEdit: Sendable {
     self.value = value
   }
 
-  /// Changes a bundle of any container in place.
+  /// Changes a bundle of any container in place. One change at a time: others wait up to ten seconds.
   ///
   /// - Parameter progress: called with the number of bytes copied so far; not for a folder.
   /// - Throws: ``BundleError``: `.invalidContent` for a value that breaks a rule of MBTiles 1.3 or contradicts the
-  ///   tiles, or for a row that may not be changed; `.notFound` for a row to remove that is not there; errors of
-  ///   reading and writing bundles.
+  ///   tiles, or for a row that may not be changed; `.notFound` for a row to remove that is not there; `.busy` while
+  ///   another change goes on; errors of reading and writing bundles.
   /// - Complexity: O(bytes) for MBTiles and PMTiles, which are copied; O(1) for a folder.
   public func apply(to path: String, progress: @escaping (Int) -> Void = { _ in }) throws {
+    try ChangeLock.changing(path) { try change($0, progress) }
+  }
+
+  private func change(_ path: String, _ progress: @escaping (Int) -> Void) throws {
     let bundle = try BundleFile.open(path)
     try check(bundle)
     var rows = BundleConvert.rows(of: bundle, format: try bundle.requiredFormat())

@@ -66,6 +66,12 @@ extension BundleReader {
     }
   }
 
+  /// Prepares for looking up many tiles. Where a table has no index, each look-up would read all of it, so that a
+  /// temporary one is made.
+  ///
+  /// - Complexity: O(tiles log tiles) where there is no index.
+  package func prepareLookups() throws { try (self as? any DatabaseReader)?.indexTiles() }
+
   /// The last part of the path without its extension: a title for bundles that have none.
   package var fileStem: String {
     let name = path.split(separator: "/").last ?? ""
@@ -103,9 +109,13 @@ extension BundleReader {
     for zoom in try zooms() {
       guard let range = try range(zoom: zoom) else { continue }
       // A level may be sparse, so its first tile is anywhere in the rectangle: a few lookups usually find one,
-      // otherwise all tiles are walked.
-      for tile in range.prefix(1024) {
-        if let result = try withTile(tile, body) { return result }
+      // otherwise all tiles are walked. Without an index a lookup costs as much as a walk.
+      if let database = self as? any DatabaseReader, database.scansForTiles {
+        if let tile = try database.firstTile(in: range), let result = try withTile(tile, body) { return result }
+      } else {
+        for tile in range.prefix(1024) {
+          if let result = try withTile(tile, body) { return result }
+        }
       }
       var found: Result?
       do {

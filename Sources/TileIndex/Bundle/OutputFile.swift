@@ -29,15 +29,19 @@ package struct OutputFile: Sendable {
   /// Publishes the finished file under the target's name.
   func commit() throws {
     do {
-      if replacing {
-        try Self.checkTarget(target, replacing: true)
-        // SQLite would take empty side files of the previous bundle for the new one's.
-        for suffix in AtomicFile.sideFiles { FileSystem.remove(target + suffix) }
-      }
-      try file.publish(replacing: replacing)
+      try ChangeLock.publishing(target) { try publish() }
     } catch let error as FileSystem.SystemError {
       throw error.isExisting ? Self.existing(target) : Self.writeFailed(target, error)
     }
+  }
+
+  private func publish() throws {
+    if replacing {
+      try Self.checkTarget(target, replacing: true)
+      // SQLite would take empty side files of the previous bundle for the new one's.
+      for suffix in AtomicFile.sideFiles { FileSystem.remove(target + suffix) }
+    }
+    try file.publish(replacing: replacing)
   }
 
   /// Removes the temporary file.
@@ -50,10 +54,12 @@ package struct OutputFile: Sendable {
     let file = try OutputFile(target: path, replacing: replacing)
     do {
       try FileSystem.write(bytes, to: file.path)
-      try file.commit()
+      // No change in place is at work on a small file.
+      try file.publish()
     } catch {
       file.remove()
       guard let error = error as? FileSystem.SystemError else { throw error }
+      if error.isExisting { throw existing(path) }
       if error.isDiskFull { throw diskFull(path) }
       throw BundleError(.writeFailed, path: path, "could not be written: \(error)", remedy: error.writingRemedy)
     }

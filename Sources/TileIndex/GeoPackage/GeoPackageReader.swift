@@ -17,9 +17,10 @@ public final class GeoPackageReader: DatabaseReader {
 
   package let connection: SQLiteConnection
   let contents: GeoPackageContents
-  /// For SQL.
-  let quotedTable: String
-  package let lookup: SQLiteStatement
+  /// For SQL; a temporary view once the reader has made an index.
+  private(set) var quotedTable: String
+  package private(set) var lookup: SQLiteStatement
+  package private(set) lazy var scansForTiles = AddressIndex.scans(Self.lookup(in: quotedTable), connection)
   private let residentFile: ResidentFileSystem.File?
 
   /// Opens a GeoPackage.
@@ -35,8 +36,7 @@ public final class GeoPackageReader: DatabaseReader {
     do {
       contents = try GeoPackageContents(connection, path: path, table: table)
       quotedTable = GeoPackageSchema.quoted(contents.table)
-      lookup = try connection.prepare(
-        "SELECT tile_data FROM \(quotedTable) WHERE zoom_level = ?1 AND tile_column = ?2 AND tile_row = ?3")
+      lookup = try connection.prepare(Self.lookup(in: quotedTable))
       if let rows = try GeoPackageMetadata.rows(of: contents.table, connection) {
         metadata = StoredMetadata(rows)
         matrixSet = try Self.matrixSet(contents, stated: metadata, path: path)
@@ -110,6 +110,28 @@ public final class GeoPackageReader: DatabaseReader {
     try reading { try withStoredTile(tile, body) }
   }
 
+  private static func lookup(in table: String) -> String {
+    "SELECT tile_data FROM \(table) WHERE zoom_level = ?1 AND tile_column = ?2 AND tile_row = ?3"
+  }
+
+  package func indexTiles() throws {
+    guard scansForTiles else { return }
+    try reading {
+      _ = try AddressIndex.make(
+        of: AddressIndex.Source(tiles: quotedTable, layout: .flat), bytes: FileSystem.size(path), connection)
+      quotedTable = AddressIndex.tiles
+      lookup = try connection.prepare(Self.lookup(in: quotedTable))
+    }
+    scansForTiles = false
+  }
+
+  package var keyTable: String { quotedTable }
+
+  package func tile(zoom: Int, column: Int, storedRow: Int) -> TileID? {
+    guard let tile = try? TileID(zoom: zoom, column: column, row: storedRow) else { return nil }
+    return matrixSet.contains(tile) ? tile : nil
+  }
+
   package func storedRow(of tile: TileID) -> Int { tile.row }
 
   public func withResidentTile(
@@ -161,6 +183,7 @@ public final class GeoPackageReader: DatabaseReader {
       let range = matrixSet.zooms.contains(range.zoom)
         ? range.intersection(matrixSet.wholeRange(zoom: range.zoom)) : nil
     else { return }
+    try indexTiles()
     let (next, column) = try reading {
       (
         try connection.prepare(

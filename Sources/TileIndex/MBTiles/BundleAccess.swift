@@ -75,6 +75,9 @@ enum BundleAccess {
     return connection
   }
 
+  /// `SQLITE_IOERR_GETTEMPPATH`
+  private static let noTemporaryFolder = SQLITE_IOERR | (25 << 8)
+
   /// The error for a failed read of a bundle.
   static func bundleError(_ error: SQLiteError, path: String) -> BundleError {
     let systemError = FileSystem.SystemError(number: error.systemError)
@@ -101,7 +104,12 @@ enum BundleAccess {
         remedy: "undo it with: sqlite3 '\(path)' .tables")
     case SQLITE_CANTOPEN, SQLITE_PERM, SQLITE_AUTH:
       BundleError(.notFound, path: path, "cannot be opened: \(error)", remedy: "check the permissions")
-    case SQLITE_IOERR, SQLITE_NOMEM, SQLITE_FULL:
+    case SQLITE_FULL,
+      SQLITE_IOERR where error.primary == SQLITE_FULL || error.code == noTemporaryFolder:
+      BundleError(
+        .readFailed, path: path, "there is no room for the temporary files that it needs: \(error)",
+        remedy: "name a folder with room for as many bytes as the bundle has: TMPDIR=FOLDER")
+    case SQLITE_IOERR, SQLITE_NOMEM:
       BundleError(.readFailed, path: path, "could not be read: \(error)", remedy: "check the disk it lies on")
     default:
       BundleError(.malformed, path: path, "is not a bundle that can be read: \(error)")

@@ -5,6 +5,14 @@ package protocol DatabaseReader: BundleReader {
   var connection: SQLiteConnection { get }
   /// Selects the bytes of a tile by its zoom, column and stored row.
   var lookup: SQLiteStatement { get }
+  /// The smallest table that has the addresses of all tiles, for SQL.
+  var keyTable: String { get }
+  /// The tile of a stored address; nil when it is not in the grid.
+  func tile(zoom: Int, column: Int, storedRow: Int) -> TileID?
+  /// True when a look-up of a tile reads the whole table, which has no index.
+  var scansForTiles: Bool { get }
+  /// Makes a temporary index where ``scansForTiles``.
+  func indexTiles() throws
   /// The row as the tables have it.
   func storedRow(of tile: TileID) -> Int
 }
@@ -35,6 +43,25 @@ extension DatabaseReader {
     statement.bind(3, storedRow(of: tile))
   }
 
+  /// The tile of a rectangle that comes first by column and stored row; nil when it has none.
+  ///
+  /// - Complexity: O(tiles) without an index.
+  func firstTile(in range: TileRange) throws -> TileID? {
+    try reading {
+      let rows = [range.rows.lowerBound, range.rows.upperBound].map {
+        storedRow(of: TileID(unchecked: range.zoom, range.columns.lowerBound, $0))
+      }
+      let first = try connection.prepare(
+        """
+        SELECT tile_column, tile_row FROM \(keyTable) WHERE zoom_level = \(range.zoom) \
+        AND tile_column BETWEEN \(range.columns.lowerBound) AND \(range.columns.upperBound) \
+        AND tile_row BETWEEN \(min(rows[0], rows[1])) AND \(max(rows[0], rows[1])) \
+        ORDER BY tile_column, tile_row LIMIT 1
+        """)
+      return try first.step() ? tile(zoom: range.zoom, column: first.int(0), storedRow: first.int(1)) : nil
+    }
+  }
+
   /// Passes the bytes of a tile to a closure without copying them; nil when the bundle has no such tile.
   func withStoredTile<Result>(
     _ tile: TileID, _ body: (UnsafeRawBufferPointer) throws -> Result
@@ -61,9 +88,9 @@ extension DatabaseReader {
   func residentRead(
     _ file: ResidentFileSystem.File?, _ body: () throws -> ResidentRead
   ) throws -> ResidentRead {
-    guard let file else { return .wouldWait }
+    guard let file, !scansForTiles else { return .wouldWait }
     file.setMayWait(false)
-    // A table without an index, or a view with endless rows, would block the event loop as well.
+    // A view with endless rows would block the event loop as well.
     connection.limitWork(to: 20_000)
     defer {
       file.setMayWait(true)

@@ -17,8 +17,9 @@ public final class MBTilesReader: DatabaseReader {
   public var layout: BundleLayout { schema.layout }
 
   package let connection: SQLiteConnection
-  let schema: BundleSchema
-  package let lookup: SQLiteStatement
+  private(set) var schema: BundleSchema
+  package private(set) var lookup: SQLiteStatement
+  package private(set) lazy var scansForTiles = AddressIndex.scans(Self.lookup(in: schema), connection)
   /// Makes non-blocking reads possible; nil where they are not.
   let residentFile: ResidentFileSystem.File?
   package var attachment: AnyObject?
@@ -37,11 +38,7 @@ public final class MBTilesReader: DatabaseReader {
     do {
       schema = try BundleSchema(connection, path: path)
       metadata = try Self.readMetadata(connection)
-      lookup = try connection.prepare(
-        """
-        SELECT tile_data FROM \(schema.tiles) \
-        WHERE zoom_level = ?1 AND tile_column = ?2 AND tile_row = ?3
-        """)
+      lookup = try connection.prepare(Self.lookup(in: schema))
     } catch let error as SQLiteError {
       throw BundleAccess.bundleError(error, path: path)
     }
@@ -61,11 +58,32 @@ public final class MBTilesReader: DatabaseReader {
   /// Passes a tile's bytes to a closure without copying them; nil when the bundle has no such tile. The bytes are valid
   /// until the closure returns.
   ///
-  /// - Complexity: O(log tiles).
+  /// - Complexity: O(log tiles); O(tiles) where the table has no index.
   public func withTile<Result>(
     _ tile: TileID, _ body: (UnsafeRawBufferPointer) throws -> Result
   ) throws -> Result? {
     try reading { try withStoredTile(tile, body) }
+  }
+
+  private static func lookup(in schema: BundleSchema) -> String {
+    "SELECT tile_data FROM \(schema.tiles) WHERE zoom_level = ?1 AND tile_column = ?2 AND tile_row = ?3"
+  }
+
+  package func indexTiles() throws {
+    guard scansForTiles else { return }
+    try reading {
+      schema.keys = try AddressIndex.make(
+        of: AddressIndex.Source(tiles: schema.tiles, layout: layout), bytes: FileSystem.size(path), connection)
+      schema.tiles = AddressIndex.tiles
+      lookup = try connection.prepare(Self.lookup(in: schema))
+    }
+    scansForTiles = false
+  }
+
+  package var keyTable: String { schema.keys }
+
+  package func tile(zoom: Int, column: Int, storedRow: Int) -> TileID? {
+    tile(at: StoredKey(zoom: zoom, column: column, storedRow: storedRow))
   }
 
   package func storedRow(of tile: TileID) -> Int {

@@ -39,11 +39,11 @@ public enum MBTilesRow {
 
 /// The tables of an opened bundle: which one has the tiles, and what is behind it.
 struct BundleSchema {
-  /// `tiles`, or `grid_tiles` in bundles of other grids.
-  let tiles: String
+  /// `tiles`, or `grid_tiles` in bundles of other grids; a temporary view once the reader has made an index.
+  var tiles: String
   let layout: BundleLayout
   /// The smallest table that has the addresses of all tiles.
-  let keys: String
+  var keys: String
   /// True when the blobs' ids are integers, false when they are text such as an MD5; nil for a flat table.
   let hasIntegerIDs: Bool?
 

@@ -15,6 +15,9 @@ import Support
 /// An event loop must not block on a disk, and a hop to another thread costs more than reading a cached page. In
 /// non-blocking mode, a page that is not in the system's page cache (`preadv2` with `RWF_NOWAIT`) fails the query with
 /// `SQLITE_IOERR_BLOCKED`, and the caller repeats the query on a thread that may block.
+///
+/// Temporary files, which SQLite needs for sorting many rows, are those of the default VFS: they have no name, and lie in
+/// the folder that `SQLITE_TMPDIR` or `TMPDIR` names, or in `/var/tmp`.
 enum ResidentFileSystem {
   static let name = "resident"
   /// The error of a read that would block.
@@ -23,14 +26,17 @@ enum ResidentFileSystem {
   /// applications.
   private static let fileControl: Int32 = 120_301
 
+  /// The default VFS.
+  nonisolated(unsafe) private static let parent = sqlite3_vfs_find(nil)
+
   /// True when the VFS is available. Registers it on first use.
   static let isAvailable: Bool = {
-    guard csystem_can_read_resident() == 1, let parent = sqlite3_vfs_find(nil) else { return false }
+    guard csystem_can_read_resident() == 1, let parent else { return false }
     let vfs = UnsafeMutablePointer<sqlite3_vfs>.allocate(capacity: 1)
     // Randomness, sleep and time are delegated to the parent VFS.
     vfs.initialize(to: parent.pointee)
     vfs.pointee.pNext = nil
-    vfs.pointee.szOsFile = Int32(MemoryLayout<OpenedFile>.stride)
+    vfs.pointee.szOsFile = max(Int32(MemoryLayout<OpenedFile>.stride), parent.pointee.szOsFile)
     vfs.pointee.zName = UnsafePointer(strdup(name))
     vfs.pointee.xOpen = openFile
     vfs.pointee.xDelete = { _, _, _ in SQLITE_READONLY }
@@ -123,6 +129,9 @@ enum ResidentFileSystem {
       UnsafeMutablePointer<Int32>?
     ) -> Int32 = { _, path, file, flags, outFlags in
       file?.pointee.pMethods = nil
+      if path == nil, flags & SQLITE_OPEN_DELETEONCLOSE != 0, let parent {
+        return parent.pointee.xOpen(parent, nil, file, flags, outFlags)
+      }
       guard let path, flags & SQLITE_OPEN_MAIN_DB != 0 else { return SQLITE_CANTOPEN }
       let descriptor = open(path, O_RDONLY | O_CLOEXEC)
       guard descriptor >= 0 else { return SQLITE_CANTOPEN }

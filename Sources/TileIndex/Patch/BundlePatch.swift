@@ -81,17 +81,30 @@ public enum BundlePatch {
   /// - Parameters:
   ///   - patch: a file written by ``diff(old:new:output:replacing:matrixSet:progress:)``.
   ///   - base: the old edition; or equal tiles, metadata and places in any format.
-  ///   - output: the MBTiles bundle to write; may be the base itself if it may be replaced.
+  ///   - output: the MBTiles bundle to write; may be the base itself if it may be replaced, which other changes then
+  ///     wait for.
   ///   - progress: called every 256 tiles with the number of tiles written so far; with those that are read before, if
   ///     the base is equal but not the same file.
   /// - Throws: ``BundleError``: `.mismatch` when the base is another bundle, `.malformed` for a damaged patch,
-  ///   `.invalidName` for the name of another container; errors of reading and writing bundles. After an error the
+  ///   `.invalidName` for the name of another container, `.busy` while another change of the base goes on that is
+  ///   itself the output; errors of reading and writing bundles. After an error the
   ///   output is unchanged.
   /// - Complexity: O(bytes of the bundle).
   @discardableResult
   public static func apply(
     _ patch: String, to base: String, output: String, replacing: Bool = false, matrixSet: TileMatrixSet? = nil,
     progress: @escaping (Int) -> Void = { _ in }
+  ) throws -> Summary {
+    func run(_ base: String, _ output: String) throws -> Summary {
+      try applyAlone(patch, to: base, output: output, replacing: replacing, matrixSet: matrixSet, progress: progress)
+    }
+    guard replacing, ChangeLock.areSame(base, output) else { return try run(base, output) }
+    return try ChangeLock.changing(output) { try run($0, $0) }
+  }
+
+  private static func applyAlone(
+    _ patch: String, to base: String, output: String, replacing: Bool, matrixSet: TileMatrixSet?,
+    progress: @escaping (Int) -> Void
   ) throws -> Summary {
     try OutputFile.protect([patch], from: output)
     guard try BundleFile.kind(ofOutput: output) == .mbtiles else {

@@ -48,6 +48,7 @@ struct PatchMaker {
     }
     self.format = format
     self.mixing = mixing
+    for bundle in [self.old, self.new] { try bundle.prepareLookups() }
     oldPlaces = try PlaceTable(self.old)?.places() ?? []
     newPlaces = try PlaceTable(self.new)?.places() ?? []
     base = try Self.state(self.old, places: oldPlaces, metadata: self.old.metadata, count)

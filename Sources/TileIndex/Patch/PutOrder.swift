@@ -9,9 +9,14 @@ struct PutOrder {
   private let bundle: MBTilesReader
   private let position: SQLiteStatement
 
-  /// Nil for bundles with another layout, which have no such order.
+  /// Nil for bundles with another layout, which have no such order, or without its indexes.
   init?(_ bundle: any BundleReader) {
     guard let bundle = bundle as? MBTilesReader, bundle.layout == .mapAndImages,
+      !AddressIndex.scans(
+        """
+        SELECT tile_data FROM main.map CROSS JOIN main.images USING (tile_id) \
+        WHERE zoom_level = ?1 AND tile_column = ?2 AND tile_row = ?3
+        """, bundle.connection),
       // A table WITHOUT ROWID has no rowid.
       let position = try? bundle.connection.prepare(
         "SELECT rowid FROM map WHERE zoom_level = ?1 AND tile_column = ?2 AND tile_row = ?3")

@@ -36,18 +36,36 @@ package struct OutputFolder: Sendable {
   package func commit() throws {
     do {
       try Self.synchronise(folder.path)
-      try Self.check(target, replacing: replacing)
-      try folder.publish { path, target in
-        if try Self.isFull(target), csystem_exchange(path, target) == 0 {
-          FileSystem.removeTree(path)
-          return
+      try ChangeLock.publishing(target) {
+        try Self.checkTarget(target, replacing: replacing)
+        try folder.publish { path, target in
+          if try Self.isFull(target), csystem_exchange(path, target) == 0 {
+            return try Self.removeReplaced(path, target: target)
+          }
+          // The system cannot exchange them: the target is missing for a moment.
+          if try Self.isFull(target) {
+            try ReplaceableFolder(target, target: target).check()
+            FileSystem.removeTree(target)
+          }
+          try FileSystem.rename(path, replacing: target)
         }
-        // The system cannot exchange them: the target is missing for a moment.
-        if try Self.isFull(target) { FileSystem.removeTree(target) }
-        try FileSystem.rename(path, replacing: target)
       }
     } catch {
       throw OutputFile.failure(error, target)
+    }
+  }
+
+  /// Removes the folder that was replaced, or takes it back where other files have come since the last check.
+  private static func removeReplaced(_ path: String, target: String) throws {
+    do {
+      try ReplaceableFolder(path, target: target).check()
+      FileSystem.removeTree(path)
+    } catch {
+      guard csystem_exchange(path, target) == 0 else {
+        // Under its temporary name it would be removed.
+        return try FileSystem.rename(path, replacing: "\(target).replaced")
+      }
+      throw error
     }
   }
 
@@ -56,8 +74,20 @@ package struct OutputFolder: Sendable {
 
   /// Checks whether a folder could be written, as far as can be known without writing.
   ///
-  /// An empty folder may always be filled. One with other things than a folder of tiles has is never replaced.
+  /// An empty folder may always be filled. One with other things than a folder of tiles has is never replaced
+  /// (``ReplaceableFolder``).
   package static func check(_ target: String, replacing: Bool) throws {
+    guard try checkTarget(target, replacing: replacing) else { return }
+    do {
+      try ReplaceableFolder(target.withoutSlashes, target: target).check()
+    } catch let error as FileSystem.SystemError {
+      throw OutputFile.writeFailed(target, error)
+    }
+  }
+
+  /// True for a folder with contents, which may be replaced if it is a folder of tiles.
+  @discardableResult
+  private static func checkTarget(_ target: String, replacing: Bool) throws -> Bool {
     let path = target.withoutSlashes
     guard !path.isEmpty, !path.utf8.contains(0) else {
       throw BundleError(.invalidName, path: target, "is not the name of a folder", remedy: "name the folder to write")
@@ -65,24 +95,13 @@ package struct OutputFolder: Sendable {
     try OutputFile.refuseStandardOutput(target)
     try OutputFile.checkFolder(above: path)
     do {
-      guard let status = try FileSystem.status(path, followingLinks: false) else { return }
+      guard let status = try FileSystem.status(path, followingLinks: false) else { return false }
       guard status.kind == .folder else {
         throw BundleError(.writeFailed, path: target, "is not a folder", remedy: "choose another name")
       }
-      guard try isFull(path) else { return }
+      guard try isFull(path) else { return false }
       guard replacing else { throw OutputFile.existing(target) }
-      var foreign: String?
-      try FileSystem.forEachName(in: path) { name in
-        let text = String(decoding: name, as: UTF8.self)
-        let isKnown = TileFileName.number(name) != nil || TileFolder.documents.contains(text)
-        if !isKnown, text != ".", text != ".." { foreign = text }
-        return foreign == nil
-      }
-      if let foreign {
-        throw BundleError(
-          .exists, path: target, "is not replaced: it also holds \(foreign), which no folder of tiles has",
-          remedy: "choose another name, or move it away")
-      }
+      return true
     } catch let error as FileSystem.SystemError {
       throw OutputFile.writeFailed(target, error)
     }

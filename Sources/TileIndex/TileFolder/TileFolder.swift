@@ -104,13 +104,18 @@ struct TileFileName {
   /// The extensions of tiles, the most likely first.
   static let extensions = ["png", "jpg", "webp", "pbf", "jpeg", "mvt"]
 
+  /// Of tiles that a GPU draws as they are.
+  static let textureExtension = "ktx2"
+
   /// Nil for names that are not those of tiles.
-  init?(_ name: UnsafeBufferPointer<UInt8>) {
+  init?(_ name: UnsafeBufferPointer<UInt8>, isTexture: Bool = false) {
     guard let dot = name.lastIndex(of: UInt8(ascii: ".")),
       let row = Self.number(UnsafeBufferPointer(rebasing: name[..<dot]))
     else { return nil }
     let fileExtension = String(decoding: name[(dot + 1)...], as: UTF8.self)
-    guard Self.extensions.contains(fileExtension.lowercased()) else { return nil }
+    guard
+      Self.extensions.contains(fileExtension.lowercased()) || isTexture && fileExtension == Self.textureExtension
+    else { return nil }
     (self.row, self.fileExtension) = (row, fileExtension)
   }
 

@@ -24,7 +24,7 @@ final class MaintenanceTasks: Sendable {
       let pause = TimeAmount.seconds(Int64(options.refreshSeconds))
       tasks.append(
         eventLoop.scheduleRepeatedAsyncTask(initialDelay: pause, delay: pause) { _ in
-          Self.onThread(registry, lane, eventLoop) { Self.report(registry.refresh(), logger) }
+          Self.onThread(registry, lane, eventLoop) { Self.report(registry.refresh(), of: registry, logger) }
         })
     }
     let quietPause = TimeAmount.seconds(30)
@@ -59,12 +59,17 @@ final class MaintenanceTasks: Sendable {
     return promise.futureResult
   }
 
-  private static func report(_ change: TilesetRegistry.Change, _ logger: Logger) {
+  private static func report(
+    _ change: TilesetRegistry.Change, of registry: TilesetRegistry, _ logger: Logger
+  ) {
     for id in change.added { logger.info("new tileset \(id)") }
     for id in change.replaced { logger.info("tileset \(id) was replaced") }
     for id in change.removed { logger.info("tileset \(id) is gone") }
     for (id, reason) in change.failed.sorted(by: { $0.key < $1.key }) {
       logger.warning("\(id) cannot be served: \(reason)")
+    }
+    for tileset in registry.tilesets {
+      for warning in tileset.takeWarnings() { logger.warning("\(tileset.id): \(warning)") }
     }
   }
 }

@@ -1,4 +1,5 @@
 import Gazetteer
+import Support
 public import TileIndex
 
 /// The description of a tileset for clients. It is complete: what the bundle's metadata leave out is derived from its
@@ -27,6 +28,8 @@ public struct TilesetInfo: Hashable, Sendable {
   public var modified: Int
   /// True when the bundle has places, which can be searched.
   public var hasPlaces: Bool
+  /// What makes the tileset slow, for the operator, with the remedy; empty for most.
+  public var warnings: [String] = []
 
   /// The facts of a tileset, which are not checked.
   public init(
@@ -70,9 +73,8 @@ extension TilesetInfo {
     guard let first = zooms.first, let last = zooms.last, let finest = try bundle.range(zoom: last) else {
       throw ServeError(.unavailable, "\(Folder.name(bundle.path)): has no tiles, so there is nothing to serve")
     }
-    let sample = try Self.anyTile(of: bundle, zoom: first)
-    let mixed = metadata.mixedFormats.isEmpty ? nil : metadata.format
-    guard let format = mixed ?? sample?.format ?? metadata.format else {
+    let sample = try bundle.tileFormatAndPixels()
+    guard let format = sample.format ?? metadata.format else {
       throw ServeError(
         .unavailable,
         """
@@ -86,20 +88,16 @@ extension TilesetInfo {
     self.init(
       id: id, name: metadata.name.flatMap { $0.isEmpty ? nil : $0 } ?? id, metadata: metadata, matrixSet: matrixSet,
       format: format, zooms: first...last, bounds: bounds, center: center,
-      tilePixels: sample?.pixels ?? tilePixels, modified: modified,
+      tilePixels: sample.pixels ?? tilePixels, modified: modified,
       // A bundle with unreadable places is still served as a map.
       hasPlaces: (try? bundle.hasPlaces) ?? false)
-  }
-
-  private static func anyTile(of bundle: any BundleReader, zoom: Int) throws -> (format: TileFormat?, pixels: Int?)? {
-    guard let range = try bundle.range(zoom: zoom) else { return nil }
-    // The tiles of a sparse level may be anywhere in its rectangle; a sample is enough.
-    for tile in range.prefix(1024) {
-      let found = try bundle.withTile(tile) { bytes in
-        (format: TileFormat(sniffing: bytes), pixels: ImageHeader(bytes)?.width)
-      }
-      if let found { return found }
+    if (bundle as? any DatabaseReader)?.scansForTiles == true {
+      let file = Folder.name(bundle.path)
+      warnings.append(
+        """
+        \(file) has no index of its tiles, so that each request reads the whole table; make an indexed copy: \
+        tilecut convert \(file.shellQuoted) indexed.mbtiles
+        """)
     }
-    return nil
   }
 }

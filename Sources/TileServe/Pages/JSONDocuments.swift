@@ -5,7 +5,7 @@ import TileIndex
 /// `/tilesets.json`: all tilesets.
 package enum TilesetList {
   /// An object with `tilesets`, and `unavailable` for bundles that exist but cannot be served now, with the reason.
-  /// `modified` is in seconds since 1970.
+  /// `modified` is in seconds since 1970. `warnings` says what makes a tileset slow; most have none.
   package static func document(
     _ infos: [TilesetInfo], failures: [(id: String, reason: String)], at address: ServiceAddress
   ) -> [UInt8] {
@@ -33,7 +33,7 @@ package enum TilesetList {
       .init("bounds", .numbers(bounds.west, bounds.south, bounds.east, bounds.north)),
       .init("tileMatrixSet", .string(info.matrixSet.identifier)),
       .init("modified", .number(info.modified)),
-    ])
+    ] + (info.warnings.isEmpty ? [] : [.init("warnings", .array(info.warnings.map(JSONValue.string)))]))
   }
 }
 

@@ -35,6 +35,8 @@ public final class Tileset: TileSource {
 
   private struct State {
     var info: TilesetInfo?
+    /// True once the warnings of ``info`` were logged.
+    var isWarned = false
     /// Readers that are not in use.
     var idle: [Reader] = []
     /// The bundles that the readers of a tileset of shards share.
@@ -106,6 +108,16 @@ public final class Tileset: TileSource {
   package var knownInfo: TilesetInfo? {
     if isRemote { return knownUpstream.flatMap { $0.knownInfo(id: id, modified: place.modified) } }
     return state.withLock { $0.info }
+  }
+
+  /// The warnings of a bundle that was opened, at the first call.
+  func takeWarnings() -> [String] {
+    guard !isRemote else { return [] }
+    return state.withLock { state in
+      guard let info = state.info, !state.isWarned else { return [] }
+      state.isWarned = true
+      return info.warnings
+    }
   }
 
   public func info() throws -> TilesetInfo {

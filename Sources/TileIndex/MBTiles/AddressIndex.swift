@@ -1,0 +1,94 @@
+import Support
+
+/// A temporary index of the tiles' addresses, for a database whose maker left it out: without it each look-up of a tile
+/// reads the whole table.
+///
+/// 1. Sort the addresses into a table of the connection's temporary database, with the row of each tile's blob. A view
+///    whose tables are unknown has no rows to refer to, so its tiles are copied with their bytes.
+/// 2. Join both in a view that has the columns of MBTiles' `tiles`.
+///
+/// SQLite keeps two megabytes of the temporary database in memory and the rest in a file without a name.
+enum AddressIndex {
+  /// The view; it stands for the table of tiles.
+  static let tiles = "indexed_tiles"
+  /// The table of addresses.
+  private static let addresses = "tile_addresses"
+
+  /// What the index is made of.
+  struct Source {
+    /// The table or view of tiles, quoted.
+    let tiles: String
+    let layout: BundleLayout
+  }
+
+  /// Whether a query for one tile reads many rows: of a table without an index, or of one that SQLite would index again
+  /// for each query.
+  static func scans(_ lookup: String, _ connection: SQLiteConnection) -> Bool {
+    guard let plan = try? connection.prepare("EXPLAIN QUERY PLAN \(lookup)") else { return false }
+    while (try? plan.step()) == true {
+      let step = plan.optionalText(3) ?? ""
+      if step.hasPrefix("SCAN"), step != "SCAN CONSTANT ROW" { return true }
+      // An index of the zooms alone leaves all tiles of a zoom to be read.
+      if step.contains("AUTOMATIC") || step.hasSuffix("(zoom_level=?)") { return true }
+    }
+    return false
+  }
+
+  /// Makes the index.
+  ///
+  /// - Returns: the name of the table with the addresses; ``tiles`` is the name of the view.
+  /// - Throws: `SQLiteError`.
+  /// - Complexity: O(tiles log tiles).
+  static func make(of source: Source, bytes: Int, _ connection: SQLiteConnection) throws -> String {
+    // Rows of a view may have no end.
+    let pagesMax = max(bytes / 1024, 1 << 14)
+    try connection.execute(
+      """
+      PRAGMA query_only = OFF; PRAGMA temp.journal_mode = OFF; PRAGMA temp.max_page_count = \(pagesMax)
+      """)
+    defer { try? connection.execute("PRAGMA query_only = ON") }
+    do {
+      return try makeReferring(to: source, connection)
+    } catch let error as SQLiteError where error.isInvalidSQL {
+      // There are no row numbers: a view, or a table WITHOUT ROWID.
+      return try makeCopying(source, connection)
+    }
+  }
+
+  private static func makeReferring(to source: Source, _ connection: SQLiteConnection) throws -> String {
+    let (rows, blobs) =
+      switch source.layout {
+      case .flat: ("SELECT zoom_level, tile_column, tile_row, rowid FROM main.\(source.tiles)", source.tiles)
+      case .mapAndImages:
+        (
+          """
+          SELECT map.zoom_level, map.tile_column, map.tile_row, images.rowid \
+          FROM main.map CROSS JOIN main.images ON images.tile_id = map.tile_id
+          """, "images"
+        )
+      case .view: ("", "")
+      }
+    if rows.isEmpty { return try makeCopying(source, connection) }
+    // Prepared before anything is made, because it may not be possible.
+    _ = try connection.prepare(rows)
+    try connection.execute(
+      """
+      CREATE TEMP TABLE \(addresses) (zoom_level, tile_column, tile_row, blob_row, \
+      PRIMARY KEY (zoom_level, tile_column, tile_row, blob_row)) WITHOUT ROWID;
+      INSERT OR IGNORE INTO \(addresses) \(rows) ORDER BY 1, 2, 3, 4;
+      CREATE TEMP VIEW \(tiles) AS SELECT address.zoom_level AS zoom_level, address.tile_column AS tile_column, \
+      address.tile_row AS tile_row, blobs.tile_data AS tile_data \
+      FROM \(addresses) AS address CROSS JOIN main.\(blobs) AS blobs ON blobs.rowid = address.blob_row
+      """)
+    return addresses
+  }
+
+  private static func makeCopying(_ source: Source, _ connection: SQLiteConnection) throws -> String {
+    try connection.execute(
+      """
+      CREATE TEMP TABLE \(tiles) AS SELECT zoom_level, tile_column, tile_row, tile_data FROM main.\(source.tiles);
+      CREATE INDEX temp.\(addresses) ON \(tiles) (zoom_level, tile_column, tile_row)
+      """)
+    return tiles
+  }
+}
