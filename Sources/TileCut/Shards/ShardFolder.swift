@@ -117,7 +117,8 @@ public struct ShardFolder: Sendable {
     let extensions: Set = [plan.container.rawValue, "rgba", "json"]
     let foreign = FileSystem.names(in: path).first { name in
       let parts = name.split(separator: ".", omittingEmptySubsequences: false)
-      let isOwn = parts.count == 2 && (Int(parts[0]) != nil || parts[0] == "top") && extensions.contains(String(parts[1]))
+      let isOwn =
+        parts.count == 2 && (Int(parts[0]) != nil || parts[0] == "top") && extensions.contains(String(parts[1]))
       return !isOwn && !name.hasPrefix(".")
     }
     guard let foreign else { return }

@@ -15,7 +15,7 @@ public struct MetadataEdit: Sendable {
     self.value = value
   }
 
-  /// Changes a bundle of any container in place. One change at a time: others wait up to ten seconds.
+  /// Changes a bundle of any container in place. One change at a time: others wait up to five seconds.
   ///
   /// - Parameter progress: called with the number of bytes copied so far; not for a folder.
   /// - Throws: ``BundleError``: `.invalidContent` for a value that breaks a rule of MBTiles 1.3 or contradicts the
@@ -47,7 +47,9 @@ public struct MetadataEdit: Sendable {
       case let bundle as GeoPackageReader:
         try edit(bundle, progress) { try GeoPackageMetadata.replace(rows, of: bundle.table, in: $0) }
       case let bundle as TileFolderReader: try write(rows, bundle)
-      default: break
+      default:
+        throw refused(
+          path, "is a tileset of shards, whose metadata are those of its plan", "merge the shards into a bundle first")
       }
     } catch let error as SQLiteError {
       throw BundleError(

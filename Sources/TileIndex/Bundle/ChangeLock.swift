@@ -9,7 +9,7 @@ import Support
 /// files, a folder of tiles is locked itself.
 package final class ChangeLock: Sendable {
   /// How long a change waits for another one.
-  private static let secondsMax = 10
+  private static let secondsMax = 5
 
   /// That of the change that this thread or task is at.
   @TaskLocal private static var current: ChangeLock?
@@ -21,7 +21,7 @@ package final class ChangeLock: Sendable {
   ///
   /// - Parameter body: gets the bundle's path, of a symbolic link that of the file behind it: a bundle that is replaced
   ///   under the name of a link would leave that file as it was.
-  /// - Throws: ``BundleError`` `.busy` when another change goes on for ten seconds, `.writeFailed` when the folder
+  /// - Throws: ``BundleError`` `.busy` when another change goes on for five seconds, `.writeFailed` when the folder
   ///   cannot be written to.
   package static func changing<Result>(_ path: String, _ body: (_ path: String) throws -> Result) throws -> Result {
     // The change itself says best what is wrong with a bundle that is not there.

@@ -22,18 +22,19 @@ package enum TilesetList {
 
   private static func entry(_ info: TilesetInfo, at address: ServiceAddress) -> JSONValue {
     let bounds = info.shownBounds
-    return .object([
-      .init("id", .string(info.id)),
-      .init("name", .string(info.name)),
-      .init("tilejson", .string(address.url(ServicePaths.tileJSON(info.id)))),
-      .init("viewer", .string(address.url(ServicePaths.viewer(info.id)))),
-      .init("format", .string(info.format.rawValue)),
-      .init("minzoom", .number(info.zooms.lowerBound)),
-      .init("maxzoom", .number(info.zooms.upperBound)),
-      .init("bounds", .numbers(bounds.west, bounds.south, bounds.east, bounds.north)),
-      .init("tileMatrixSet", .string(info.matrixSet.identifier)),
-      .init("modified", .number(info.modified)),
-    ] + (info.warnings.isEmpty ? [] : [.init("warnings", .array(info.warnings.map(JSONValue.string)))]))
+    return .object(
+      [
+        .init("id", .string(info.id)),
+        .init("name", .string(info.name)),
+        .init("tilejson", .string(address.url(ServicePaths.tileJSON(info.id)))),
+        .init("viewer", .string(address.url(ServicePaths.viewer(info.id)))),
+        .init("format", .string(info.format.rawValue)),
+        .init("minzoom", .number(info.zooms.lowerBound)),
+        .init("maxzoom", .number(info.zooms.upperBound)),
+        .init("bounds", .numbers(bounds.west, bounds.south, bounds.east, bounds.north)),
+        .init("tileMatrixSet", .string(info.matrixSet.identifier)),
+        .init("modified", .number(info.modified)),
+      ] + (info.warnings.isEmpty ? [] : [.init("warnings", .array(info.warnings.map(JSONValue.string)))]))
   }
 }
 

@@ -1,0 +1,130 @@
+import Foundation
+import TestSupport
+import Testing
+
+@testable import TileIndex
+
+/// Bundles whose makers left the index out, and so many rows that SQLite needs temporary files. The time limits are
+/// those of work that is not quadratic: with a scan for each tile it takes many minutes.
+@Suite(.ownThread) struct MissingIndexTests {
+  let folder: TemporaryFolder
+  init() throws { folder = try TemporaryFolder() }
+
+  private static let count = 60_000
+  private static let columns = "zoom_level INTEGER, tile_column INTEGER, tile_row INTEGER"
+
+  /// One tile a row of zoom 12, in no order.
+  private static let rows = """
+    WITH RECURSIVE numbers(i) AS (SELECT 0 UNION ALL SELECT i + 1 FROM numbers WHERE i < \(count - 1)), \
+    keys AS (SELECT i * 7919 % \(count) AS k FROM numbers) \
+    SELECT 12, k % 2048, 4095 - k / 2048, CAST(X'89504E470D0A1A0A' || printf('%06d', k) AS BLOB) FROM keys
+    """
+
+  private static let flat = "CREATE TABLE tiles (\(columns), tile_data BLOB); INSERT INTO tiles \(rows);"
+  private static let index = "CREATE UNIQUE INDEX tile_index ON tiles (zoom_level, tile_column, tile_row);"
+  private static let textIDs = """
+    CREATE TABLE map (\(columns), tile_id TEXT); CREATE TABLE images (tile_data BLOB, tile_id TEXT);
+    CREATE TABLE source (\(columns), tile_data BLOB); INSERT INTO source \(rows);
+    INSERT INTO images SELECT tile_data, 'md5-' || hex(tile_data) FROM source;
+    INSERT INTO map SELECT zoom_level, tile_column, tile_row, 'md5-' || hex(tile_data) FROM source; DROP TABLE source;
+    CREATE VIEW tiles AS SELECT zoom_level, tile_column, tile_row, tile_data FROM map JOIN images USING (tile_id);
+    """
+  private static let textIndexes = """
+    CREATE UNIQUE INDEX map_index ON map (zoom_level, tile_column, tile_row);
+    CREATE UNIQUE INDEX images_id ON images (tile_id);
+    """
+
+  @discardableResult
+  private func bundle(_ name: String, _ sql: String) throws -> String {
+    try Database(folder.file(name)).run("BEGIN; \(ForeignBundle.metadata) \(sql) COMMIT")
+    return folder.file(name)
+  }
+
+  @Test(arguments: [flat, textIDs + textIndexes, textIDs]) func manyRowsAreInspectedAndVerified(sql: String) throws {
+    let path = try bundle("a.mbtiles", sql)
+    #expect(try BundleInspection(BundleFile.open(path)).tiles == Self.count)
+    let report = try BundleVerifier(path: path) { _, _ in nil }.verify()
+    #expect(!report.outcomes.isEmpty)
+    #expect(folder.names == ["a.mbtiles"])
+  }
+
+  /// The same bytes as from a bundle with the index, in about the same time.
+  @Test(.timeLimit(.minutes(3))) func bundlesAreConvertedMergedAndCompared() throws {
+    let (slow, quick) = (try bundle("slow.mbtiles", Self.flat), try bundle("quick.mbtiles", Self.flat + Self.index))
+    for path in [slow, quick] {
+      try BundleConvert().write(BundleFile.open(path), to: path + ".pmtiles")
+      let pair = try [path, quick].map { try BundleFile.open($0) }
+      try BundleMerge(conflict: .error).write(pair, to: path + ".merged.mbtiles")
+    }
+    for name in ["pmtiles", "merged.mbtiles"] {
+      #expect(try folder.bytes("slow.mbtiles.\(name)") == folder.bytes("quick.mbtiles.\(name)"), "\(name)")
+    }
+    let patch = try BundlePatch.diff(old: slow, new: quick, output: folder.file("patch"))
+    #expect(patch.changedTiles == 0 && patch.removedTiles == 0)
+  }
+
+  @Test(
+    .timeLimit(.minutes(3)),
+    arguments: [
+      flat, textIDs, textIDs + "CREATE INDEX map_index ON map (zoom_level, tile_column, tile_row);",
+      flat + "CREATE INDEX zooms ON tiles (zoom_level);",
+      flat.replacingOccurrences(of: "tiles", with: "other") + "CREATE VIEW tiles AS SELECT * FROM other;",
+    ])
+  func eachTileIsFoundByATemporaryIndex(sql: String) throws {
+    let reader = try MBTilesReader(path: bundle("a.mbtiles", sql))
+    #expect(reader.scansForTiles)
+    // An event loop asks for a tile only where that takes no scan.
+    #expect(try reader.withResidentTile(TileID(unchecked: 12, 0, 0)) { _ in } == .wouldWait)
+    #expect(try reader.tileFormat() == .png)
+    try reader.prepareLookups()
+    #expect(!reader.scansForTiles)
+    for key in stride(from: 0, to: Self.count, by: 7) {
+      let tile = try reader.tile(TileID(unchecked: 12, key % 2048, key / 2048))
+      #expect(tile.map { String(decoding: $0.suffix(6), as: UTF8.self) } == String(format: "%06d", key))
+    }
+    #expect(try reader.tile(TileID(unchecked: 12, 0, 4095)) == nil && reader.tileCount() == Self.count)
+    #expect(folder.names == ["a.mbtiles"])
+  }
+
+  /// Small bundles of each maker, before and after.
+  @Test(arguments: [
+    ForeignBundle.flat(index: false), ForeignBundle.withoutRowid, ForeignBundle.textIDs, ForeignBundle.otherView,
+    ForeignBundle.flat(index: false) + "INSERT INTO tiles VALUES (NULL, 0, 0, X'00'), ('a', 0, 0, X'00');",
+  ]) func readersWithATemporaryIndexReadTheSame(sql: String) throws {
+    try Database(folder.file("a.mbtiles")).run(sql)
+    let (before, after) = try (
+      MBTilesReader(path: folder.file("a.mbtiles")), MBTilesReader(path: folder.file("a.mbtiles"))
+    )
+    try after.prepareLookups()
+    #expect(try TilesHash.of(after) == TilesHash.of(before))
+    #expect(try after.zooms() == before.zooms() && after.sizedTiles() == before.sizedTiles())
+    for (tile, bytes) in ForeignBundle.tiles { #expect(try after.tile(tile) == bytes) }
+    for zoom in 0...2 { #expect(try after.range(zoom: zoom) == before.range(zoom: zoom)) }
+  }
+
+  @Test func tilesThatAreThereTwiceAreFoundAsBefore() throws {
+    let twice = "INSERT INTO tiles SELECT * FROM tiles WHERE zoom_level = 2;"
+    try Database(folder.file("a.mbtiles")).run(ForeignBundle.flat(index: false) + twice)
+    let error = #expect(throws: BundleError.self) {
+      try BundleConvert().write(BundleFile.open(folder.file("a.mbtiles")), to: folder.file("b.pmtiles"))
+    }
+    #expect(error?.code == .malformed)
+  }
+
+  /// GeoPackages walk column by column, each of which would be a scan.
+  @Test(.timeLimit(.minutes(3))) func geoPackagesWithoutAnIndexAreRead() throws {
+    try BundleConvert().write(
+      BundleFile.open(bundle("a.mbtiles", Self.flat + Self.index)), to: folder.file("a.gpkg"))
+    try FileManager.default.copyItem(atPath: folder.file("a.gpkg"), toPath: folder.file("b.gpkg"))
+    let whole = try GeoPackageReader(path: folder.file("a.gpkg"))
+    try Database(folder.file("b.gpkg")).run(
+      """
+      PRAGMA legacy_alter_table = ON; CREATE TABLE copy AS SELECT * FROM "\(whole.table)"; DROP TABLE "\(whole.table)";
+      ALTER TABLE copy RENAME TO "\(whole.table)"
+      """)
+    let reader = try GeoPackageReader(path: folder.file("b.gpkg"))
+    #expect(reader.scansForTiles && !whole.scansForTiles)
+    #expect(try TilesHash.of(reader) == TilesHash.of(whole))
+    #expect(try BundleInspection(reader).tiles == Self.count)
+  }
+}
