@@ -4,6 +4,15 @@ import Testing
 
 @testable import TileIndex
 
+/// Statements that make a bundle, with a short name for messages.
+private struct Schema: CustomTestStringConvertible, Sendable {
+  let name: String
+  let sql: String
+  var testDescription: String { name }
+
+  init(_ name: String, _ sql: String) { (self.name, self.sql) = (name, sql) }
+}
+
 /// Bundles whose makers left the index out, and so many rows that SQLite needs temporary files. The time limits are
 /// those of work that is not quadratic: with a scan for each tile it takes many minutes.
 @Suite(.ownThread) struct MissingIndexTests {
@@ -40,8 +49,13 @@ import Testing
     return folder.file(name)
   }
 
-  @Test(arguments: [flat, textIDs + textIndexes, textIDs]) func manyRowsAreInspectedAndVerified(sql: String) throws {
-    let path = try bundle("a.mbtiles", sql)
+  @Test(
+    .timeLimit(.minutes(3)),
+    arguments: [
+      Schema("flat", flat), Schema("text ids", textIDs + textIndexes), Schema("text ids without indexes", textIDs),
+    ])
+  fileprivate func manyRowsAreInspectedAndVerified(schema: Schema) throws {
+    let path = try bundle("a.mbtiles", schema.sql)
     #expect(try BundleInspection(BundleFile.open(path)).tiles == Self.count)
     let report = try BundleVerifier(path: path) { _, _ in nil }.verify()
     #expect(!report.outcomes.isEmpty)
@@ -66,12 +80,15 @@ import Testing
   @Test(
     .timeLimit(.minutes(3)),
     arguments: [
-      flat, textIDs, textIDs + "CREATE INDEX map_index ON map (zoom_level, tile_column, tile_row);",
-      flat + "CREATE INDEX zooms ON tiles (zoom_level);",
-      flat.replacingOccurrences(of: "tiles", with: "other") + "CREATE VIEW tiles AS SELECT * FROM other;",
+      Schema("flat", flat), Schema("text ids", textIDs),
+      Schema("images", textIDs + "CREATE INDEX map_index ON map (zoom_level, tile_column, tile_row);"),
+      Schema("zooms", flat + "CREATE INDEX zooms ON tiles (zoom_level);"),
+      Schema(
+        "view",
+        flat.replacingOccurrences(of: "tiles", with: "other") + "CREATE VIEW tiles AS SELECT * FROM other;"),
     ])
-  func eachTileIsFoundByATemporaryIndex(sql: String) throws {
-    let reader = try MBTilesReader(path: bundle("a.mbtiles", sql))
+  fileprivate func eachTileIsFoundByATemporaryIndex(schema: Schema) throws {
+    let reader = try MBTilesReader(path: bundle("a.mbtiles", schema.sql))
     #expect(reader.scansForTiles)
     // An event loop asks for a tile only where that takes no scan.
     #expect(try reader.withResidentTile(TileID(unchecked: 12, 0, 0)) { _ in } == .wouldWait)
@@ -88,10 +105,13 @@ import Testing
 
   /// Small bundles of each maker, before and after.
   @Test(arguments: [
-    ForeignBundle.flat(index: false), ForeignBundle.withoutRowid, ForeignBundle.textIDs, ForeignBundle.otherView,
-    ForeignBundle.flat(index: false) + "INSERT INTO tiles VALUES (NULL, 0, 0, X'00'), ('a', 0, 0, X'00');",
-  ]) func readersWithATemporaryIndexReadTheSame(sql: String) throws {
-    try Database(folder.file("a.mbtiles")).run(sql)
+    Schema("flat", ForeignBundle.flat(index: false)), Schema("without rowid", ForeignBundle.withoutRowid),
+    Schema("text ids", ForeignBundle.textIDs), Schema("view", ForeignBundle.otherView),
+    Schema(
+      "other rows",
+      ForeignBundle.flat(index: false) + "INSERT INTO tiles VALUES (NULL, 0, 0, X'00'), ('a', 0, 0, X'00');"),
+  ]) fileprivate func readersWithATemporaryIndexReadTheSame(schema: Schema) throws {
+    try Database(folder.file("a.mbtiles")).run(schema.sql)
     let (before, after) = try (
       MBTilesReader(path: folder.file("a.mbtiles")), MBTilesReader(path: folder.file("a.mbtiles"))
     )

@@ -58,8 +58,8 @@ struct OrphanRule: BundleRule {
       }
       let missing = try reader.connection.prepare(
         """
-        SELECT zoom_level, tile_column, tile_row, tile_id FROM map \
-        WHERE NOT EXISTS (SELECT 1 FROM images WHERE images.tile_id = map.tile_id)
+        SELECT zoom_level, tile_column, tile_row, map.tile_id FROM map \
+        LEFT JOIN images ON images.tile_id = map.tile_id WHERE images.tile_id IS NULL
         """)
       while try missing.step() {
         let place = MBTilesReader.StoredKey(zoom: missing.int(0), column: missing.int(1), storedRow: missing.int(2))
