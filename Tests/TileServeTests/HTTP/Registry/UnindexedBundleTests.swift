@@ -26,7 +26,7 @@ import TileIndex
       }
       let list = try served.get("/tilesets.json").text
       let warning = #""warnings":["a.mbtiles has no index of its tiles"#
-      #expect(list.contains(warning) && list.contains("tilecut convert a.mbtiles indexed.mbtiles"), "\(list)")
+      #expect(list.contains(warning) && list.contains("tilecut convert 'a.mbtiles' indexed.mbtiles"), "\(list)")
       #expect(list.split(separator: #""warnings""#).count == 2 && list.contains(#""unavailable":[]"#), "\(list)")
       _ = try served.get("/whole/0/0/0.png")
       let (slow, quick) = try (#require(served.registry["a"]), #require(served.registry["whole"]))
