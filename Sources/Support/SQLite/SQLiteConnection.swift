@@ -23,6 +23,7 @@ package final class SQLiteConnection {
       throw error
     }
     handle = opened
+    limitWork(to: nil)
   }
 
   /// Opens a database for reading and writing; creates it if missing. Waits up to five seconds for another process's
@@ -160,14 +161,15 @@ package final class SQLiteConnection {
   /// How long a statement waits for another connection's lock; 0 to fail at once.
   package func setBusyTimeout(milliseconds: Int32) { sqlite3_busy_timeout(handle, milliseconds) }
 
-  /// Interrupts statements that take more steps of SQLite's virtual machine than this; nil removes the limit.
+  /// Interrupts statements that take more steps of SQLite's virtual machine than this; nil removes the limit, and
+  /// leaves them to the ``Cancellation`` of the thread's work.
   ///
   /// A lookup by an index takes about a hundred.
   package func limitWork(to steps: Int32?) {
     if let steps {
       sqlite3_progress_handler(handle, steps, { _ in 1 }, nil)
     } else {
-      sqlite3_progress_handler(handle, 0, nil, nil)
+      sqlite3_progress_handler(handle, 1000, { _ in Cancellation.isCancelled ? 1 : 0 }, nil)
     }
   }
 

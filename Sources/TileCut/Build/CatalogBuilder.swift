@@ -216,7 +216,7 @@ public struct CatalogBuilder: Sendable {
   ) -> Made {
     let region = builder.region
     do {
-      let result = try builder.build(cancellation: cancellation, onProgress: onProgress)
+      let result = try cancellation.run { try builder.build(cancellation: cancellation, onProgress: onProgress) }
       return Made(region: region, record: result.record, report: result.report, error: nil)
     } catch {
       CatalogFiles.remove(builder.folder.work(region.id))
