@@ -295,7 +295,7 @@ let testTargets = [
       "Support", "TileCutCommand", "TileServeCommand", "PurchaseLedgerCommand", "MapStoreCommand", "CacheBench",
       "TileCut", "TileImage", "TileIndex", "RegionCatalog", "Gazetteer", "PurchaseLedger", "MapStoreClient",
       "MapStoreWire", "CSQLite",
-    ], exclude: ["Goldens"]),
+    ], exclude: ["Goldens", "Fixtures"]),
   // Browsers and map programs against the built `tileserve`.
   tests(
     "ClientTests",

@@ -177,11 +177,12 @@ import Testing
   /// One byte more behind the program is another build.
   @Test func anotherBuildOfTheSameVersionIsRefused() throws {
     let copy = folder.file("tilecut-other")
-    try FileManager.default.copyItem(atPath: Command(built: "tilecut").path, toPath: copy)
-    let file = try #require(FileHandle(forWritingAtPath: copy))
-    try file.seekToEnd()
-    try file.write(contentsOf: Data([0]))
-    try file.close()
+    // By a process of its own: a program cannot be executed while it is open for writing, and a child that another test
+    // starts meanwhile has a copy of our descriptors until it executes its program.
+    let made = try Command(path: "/bin/sh").run([
+      "-c", "cp \"$0\" \"$1\" && printf 0 >> \"$1\"", Command(built: "tilecut").path, copy,
+    ])
+    #expect(made.status == 0, "\(made)")
     _ = try stoppedCut()
     let run = try Command(path: copy).run(
       ["cut", Self.raster, "-o", "out.mbtiles", "--zoom", Self.zooms, "--resume"], in: folder.path)
