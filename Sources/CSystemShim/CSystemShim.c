@@ -1,8 +1,9 @@
-/* C because Swift's module of glibc has neither what is shown to _GNU_SOURCE only (preadv2, vmsplice) nor statfs and mallopt. */
+/* C because Swift's module of glibc has neither what is shown to _GNU_SOURCE only (preadv2) nor statfs and mallopt. */
 #define _GNU_SOURCE
 #include "CSystemShim.h"
 
 #include <dlfcn.h>
+#include <fcntl.h>
 #include <sched.h>
 #include <stdio.h>
 #include <string.h>
@@ -44,19 +45,11 @@ int csystem_processor_count(void) {
 }
 
 #if defined(__linux__)
-#include <fcntl.h>
 #include <sys/eventfd.h>
 #include <sys/statfs.h>
 #include <sys/syscall.h>
 #include <sys/uio.h>
 #include <unistd.h>
-
-/* As linux/mman.h has them since 6.5; older headers do not. */
-#ifndef __NR_cachestat
-#define __NR_cachestat 451
-#endif
-struct cache_range { uint64_t offset, length; };
-struct cache_statistics { uint64_t cached, dirty, writeback, evicted, recently_evicted; };
 
 #ifndef RWF_NOWAIT
 #define RWF_NOWAIT 0x00000008
@@ -64,13 +57,9 @@ struct cache_statistics { uint64_t cached, dirty, writeback, evicted, recently_e
 
 int csystem_can_read_resident(void) { return 1; }
 
-long csystem_read_resident_parts(int descriptor, const void *parts, int count, int64_t offset) {
-  return preadv2(descriptor, parts, count, (off_t)offset, RWF_NOWAIT);
-}
-
 long csystem_read_resident(int descriptor, void *bytes, size_t count, int64_t offset) {
   struct iovec part = {bytes, count};
-  return csystem_read_resident_parts(descriptor, &part, 1, offset);
+  return preadv2(descriptor, &part, 1, (off_t)offset, RWF_NOWAIT);
 }
 
 int csystem_is_memory(int descriptor) {
@@ -80,27 +69,18 @@ int csystem_is_memory(int descriptor) {
   return (unsigned)system.f_type == 0x01021994u || (unsigned)system.f_type == 0x858458f6u;
 }
 
-int csystem_is_resident(int descriptor, int64_t offset, int64_t count) {
-  struct cache_range range = {(uint64_t)offset, (uint64_t)count};
-  struct cache_statistics found;
-  uint64_t page = (uint64_t)sysconf(_SC_PAGESIZE);
-  if (count <= 0) return 1;
-  if (syscall(__NR_cachestat, descriptor, &range, &found, 0) != 0) return -1;
-  return found.cached >= (uint64_t)(offset + count - 1) / page - (uint64_t)offset / page + 1;
-}
-
-int csystem_open_page_pipe(int ends[2], int bytes) {
-  if (pipe2(ends, O_CLOEXEC | O_NONBLOCK) != 0) return -1;
-  fcntl(ends[1], F_SETPIPE_SZ, bytes);
+int csystem_is_local(int descriptor) {
+  /* ext2 to ext4, XFS, Btrfs, tmpfs, ramfs, ZFS, F2FS, overlayfs, bcachefs, SquashFS, EROFS, ISO 9660, UDF, FAT, exFAT,
+     NTFS, HFS+, JFS, ReiserFS (linux/magic.h). */
+  static const unsigned known[] = {
+      0xef53,     0x58465342, 0x9123683e, 0x01021994, 0x858458f6, 0x2fc12fc1, 0xf2f52010, 0x794c7630, 0xca451a4e, 0x73717368,
+      0xe0f5e1e2, 0x9660,     0x15013346, 0x4d44,     0x2011bab0, 0x7366746e, 0x482b,     0x3153464a, 0x52654973};
+  struct statfs system;
+  if (fstatfs(descriptor, &system) != 0) return 0;
+  for (size_t i = 0; i < sizeof known / sizeof *known; i++) {
+    if ((unsigned)system.f_type == known[i]) return 1;
+  }
   return 0;
-}
-
-long csystem_put_pages(int pipe, const void *parts, int count) {
-  return vmsplice(pipe, parts, (unsigned long)count, SPLICE_F_NONBLOCK);
-}
-
-long csystem_move_pages(int pipe, int socket, size_t count) {
-  return splice(pipe, 0, socket, 0, count, SPLICE_F_NONBLOCK | SPLICE_F_MOVE);
 }
 
 int csystem_event_descriptor(void) { return eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK); }
@@ -138,16 +118,36 @@ int csystem_sync_file_system(int descriptor) {
   return 0;
 }
 void csystem_begin_writeback(int descriptor, int64_t offset, int64_t count) {}
-int csystem_open_page_pipe(int ends[2], int bytes) { return -1; }
-long csystem_put_pages(int pipe, const void *parts, int count) { return -1; }
-long csystem_move_pages(int pipe, int socket, size_t count) { return -1; }
 int csystem_can_read_resident(void) { return 0; }
-int csystem_is_resident(int descriptor, int64_t offset, int64_t count) { return -1; }
 long csystem_read_resident(int descriptor, void *bytes, size_t count, int64_t offset) { return -1; }
-long csystem_read_resident_parts(int descriptor, const void *parts, int count, int64_t offset) { return -1; }
 int csystem_is_memory(int descriptor) { return 0; }
 
+#if defined(__APPLE__)
+#include <sys/mount.h>
+
+int csystem_is_local(int descriptor) {
+  struct statfs system;
+  return fstatfs(descriptor, &system) == 0 && (system.f_flags & MNT_LOCAL) != 0;
+}
+#else
+int csystem_is_local(int descriptor) { return 0; }
 #endif
+
+#endif
+
+int csystem_is_write_locked(int descriptor, int64_t offset, int64_t count) {
+  struct flock lock = {0};
+  lock.l_type = F_RDLCK;
+  lock.l_whence = SEEK_SET;
+  lock.l_start = (off_t)offset;
+  lock.l_len = (off_t)count;
+#if defined(__linux__)
+  /* F_OFD_GETLK, which also sees the locks of this process. */
+  if (fcntl(descriptor, 36, &lock) == 0) return lock.l_type == F_WRLCK;
+  lock.l_type = F_RDLCK;
+#endif
+  return fcntl(descriptor, F_GETLK, &lock) == 0 && lock.l_type == F_WRLCK;
+}
 
 #if defined(__GLIBC__)
 #include <malloc.h>

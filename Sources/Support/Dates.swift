@@ -21,6 +21,13 @@ public enum WallClock {
     clock_gettime(CLOCK_REALTIME, &time)
     return time.tv_sec
   }
+
+  /// Seconds since 1970, and nanoseconds.
+  package static var precise: (seconds: Int, nanoseconds: Int) {
+    var time = timespec()
+    clock_gettime(CLOCK_REALTIME, &time)
+    return (time.tv_sec, time.tv_nsec)
+  }
 }
 
 /// For durations: does not change when the wall clock is set.

@@ -124,7 +124,7 @@ public enum BundleFile {
       // written.
       let real = try FileSystem.realPath(path)
       if FileSystem.size(real + "-wal") > 0 || FileSystem.size(real + "-journal") > 0 {
-        let id = try? BundleAccess.open(path).prepare("PRAGMA application_id").first { $0.int(0) }
+        let id = try? BundleAccess.open(path).connection.prepare("PRAGMA application_id").first { $0.int(0) }
         return BundleMagic.databaseHead(applicationID: id ?? 0)
       }
       return try BundleMagic.head(path)

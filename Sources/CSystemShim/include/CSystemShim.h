@@ -5,31 +5,20 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* Parts are iovec; their type is the C library's, and Swift would take it for this module's if it were named here. */
-
 /* Reads that never wait for a disk. Linux has them since 4.14; on other systems csystem_can_read_resident is 0. */
 int csystem_can_read_resident(void);
 
 /* As pread, for bytes that are in the system's page cache; -1 when some of them are not, or when the file system cannot tell. */
 long csystem_read_resident(int descriptor, void *bytes, size_t count, int64_t offset);
 
-/* The same into several places (preadv). */
-long csystem_read_resident_parts(int descriptor, const void *parts, int count, int64_t offset);
-
 /* 1 when the file lies on a file system that is itself memory (tmpfs, ramfs), where no read waits. */
 int csystem_is_memory(int descriptor);
 
-/* 1 when these bytes of the file are all in the system's page cache, 0 when some are not, -1 when the system does not say (before Linux 6.5, or not to us). */
-int csystem_is_resident(int descriptor, int64_t offset, int64_t count);
+/* 1 when the file lies on a disk of this machine, 0 on a network drive and where that is not known. */
+int csystem_is_local(int descriptor);
 
-/* A pipe whose ends never wait and are closed on exec, with room for so many bytes where the system allows them; -1 where pages cannot be put into pipes. */
-int csystem_open_page_pipe(int ends[2], int bytes);
-
-/* Puts the pages that these parts lie in into a pipe, not copies of them (vmsplice): how many bytes of them, or -1 (errno). */
-long csystem_put_pages(int pipe, const void *parts, int count);
-
-/* Moves what a pipe holds to a socket (splice): how many bytes, or -1 (errno). */
-long csystem_move_pages(int pipe, int socket, size_t count);
+/* 1 when somebody else holds a lock for writing on some of these bytes of the file. */
+int csystem_is_write_locked(int descriptor, int64_t offset, int64_t count);
 
 /* Tells the allocator how many arenas it may have, and from which size a block is a mapping of its own; nothing where it cannot be told. */
 void csystem_limit_allocator(int arenas, int mapping_bytes);

@@ -59,15 +59,9 @@ package enum FileSystem {
       if error.isMissing { return nil }
       throw error
     }
-    let kind: Kind =
-      switch info.st_mode & S_IFMT {
-      case S_IFREG: .file
-      case S_IFDIR: .folder
-      case S_IFSOCK: .socket
-      default: .other
-      }
     return Status(
-      kind: kind, bytes: Int(info.st_size), identity: Identity(device: info.st_dev, inode: info.st_ino))
+      kind: FileSignature(info).kind, bytes: Int(info.st_size),
+      identity: Identity(device: info.st_dev, inode: info.st_ino))
   }
 
   /// Size of a file; 0 when it is missing or its status cannot be read.

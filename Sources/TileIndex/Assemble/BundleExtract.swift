@@ -33,6 +33,12 @@ public struct BundleExtract: Sendable {
     progress: @escaping (Int) -> Void = { _ in }
   ) throws -> BundleSummary {
     try BundleFile.protect([bundle.path], from: output)
+    return try bundle.readingOneState { try copy(bundle, to: output, replacing: replacing, progress: progress) }
+  }
+
+  private func copy(
+    _ bundle: any BundleReader, to output: String, replacing: Bool, progress: @escaping (Int) -> Void
+  ) throws -> BundleSummary {
     let format = try bundle.requiredFormat()
     let matrixSet = bundle.matrixSet
     let writer = try BundleFile.create(

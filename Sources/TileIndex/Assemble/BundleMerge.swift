@@ -61,9 +61,11 @@ public struct BundleMerge: Sendable {
     defer { writer.discard() }
     var tally = TileTally(writer, TileCount(progress))
     for (index, bundle) in bundles.enumerated() {
-      try bundle.forEachTile { tile, bytes in
-        tally.insert(bytes)
-        try put(tile, bytes, earlier: bundles[..<index], bundle, later: bundles[(index + 1)...], into: writer)
+      try bundle.readingOneState {
+        try bundle.forEachTile { tile, bytes in
+          tally.insert(bytes)
+          try put(tile, bytes, earlier: bundles[..<index], bundle, later: bundles[(index + 1)...], into: writer)
+        }
       }
     }
     var places: [Place] = []

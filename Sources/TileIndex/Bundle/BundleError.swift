@@ -15,6 +15,8 @@ public struct BundleError: Error, CustomStringConvertible, Sendable {
     public static let readFailed = Code("read failed")
     /// Another process holds the bundle; try again.
     public static let busy = Code("busy")
+    /// Another program changed the file while it was read: what was read is of no edition. Open it again.
+    public static let changed = Code("changed")
     /// The process has reached its limit of open files; try again, or raise the limit.
     public static let tooManyOpenFiles = Code("too many open files")
     /// The target exists, and replacing it was not requested.

@@ -5,6 +5,9 @@ import Support
 ///
 /// A reader is for one thread at a time and never writes to the bundle or beside it. Opening is cheap: open one reader
 /// per thread.
+///
+/// If another program changes the file in place, reads throw ``BundleError`` with `.changed` and no reader gives bytes
+/// of two editions; bytes that a closure got before such an error are not to be used.
 public protocol BundleReader: AnyObject {
   /// The file or folder, as the caller named it.
   var path: String { get }
@@ -16,7 +19,7 @@ public protocol BundleReader: AnyObject {
   /// Passes a tile's bytes, as stored, to a closure without copying them; nil when the bundle has no such tile. The
   /// bytes are valid until the closure returns.
   ///
-  /// - Throws: ``BundleError`` with `.malformed`, `.busy` or `.readFailed`; what the closure throws.
+  /// - Throws: ``BundleError`` with `.malformed`, `.busy`, `.changed` or `.readFailed`; what the closure throws.
   func withTile<Result>(_ tile: TileID, _ body: (UnsafeRawBufferPointer) throws -> Result) throws -> Result?
 
   /// As ``withTile(_:_:)``, for threads that must not block on a disk: succeeds only when everything needed is in
@@ -34,12 +37,11 @@ public protocol BundleReader: AnyObject {
   func forEachTile(in range: TileRange, _ body: (TileID, UnsafeRawBufferPointer) throws -> Void) throws
 }
 
-/// A bundle whose tiles a server may send from the file, without copying them.
-package protocol BundleInFile: BundleReader {
-  /// The open file if non-blocking reads work on it and it does not change; to be duplicated, not closed.
-  var descriptor: Int32? { get }
-  /// An object that a user of the reader keeps as long as the reader is open.
-  var attachment: AnyObject? { get set }
+/// A bundle whose state may become another one while a reader is open, because SQLite keeps its readers apart from its
+/// writers. Each read is of one state.
+package protocol ChangingBundle: BundleReader {
+  /// Differs between states. If it is the same before and after some reads, they were of one state.
+  var version: UInt64 { get }
 }
 
 /// The result of a non-blocking read.
@@ -81,7 +83,7 @@ extension BundleReader {
 
   /// A tile's bytes as stored; nil when the bundle has no such tile.
   ///
-  /// - Throws: ``BundleError`` with `.malformed`, `.busy` or `.readFailed`.
+  /// - Throws: ``BundleError`` with `.malformed`, `.busy`, `.changed` or `.readFailed`.
   public func tile(_ tile: TileID) throws -> [UInt8]? {
     try withTile(tile) { Array($0) }
   }

@@ -15,13 +15,12 @@ public final class GeoPackageReader: DatabaseReader {
   /// All tables of raster tiles; without a name the first is read.
   public var tables: [String] { contents.tables }
 
-  package let connection: SQLiteConnection
+  package let database: BundleDatabase
   let contents: GeoPackageContents
   /// For SQL; a temporary view once the reader has made an index.
   private(set) var quotedTable: String
   package private(set) var lookup: SQLiteStatement
   package private(set) lazy var scansForTiles = AddressIndex.scans(Self.lookup(in: quotedTable), connection)
-  private let residentFile: ResidentFileSystem.File?
 
   /// Opens a GeoPackage.
   ///
@@ -31,21 +30,20 @@ public final class GeoPackageReader: DatabaseReader {
   /// - Throws: ``BundleError`` with `.notFound`, `.malformed`, `.busy` or `.readFailed`.
   public init(path: String, table: String? = nil) throws {
     self.path = path
-    connection = try BundleAccess.open(path)
-    residentFile = ResidentFileSystem.File(connection)
-    do {
-      contents = try GeoPackageContents(connection, path: path, table: table)
-      quotedTable = GeoPackageSchema.quoted(contents.table)
-      lookup = try connection.prepare(Self.lookup(in: quotedTable))
+    let database = try BundleAccess.open(path)
+    let connection = database.connection
+    self.database = database
+    let contents = try database.reading(path) { try GeoPackageContents(connection, path: path, table: table) }
+    let quotedTable = GeoPackageSchema.quoted(contents.table)
+    (self.contents, self.quotedTable) = (contents, quotedTable)
+    (lookup, metadata, matrixSet) = try database.reading(path) {
+      let lookup = try connection.prepare(Self.lookup(in: quotedTable))
       if let rows = try GeoPackageMetadata.rows(of: contents.table, connection) {
-        metadata = StoredMetadata(rows)
-        matrixSet = try Self.matrixSet(contents, stated: metadata, path: path)
-      } else {
-        matrixSet = try Self.matrixSet(contents, stated: nil, path: path)
-        metadata = try Self.metadata(contents, matrixSet, quotedTable, connection)
+        let metadata = StoredMetadata(rows)
+        return (lookup, metadata, try Self.matrixSet(contents, stated: metadata, path: path))
       }
-    } catch let error as SQLiteError {
-      throw BundleAccess.bundleError(error, path: path)
+      let matrixSet = try Self.matrixSet(contents, stated: nil, path: path)
+      return (lookup, try Self.metadata(contents, matrixSet, quotedTable, connection), matrixSet)
     }
   }
 
@@ -115,7 +113,7 @@ public final class GeoPackageReader: DatabaseReader {
   }
 
   package func indexTiles() throws {
-    guard scansForTiles else { return }
+    guard scansForTiles, database.keepsOneState else { return }
     try reading {
       _ = try AddressIndex.make(
         of: AddressIndex.Source(tiles: quotedTable, layout: .flat), bytes: FileSystem.size(path), connection)
@@ -137,7 +135,7 @@ public final class GeoPackageReader: DatabaseReader {
   public func withResidentTile(
     _ tile: TileID, _ body: (UnsafeRawBufferPointer) throws -> Void
   ) throws -> ResidentRead {
-    try residentRead(residentFile) { try withStoredTile(tile, body) == nil ? .absent : .found }
+    try residentRead { try withStoredTile(tile, body) == nil ? .absent : .found }
   }
 
   /// The number of tiles.

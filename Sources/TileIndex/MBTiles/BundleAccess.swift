@@ -3,19 +3,21 @@ import Support
 
 /// Opens an SQLite file for reading, without ever writing to it or beside it.
 ///
-/// The way depends on the files beside it:
-/// - None, or empty ones: `immutable=1`. There are no locks, which doubles the reads a second and allows read-only
-///   media.
+/// Other programs may write the file at any time, by SQLite or by plain copies over it. Which way protects the reader
+/// depends on the files beside it and on what was seen of it (``ChangingFiles``):
+/// - No log and no journal, and it is still: `immutable=1`, and the file's signature is compared after each read
+///   (``UnchangedFile``). There are no locks, which doubles the reads a second and allows read-only media.
 /// - `-wal` and `-shm`: `readonly_shm=1`. A program may be writing, and its locks are respected; if it is dead, SQLite
 ///   reads the log into its own memory.
 /// - `-wal` alone: VFS `unix-none`, exclusive. No program has the file open. The index of the log, which would be a new
 ///   `-shm` file, stays in memory.
-/// - `-journal`: `mode=ro`. SQLite decides whether the journal matters; an interrupted transaction cannot be rolled
-///   back without writing.
+/// - `-journal`, or a program holds SQLite's locks: `mode=ro`. SQLite decides whether the journal matters; an
+///   interrupted transaction cannot be rolled back without writing.
+/// - It changes, and nobody holds a lock: `.busy` until it is still.
 enum BundleAccess {
   /// - Parameter path: the file as the caller named it.
   /// - Throws: ``BundleError`` with `.notFound`, or `.malformed` for what cannot be a bundle.
-  static func open(_ path: String) throws -> SQLiteConnection {
+  static func open(_ path: String) throws -> BundleDatabase {
     let real: String
     do {
       guard !path.utf8.contains(0), let status = try FileSystem.status(path) else {
@@ -35,44 +37,85 @@ enum BundleAccess {
     } catch let error as FileSystem.SystemError {
       throw BundleError(.notFound, path: path, "cannot be opened: \(error)", remedy: "check the name and permissions")
     }
-    do {
-      let connection = try open(realPath: real, path: path)
-      // Mapped pages measured 2.5 times slower when cold, and a truncated file would raise SIGBUS.
-      try connection.execute("PRAGMA mmap_size = 0")
-      // The system caches the pages once for all readers. A server has a reader for each thread, and SQLite's default
-      // of 2 MB for each would dominate its memory.
-      try connection.execute("PRAGMA cache_size = -512")
-      // The schema is untrusted input.
-      try connection.execute("PRAGMA trusted_schema = OFF")
-      try connection.execute("PRAGMA query_only = ON")
-      return connection
-    } catch let error as SQLiteError {
-      throw bundleError(error, path: path)
+    for attempt in 1... {
+      do {
+        return try open(realPath: real, path: path)
+      } catch let error as SQLiteError {
+        // The log or the journal may have come or gone while SQLite opened the file.
+        guard attempt < attemptsMax, [SQLITE_CANTOPEN, SQLITE_BUSY, SQLITE_READONLY].contains(error.primary) else {
+          throw bundleError(error, path: path)
+        }
+      } catch let error as BundleError where error.code == .changed && attempt < attemptsMax {
+      }
     }
+    preconditionFailure("unreachable")
   }
 
-  private static func open(realPath path: String, path named: String) throws -> SQLiteConnection {
+  private static let attemptsMax = 3
+
+  /// The bytes that SQLite locks while it writes pages ("File Locking And Concurrency", section 3).
+  private static let sharedLockBytes: Range<Int64> = 0x4000_0002..<0x4000_0200
+
+  private static func open(realPath path: String, path named: String) throws -> BundleDatabase {
+    func size(_ suffix: String) -> Int { FileSystem.size(path + suffix) }
     func connect(_ parameters: String...) throws -> SQLiteConnection {
       try SQLiteConnection(
         uri: SQLiteConnection.uri(path: path, parameters: ["mode=ro"] + parameters), flags: SQLITE_OPEN_READONLY)
     }
-    let hasLog = FileSystem.size(path + "-wal") > 0
-    let hasJournal = FileSystem.size(path + "-journal") > 0
-    guard hasLog || hasJournal else {
-      try DatabaseLength.check(realPath: path, path: named)
-      return ResidentFileSystem.isAvailable
-        ? try connect("immutable=1", "vfs=\(ResidentFileSystem.name)") : try connect("immutable=1")
+    if size("-wal") > 0 {
+      let isAlone = size("-shm") == 0
+      let log = try WatchedLog(realPath: path, path: named, isAlone: isAlone)
+      let connection = try connect(isAlone ? "vfs=unix-none" : "readonly_shm=1")
+      connection.setBusyTimeout(milliseconds: 2000)
+      if isAlone {
+        try connection.setOption(SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, true)
+        try connection.execute("PRAGMA locking_mode = EXCLUSIVE")
+      }
+      try prepare(connection)
+      // The first read opens the log, which must be the one that is watched.
+      _ = try connection.prepare("PRAGMA schema_version").first { $0.int(0) }
+      try log.check()
+      return BundleDatabase(connection, .log(log))
     }
-    let connection: SQLiteConnection
-    if hasLog, FileSystem.size(path + "-shm") == 0 {
-      connection = try connect("vfs=unix-none")
-      try connection.setOption(SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, true)
-      try connection.execute("PRAGMA locking_mode = EXCLUSIVE")
-    } else {
-      connection = try connect("readonly_shm=1")
+    if size("-journal") == 0 {
+      precondition(ResidentFileSystem.isAvailable)
+      let connection = try connect("immutable=1", "vfs=\(ResidentFileSystem.name)")
+      guard let descriptor = ResidentFileSystem.File(connection)?.descriptor else { throw BundleError.changed(named) }
+      let file = try UnchangedFile(descriptor, path: path)
+      // After the signature: what begins to be written now changes it.
+      let isLocked = FileSystem.isWriteLocked(descriptor, sharedLockBytes)
+      if isLocked { ChangingFiles.noteWriter(file.signature, path) }
+      guard size("-wal") == 0 else { throw BundleError.changed(named) }
+      // What is no database gets SQLite's own error.
+      let header = DatabaseHeader(connection)
+      if !isLocked, size("-journal") == 0, isEdition(file.signature, path, header) {
+        try header?.check(fileBytes: file.signature.bytes, path: named)
+        try prepare(connection)
+        return BundleDatabase(connection, .unchanged(file))
+      }
+      // Without its log SQLite would make one.
+      if header?.usesLog == true { throw BundleError.beingWritten(named) }
     }
-    connection.setBusyTimeout(milliseconds: 2000)
-    return connection
+    let connection = try connect()
+    connection.setBusyTimeout(milliseconds: 200)
+    try prepare(connection)
+    return BundleDatabase(connection, .locks(try WatchedLocks(connection, realPath: path, path: named)))
+  }
+
+  private static func prepare(_ connection: SQLiteConnection) throws {
+    // Mapped pages measured 2.5 times slower when cold, and a truncated file would raise SIGBUS.
+    try connection.execute("PRAGMA mmap_size = 0")
+    // The system caches the pages once for all readers. A server has a reader for each thread, and SQLite's default
+    // of 2 MB for each would dominate its memory.
+    try connection.execute("PRAGMA cache_size = -512")
+    // The schema is untrusted input.
+    try connection.execute("PRAGMA trusted_schema = OFF")
+    try connection.execute("PRAGMA query_only = ON")
+  }
+
+  /// True for a database that nobody saw change, or whose log was merged into it a moment ago.
+  private static func isEdition(_ signature: FileSignature, _ path: String, _ header: DatabaseHeader?) -> Bool {
+    ChangingFiles.admits(signature, path) || ChangingFiles.hasWriter(signature, path) && header?.usesLog == true
   }
 
   /// `SQLITE_IOERR_GETTEMPPATH`
@@ -96,8 +139,7 @@ enum BundleAccess {
         .malformed, path: path, "is damaged: \(error)",
         remedy: "make or copy it again; sqlite3's .recover may save a part")
     case SQLITE_BUSY, SQLITE_LOCKED:
-      BundleError(
-        .busy, path: path, "another program is writing it", remedy: "try again when it is done, or read a copy")
+      .beingWritten(path)
     case SQLITE_READONLY:
       BundleError(
         .busy, path: path, "a transaction that was cut off lies beside it and cannot be undone without writing",
@@ -114,36 +156,5 @@ enum BundleAccess {
     default:
       BundleError(.malformed, path: path, "is not a bundle that can be read: \(error)")
     }
-  }
-}
-
-/// Checks that an SQLite file has all its pages. SQLite itself reports a missing page only when it reads it, perhaps
-/// hours after opening.
-enum DatabaseLength {
-  /// The header of a database (SQLite file format, section 1.3).
-  private static let headerBytes = 100
-
-  /// Only for files without a log or journal that holds changes: their header may be ahead of the file.
-  ///
-  /// - Parameters:
-  ///   - realPath: the file.
-  ///   - path: the file as the caller named it.
-  /// - Throws: ``BundleError`` with `.malformed` when the file is shorter than its header says.
-  static func check(realPath: String, path: String) throws {
-    // A file that cannot be read here gets SQLite's own error.
-    guard let file = try? ReadOnlyFile(realPath), let header = try? file.bytes(at: 0, count: headerBytes),
-      header.count == headerBytes, header.starts(with: BundleMagic.sqlite)
-    else { return }
-    func number(_ offset: Int, _ count: Int) -> Int {
-      header[offset..<(offset + count)].reduce(0) { $0 << 8 | Int($1) }
-    }
-    // The page count holds only if the last writer knew the field (section 1.3.8).
-    guard number(24, 4) == number(92, 4) else { return }
-    let pageBytes = number(16, 2) == 1 ? 65536 : number(16, 2)
-    let expected = pageBytes * number(28, 4)
-    guard expected > file.byteCount else { return }
-    throw BundleError(
-      .malformed, path: path, "is cut off: \(file.byteCount) of \(expected) bytes are there",
-      remedy: "wait until it is copied, or copy it again")
   }
 }

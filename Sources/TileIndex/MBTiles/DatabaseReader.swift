@@ -1,8 +1,8 @@
 package import Support
 
 /// A bundle in an SQLite database that is open for reading.
-package protocol DatabaseReader: BundleReader {
-  var connection: SQLiteConnection { get }
+package protocol DatabaseReader: ChangingBundle {
+  var database: BundleDatabase { get }
   /// Selects the bytes of a tile by its zoom, column and stored row.
   var lookup: SQLiteStatement { get }
   /// The smallest table that has the addresses of all tiles, for SQL.
@@ -18,13 +18,13 @@ package protocol DatabaseReader: BundleReader {
 }
 
 extension DatabaseReader {
-  /// Runs a query and converts SQLite's errors to errors that name the bundle.
+  package var connection: SQLiteConnection { database.connection }
+  package var version: UInt64 { database.version }
+
+  /// Runs a query, checks that what it read is of one state, and converts SQLite's errors to errors that name the
+  /// bundle.
   package func reading<Result>(_ body: () throws -> Result) throws -> Result {
-    do {
-      return try body()
-    } catch let error as SQLiteError {
-      throw BundleAccess.bundleError(error, path: path)
-    }
+    try database.reading(path, body)
   }
 
   /// The value of a numeric pragma.
@@ -84,11 +84,9 @@ extension DatabaseReader {
 
   /// Runs a read that never waits for a disk.
   ///
-  /// - Parameter file: the connection's; nil where reads without waiting are impossible.
-  func residentRead(
-    _ file: ResidentFileSystem.File?, _ body: () throws -> ResidentRead
-  ) throws -> ResidentRead {
-    guard let file, !scansForTiles else { return .wouldWait }
+  /// `.wouldWait` where reads without waiting are impossible.
+  func residentRead(_ body: () throws -> ResidentRead) throws -> ResidentRead {
+    guard let file = database.residentFile, !scansForTiles else { return .wouldWait }
     file.setMayWait(false)
     // A view with endless rows would block the event loop as well.
     connection.limitWork(to: 20_000)
@@ -96,11 +94,12 @@ extension DatabaseReader {
       file.setMayWait(true)
       connection.limitWork(to: nil)
     }
-    do {
-      return try body()
-    } catch let error as SQLiteError {
-      if error.code == ResidentFileSystem.wouldWait || error.isInterrupted { return .wouldWait }
-      throw BundleAccess.bundleError(error, path: path)
+    return try database.reading(path) {
+      do {
+        return try body()
+      } catch let error as SQLiteError where error.code == ResidentFileSystem.wouldWait || error.isInterrupted {
+        return .wouldWait
+      }
     }
   }
 }

@@ -10,7 +10,8 @@ import Support
   import Glibc
 #endif
 
-/// An SQLite VFS for immutable databases with non-blocking reads.
+/// An SQLite VFS for databases that nobody writes, with non-blocking reads, and a descriptor by which changes are
+/// noticed.
 ///
 /// An event loop must not block on a disk, and a hop to another thread costs more than reading a cached page. In
 /// non-blocking mode, a page that is not in the system's page cache (`preadv2` with `RWF_NOWAIT`) fails the query with
@@ -26,12 +27,15 @@ enum ResidentFileSystem {
   /// applications.
   private static let fileControl: Int32 = 120_301
 
+  /// True where the system has reads that never wait.
+  static let canReadResident = csystem_can_read_resident() == 1
+
   /// The default VFS.
   nonisolated(unsafe) private static let parent = sqlite3_vfs_find(nil)
 
   /// True when the VFS is available. Registers it on first use.
   static let isAvailable: Bool = {
-    guard csystem_can_read_resident() == 1, let parent else { return false }
+    guard let parent else { return false }
     let vfs = UnsafeMutablePointer<sqlite3_vfs>.allocate(capacity: 1)
     // Randomness, sleep and time are delegated to the parent VFS.
     vfs.initialize(to: parent.pointee)
@@ -65,15 +69,6 @@ enum ResidentFileSystem {
 
     /// The connection's own descriptor; must not be closed.
     var descriptor: Int32 { opened.pointee.descriptor }
-
-    /// Fills a buffer from an offset of the file; false when the file is shorter or unreadable, or when the read would
-    /// block in non-blocking mode.
-    func read(_ bytes: UnsafeMutableRawBufferPointer, _ offset: Int64) -> Bool {
-      guard let base = bytes.baseAddress else { return bytes.isEmpty }
-      return ResidentFileSystem.read(
-        UnsafeMutableRawPointer(opened).assumingMemoryBound(to: sqlite3_file.self), base, Int32(bytes.count), offset)
-        == SQLITE_OK
-    }
   }
 
   /// The structure that SQLite allocates for each open file; begins like `sqlite3_file`.

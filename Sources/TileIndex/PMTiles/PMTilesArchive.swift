@@ -24,7 +24,7 @@ final class PMTilesArchive {
   private static let quickLeafBytesMax = 32 << 10
 
   /// - Throws: ``BundleError`` with `.notFound`, `.malformed` or `.readFailed`.
-  convenience init(path: String) throws { try self.init(path: path, ResidentFile(Self.openFile(path))) }
+  convenience init(path: String) throws { try self.init(path: path, ResidentFile(Self.openFile(path), path: path)) }
 
   /// - Parameter path: the archive's name in messages.
   init(path: String, _ file: any ByteSource) throws {
@@ -143,7 +143,7 @@ extension PMTilesArchive {
   }
 
   private static func shortened(_ path: String) -> BundleError {
-    BundleError(.malformed, path: path, "got shorter while it was open", remedy: "copy it again")
+    BundleError(.malformed, path: path, "is cut off", remedy: "copy it again")
   }
 
   private static func directory(

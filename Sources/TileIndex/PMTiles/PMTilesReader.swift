@@ -4,7 +4,8 @@ package import Support
 /// uncompressed.
 ///
 /// A reader has one descriptor and is for one thread at a time. Opening reads the header, the root directory and the
-/// metadata. After an archive is replaced by rename, open readers keep the old file.
+/// metadata. All that a reader gives is of the edition that it opened: after the archive is replaced by a rename it
+/// keeps the old file, and after a change in place it throws `.changed`.
 public final class PMTilesReader: BundleReader {
   /// The file, as the caller named it.
   public let path: String
@@ -17,7 +18,6 @@ public final class PMTilesReader: BundleReader {
   /// The places in the metadata, as ``PMTilesWriter`` stores them.
   let places: [Place]
   private let unpacksTiles: Bool
-  package var attachment: AnyObject?
 
   /// Opens an archive on the disk.
   ///
@@ -61,7 +61,7 @@ public final class PMTilesReader: BundleReader {
 
   /// The result of a closure that reads only what is in memory; nil if it would wait.
   private func withoutWaiting<Result>(_ body: () throws -> Result) throws -> Result? {
-    guard let file = archive.localFile, file.descriptor != nil else { return nil }
+    guard let file = archive.localFile, file.canReadResident else { return nil }
     file.mayWait = false
     defer { file.mayWait = true }
     do {
@@ -104,17 +104,6 @@ public final class PMTilesReader: BundleReader {
       directory = try archive.leaf(entry, ids: ids)
     }
     throw archive.damaged("its directories lie too deep in each other")
-  }
-}
-
-extension PMTilesReader: BundleInFile {
-  package var descriptor: Int32? { archive.localFile?.descriptor }
-
-  /// Where a tile lies in the file; nil when there is none, when it is not served as it is stored, or when that cannot
-  /// be found without waiting.
-  package func location(of tile: TileID) -> (offset: Int, count: Int)? {
-    guard !unpacksTiles, matrixSet.contains(tile) else { return nil }
-    return try? withoutWaiting { try entry(of: tile.hilbertID).map { try archive.place(of: $0) } } ?? nil
   }
 }
 

@@ -6,14 +6,16 @@ import Support
 final class PatchFile {
   let path: String
   let info: PatchInfo
-  private let connection: SQLiteConnection
+  private let database: BundleDatabase
+  private var connection: SQLiteConnection { database.connection }
 
   /// - Throws: ``BundleError`` with `.notFound` or `.malformed`.
   init(path: String, matrixSet: TileMatrixSet?) throws {
     try Self.checkHead(path)
-    let connection = try BundleAccess.open(path)
+    let database = try BundleAccess.open(path)
+    let connection = database.connection
     self.path = path
-    self.connection = connection
+    self.database = database
     let rows = try Self.reading(path) {
       let statement = try connection.prepare("SELECT name, value FROM info LIMIT 100")
       var rows: [String: String] = [:]

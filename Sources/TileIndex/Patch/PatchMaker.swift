@@ -21,6 +21,7 @@ struct PatchMaker {
     (self.old, self.new) = (
       try BundleFile.open(old, matrixSet: matrixSet), try BundleFile.open(new, matrixSet: matrixSet)
     )
+    for bundle in [self.old, self.new] { try bundle.holdOneState() }
     guard self.old.matrixSet == self.new.matrixSet else {
       throw BundleError(
         .mismatch, path: new,

@@ -4,7 +4,7 @@ import Synchronization
 /// Reads the tiles of many bundles as those of one (``ShardedTileset``).
 ///
 /// A bundle is opened when a tile of it is first wanted (``Shards``).
-public final class ShardedReader: BundleReader {
+public final class ShardedReader: ChangingBundle {
   /// The file, as the caller named it.
   public let path: String
   public let matrixSet: TileMatrixSet
@@ -15,6 +15,7 @@ public final class ShardedReader: BundleReader {
 
   private var tileset: ShardedTileset { shards.tileset }
   package let shards: Shards
+  package var version: UInt64 { shards.version }
 
   /// Opens a tileset of shards, whose bundles are opened when they are first needed.
   ///
@@ -34,13 +35,6 @@ public final class ShardedReader: BundleReader {
     guard let root = place(of: tile) else { return .absent }
     // Opening a bundle may wait for a disk.
     return try shards.withOpenBundle(root) { try $0.withResidentTile(tile, body) } ?? .wouldWait
-  }
-
-  /// Passes the bundle that has a tile to a closure; nil where none has, or where it would have to be opened.
-  package func withOpenBundle<Result>(of tile: TileID, _ body: (any BundleReader) throws -> Result) rethrows -> Result?
-  {
-    guard let root = place(of: tile) else { return nil }
-    return try shards.withOpenBundle(root, body)
   }
 
   public func zooms() throws -> [Int] { tileset.ranges.keys.sorted() }
@@ -99,6 +93,11 @@ extension ShardedReader {
     private struct State: @unchecked Sendable {
       /// By root; nil is the bundle above the roots.
       var idle = LRUTable<TileID?, Idle>(byteCountMax: Shards.idleBytesMax)
+      /// Of the files when they were first opened: a reader of a tileset keeps to one edition of each.
+      var opened: [TileID?: FileSignature] = [:]
+      /// Of shards that are changed by SQLite's rules, and how often that was noticed.
+      var versions: [TileID?: UInt64] = [:]
+      var version: UInt64 = 0
     }
     private let state = Mutex(State())
 
@@ -108,6 +107,9 @@ extension ShardedReader {
     private static let readerBytesMin = 256 << 10
     /// Of one shard, as many as threads read it at a time.
     private static let idleReadersMax = 4
+
+    /// Differs when a shard was found in another state than before.
+    fileprivate var version: UInt64 { state.withLock { $0.version } }
 
     /// - Throws: ``BundleError``.
     fileprivate init(path: String) throws {
@@ -152,6 +154,10 @@ extension ShardedReader {
     private func give(_ bundle: any BundleReader, _ root: TileID?) {
       nonisolated(unsafe) let bundle = bundle
       state.withLock { state in
+        if let version = (bundle as? any ChangingBundle)?.version, state.versions[root, default: 0] != version {
+          state.versions[root] = version
+          state.version += 1
+        }
         let idle = state.idle.value(for: root) ?? Idle()
         if idle.readers.count < Self.idleReadersMax { idle.readers.append(bundle) }
         let bytes = idle.readers.reduce(0) { sum, reader in
@@ -162,8 +168,18 @@ extension ShardedReader {
     }
 
     private func open(_ root: TileID?) throws -> any BundleReader {
-      let file = root.map { files[$0]! } ?? tileset.top!
-      let bundle = try BundleFile.open(file.hasPrefix("/") ? file : "\(folder)/\(file)")
+      let name = root.map { files[$0]! } ?? tileset.top!
+      let file = name.hasPrefix("/") ? name : "\(folder)/\(name)"
+      let signature = FileSignature(ofPath: file)
+      let bundle = try BundleFile.open(file)
+      if (bundle as? any ChangingBundle)?.version ?? 0 == 0, let signature, signature.kind == .file {
+        let known = state.withLock { state in
+          let known = state.opened[root] ?? signature
+          state.opened[root] = known
+          return known
+        }
+        guard known == signature else { throw BundleError.changed(file) }
+      }
       guard bundle.matrixSet == matrixSet else {
         throw BundleError(
           .malformed, path: bundle.path, "is a bundle of another grid than that of \(path)",

@@ -1,11 +1,19 @@
 import Support
 
+#if canImport(Darwin)
+  import Darwin
+#elseif canImport(Musl)
+  import Musl
+#else
+  import Glibc
+#endif
+
 /// Reads a folder of tile files, `zoom/column/row.extension`, as written by mb-util, tippecanoe, gdal2tiles and map
 /// servers' caches.
 ///
 /// Rows count from the north unless `metadata.json` has `"scheme": "tms"` or, without a scheme there, a
-/// `tilemapresource.xml` exists. A reader keeps nothing open, so added and removed tiles are visible at once. Symbolic
-/// links may lead out of the folder.
+/// `tilemapresource.xml` exists. A reader keeps nothing open, so added, replaced and removed tiles are visible at once;
+/// each is read as a whole. Symbolic links may lead out of the folder.
 public final class TileFolderReader: BundleReader {
   /// The folder, as the caller named it.
   public let path: String
@@ -82,14 +90,18 @@ public final class TileFolderReader: BundleReader {
     isTMS ? MBTilesRow.flipped(row, matrixHeight: matrixSet[zoom].matrixHeight) : row
   }
 
-  private func bytes(_ file: String, _ tile: TileID) throws -> [UInt8]? {
+  private func bytes(_ name: String, _ tile: TileID) throws -> [UInt8]? {
     do {
-      let file = try ReadOnlyFile(file)
-      guard file.byteCount <= Self.tileBytesMax else {
+      let file = try ReadOnlyFile(name)
+      let signature = try Self.stillSignature(file, name)
+      guard signature.bytes <= Self.tileBytesMax else {
         throw BundleError(
-          .malformed, path: path, "its tile \(tile) has \(file.byteCount) bytes", remedy: "make it again")
+          .malformed, path: path, "its tile \(tile) has \(signature.bytes) bytes", remedy: "make it again")
       }
-      let bytes = try file.bytes(at: 0, count: file.byteCount)
+      let bytes = try file.bytes(at: 0, count: signature.bytes)
+      guard let now = FileSignature(of: file.descriptor), now.showsSameBytes(as: signature) else {
+        throw BundleError.beingWritten(path)
+      }
       return bytes.isEmpty ? nil : bytes
     } catch let error as FileSystem.SystemError {
       if error.isMissing { return nil }
@@ -98,6 +110,31 @@ public final class TileFolderReader: BundleReader {
       return nil
     }
   }
+
+  /// Waits until a tile's file is not that of a writer that opened it a moment ago: a plain copy empties the file
+  /// first, and then writes it in one piece or a few.
+  ///
+  /// - Throws: ``BundleError`` with `.busy` for a file that is being written.
+  private static func stillSignature(_ file: ReadOnlyFile, _ path: String) throws -> FileSignature {
+    let isLocal = FileSystem.isLocal(file.descriptor)
+    var last: (signature: FileSignature, since: Double)?
+    for _ in 0..<pausesMax {
+      guard let seen = FileSignature(of: file.descriptor) else { break }
+      let now = MonotonicClock.seconds
+      if last?.signature != seen { last = (seen, now) }
+      // Empty files are no tiles: somebody may be about to fill them.
+      let wanted = seen.bytes == 0 ? emptySeconds : max(stillSeconds, seen.stepSeconds)
+      if isLocal && seen.age > wanted || now - last!.since > wanted { return seen }
+      usleep(10_000)
+    }
+    throw BundleError.beingWritten(path)
+  }
+
+  /// Longer than a writer takes between two pieces of one tile, also on a busy machine.
+  private static let stillSeconds = 0.2
+  private static let emptySeconds = 1.0
+  /// Three seconds.
+  private static let pausesMax = 300
 }
 
 /// Zooms, extents, and walking through tiles.

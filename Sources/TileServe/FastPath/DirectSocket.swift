@@ -37,31 +37,18 @@ struct DirectSocket {
 
   /// Writes a response.
   ///
-  /// - Parameters:
-  ///   - head: bytes in this process's memory, which the system copies.
-  ///   - pages: what follows them, in mapped files.
-  ///   - pipe: for the latter.
+  /// - Parameter parts: bytes in this process's memory, which the system copies.
   /// - Returns: how many bytes the system took, 0 when it takes none now; nil when the connection is broken.
-  func send(
-    _ head: UnsafeMutableBufferPointer<iovec>, _ pages: UnsafeMutableBufferPointer<iovec>, through pipe: SplicePipe
-  ) -> Int? {
-    guard !pages.isEmpty else { return send(head, Self.flags) }
-    guard let sent = send(head, Self.flags | Self.more) else { return nil }
-    guard sent == head.reduce(0, { $0 + $1.iov_len }) else { return sent }
-    return (pipe.send(pages, to: descriptor) ?? send(pages, Self.flags)).map { sent + $0 }
-  }
-
-  private func send(_ parts: UnsafeMutableBufferPointer<iovec>, _ flags: Int32) -> Int? {
+  func send(_ parts: UnsafeMutableBufferPointer<iovec>) -> Int? {
     var message = msghdr()
     message.msg_iov = parts.baseAddress
     message.msg_iovlen = .init(parts.count)
     while true {
-      let count = sendmsg(descriptor, &message, flags)
+      let count = sendmsg(descriptor, &message, Self.flags)
       if count >= 0 { return count }
       switch errno {
       case EINTR: continue
-      // EFAULT: a mapped page of a file that was truncated.
-      case EAGAIN, EWOULDBLOCK, ENOBUFS, EFAULT: return 0
+      case EAGAIN, EWOULDBLOCK, ENOBUFS: return 0
       default: return nil
       }
     }
@@ -70,10 +57,7 @@ struct DirectSocket {
   #if canImport(Darwin)
     /// NIO has set SO_NOSIGPIPE.
     private static let flags: Int32 = 0
-    private static let more: Int32 = 0
   #else
     private static let flags = Int32(MSG_NOSIGNAL)
-    /// So that head and body share packets.
-    private static let more = Int32(MSG_MORE)
   #endif
 }

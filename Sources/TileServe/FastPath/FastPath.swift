@@ -1,6 +1,5 @@
 import NIOCore
 import Support
-import TileIndex
 
 #if canImport(Darwin)
   import Darwin
@@ -16,14 +15,13 @@ import TileIndex
 ///
 /// 1. ``RequestMemory`` recognises a request that repeats the connection's last one except for the target.
 /// 2. ``ResponseCache`` has the whole response to this target; only the date is filled in.
-/// 3. ``DirectSocket`` writes it past the pipeline; bodies in a bundle's file go through ``SplicePipe`` without being
-///    copied.
+/// 3. ``DirectSocket`` writes it past the pipeline.
 /// 4. ``EventLoopYieldPolicy`` decides when the event loop gives up the processor so that clients read what they were
 ///    sent.
 ///
 /// Other requests are read by ``PlainRequest`` if they have the usual form, otherwise by NIO's parser, and answered by
-/// ``TileService``. ``Connection/keep(_:of:_:for:generation:)`` stores such a response for step 2;
-/// ``BlobLocation`` finds the place of a large body in the bundle's file.
+/// ``TileService``. ``Connection/keep(_:of:for:generation:)`` stores such a response for step 2. Its bytes are a copy
+/// that was checked when it was read, so that no change of the bundle's file reaches a client through it.
 ///
 /// Only this file is used from outside the folder: ``ConnectionHandler`` calls ``Connection``, the server creates the
 /// rest.
@@ -47,10 +45,6 @@ final class FastPath: Sendable {
   /// What the connections of one event loop share. Used on that loop only.
   final class Loop {
     fileprivate let replies: ResponseCache
-    fileprivate let pipe = SplicePipe()
-    /// Bodies that are not in memory are read into this buffer: the last one has usually been sent when the next one
-    /// comes, and the memory is still in the processor's cache.
-    fileprivate var room = ByteBuffer()
     fileprivate var turns = EventLoopYieldPolicy()
 
     init(_ fastPath: FastPath) { replies = fastPath.replies }
@@ -116,29 +110,20 @@ final class FastPath: Sendable {
         let count = memory.byteCount(target)
         // If more requests have arrived their responses leave together.
         let socket = mayBypassPipeline && count == bytes.count ? socket : nil
-        guard let rest = send(reply, through: socket, start, date) else { return nil }
-        return Answer(start: start, route: reply.route, bodyCount: reply.bodyCount, requestCount: count, rest: rest)
+        return Answer(
+          start: start, route: reply.route, bodyCount: reply.bodyCount, requestCount: count,
+          rest: send(reply, through: socket, date()))
       }
     }
 
-    /// - Returns: nil when the response cannot be had without waiting for a disk.
-    private func send(
-      _ reply: CachedResponse, through socket: DirectSocket?, _ start: NIODeadline, _ date: () -> [UInt8]
-    ) -> Rest? {
+    private func send(_ reply: CachedResponse, through socket: DirectSocket?, _ date: [UInt8]) -> Rest {
       var sent = 0
       if let socket {
-        let taken = reply.withParts(date(), now: start.uptimeNanoseconds) { head, pages in
-          socket.send(head, pages, through: loop.pipe)
-        }
-        switch taken {
-        case .some(.some(let count)): sent = count
-        case .some(.none): return .broken
-        case .none: break
-        }
+        guard let taken = reply.withParts(date, socket.send) else { return .broken }
+        sent = taken
       }
       guard sent < reply.responseCount else { return .nothing }
-      guard reply.readBody(into: &loop.room) else { return sent > 0 ? .broken : nil }
-      let (first, second) = reply.rest(after: sent, date(), loop.room)
+      let (first, second) = reply.rest(after: sent, date)
       return .bytes(first, second)
     }
 
@@ -168,29 +153,18 @@ final class FastPath: Sendable {
     /// Stores the response to a request for a stored tile, for later equal requests.
     ///
     /// - Parameter generation: of the registry's contents, before the response was made.
-    func keep(
-      _ reply: EncodedResponse, of tile: TileID, _ tileset: Tileset, for facts: RequestFacts, generation: Int
-    ) {
+    func keep(_ reply: EncodedResponse, of served: ServedTileset, for facts: RequestFacts, generation: Int) {
       guard reply.status == 200, !reply.closes, facts.isPlain, takesReadyReplies(facts) else { return }
-      reply.bytes.withUnsafeReadableBytes { bytes in
-        let body = UnsafeRawBufferPointer(rebasing: bytes.suffix(reply.bodyCount))
-        let packing = Gunzip.packing(body)
-        // A connection remembers only whether its client takes gzip; the other coding is rare.
-        guard packing != .deflate else { return }
-        let target = Array(facts.target.utf8)
-        // If the body is in a file only the head is stored; finding it there takes a look into the bundle.
-        let isLarge = reply.bodyCount >= BlobLocation.bytesMin
-        let file =
-          isLarge && loop.replies.wants(target, byteCount: Self.headBytesMax)
-          ? BlobLocation(of: tile, tileset, matching: body) : nil
-        guard file != nil || loop.replies.wants(target, byteCount: reply.bytes.storageCapacity) else { return }
-        loop.replies.keep(
-          CachedResponse(reply, file: file, target: target, generation: generation, isGzipped: packing == .gzip))
+      let packing = reply.bytes.withUnsafeReadableBytes { bytes in
+        Gunzip.packing(UnsafeRawBufferPointer(rebasing: bytes.suffix(reply.bodyCount)))
       }
+      // A connection remembers only whether its client takes gzip; the other coding is rare.
+      guard packing != .deflate else { return }
+      let target = Array(facts.target.utf8)
+      guard loop.replies.wants(target, byteCount: reply.bytes.storageCapacity) else { return }
+      loop.replies.keep(
+        CachedResponse(reply, of: served, target: target, generation: generation, isGzipped: packing == .gzip))
     }
-
-    /// More bytes than the head of any tile's response.
-    private static let headBytesMax = 1024
 
     /// True when the fields of a request do not change the answer for a stored tile, except for gzip.
     private func takesReadyReplies(_ facts: RequestFacts) -> Bool {

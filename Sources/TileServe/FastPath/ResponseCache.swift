@@ -15,41 +15,27 @@ import TileIndex
 final class CachedResponse: Sendable {
   /// The bytes of the request target.
   fileprivate let target: [UInt8]
-  /// Head and body, or the head alone.
+  /// Head and body.
   private let response: ByteBuffer
   private let headCount: Int
   let bodyCount: Int
-  /// The place of the body in a file, if it is not in memory.
-  private let pieces: [FilePiece]?
-  /// Weak: when the reader is closed the response is made again.
-  private weak let file: ResidentReader?
-  /// When the body was last found in the page cache, in nanoseconds of uptime. The check is a system call, and recently
-  /// used pages are evicted last.
-  private let residentAt = Atomic<UInt64>(0)
-  private static let residentNanoseconds: UInt64 = 1_000_000_000
   let route: RouteName
+  /// What the tile is of, and its state then.
+  private let tileset: Tileset
+  private let revision: SourceRevision
   /// The registry's ``TilesetRegistry/generation`` when it was made.
-  fileprivate let generation: Int
+  private let generation: Int
   /// True for vector tiles that are sent compressed.
   let isGzipped: Bool
 
-  /// - Parameters:
-  ///   - reply: a response with status 200 and its body behind its head.
-  ///   - file: the same body in a file, to be read from there.
-  init(_ reply: EncodedResponse, file: BlobLocation?, target: [UInt8], generation: Int, isGzipped: Bool) {
+  /// - Parameter reply: a response with status 200 and its body behind its head.
+  init(_ reply: EncodedResponse, of served: ServedTileset, target: [UInt8], generation: Int, isGzipped: Bool) {
     self.target = target
     bodyCount = reply.bodyCount
     headCount = reply.bytes.readableBytes - reply.bodyCount
-    if file != nil {
-      var head = ByteBufferAllocator().buffer(capacity: headCount)
-      head.writeBytes(reply.bytes.readableBytesView.prefix(headCount))
-      response = head
-    } else {
-      response = reply.bytes
-    }
-    pieces = file?.pieces
-    self.file = file?.file
+    response = reply.bytes
     route = reply.route
+    (tileset, revision) = (served.tileset, served.revision)
     self.generation = generation
     self.isGzipped = isGzipped
   }
@@ -57,46 +43,23 @@ final class CachedResponse: Sendable {
   /// Bytes of the response.
   var responseCount: Int { headCount + bodyCount }
 
-  /// Reads the body where it is not kept.
-  ///
-  /// - Parameter room: the buffer to read into; to be passed to ``rest(after:_:_:)``.
-  /// - Returns: false when that cannot be done without waiting for a disk.
-  func readBody(into room: inout ByteBuffer) -> Bool {
-    guard let pieces else { return true }
-    guard let file else { return false }
-    // Allocates new memory if the last response is still being sent.
-    room.clear(minimumCapacity: bodyCount)
-    return room.writeWithUnsafeMutableBytes(minimumWritableBytes: bodyCount) { bytes in
-      file.read(pieces, into: bytes.baseAddress!) ? bodyCount : 0
-    } == bodyCount
+  /// False once a change of the bundle was noticed.
+  fileprivate func isCurrent(_ generation: Int) -> Bool {
+    self.generation == generation && tileset.revision == revision
   }
 
-  /// Passes the response's bytes to a system call: those in this process's memory, then those in the mapped file. Nil
-  /// if some are not in memory, and have to be read first.
+  /// Passes the response's bytes to a system call.
   ///
-  /// - Parameters:
-  ///   - date: the value of the Date field.
-  ///   - now: nanoseconds of uptime.
-  func withParts<Result>(
-    _ date: [UInt8], now: UInt64,
-    _ body: (UnsafeMutableBufferPointer<iovec>, UnsafeMutableBufferPointer<iovec>) -> Result
-  ) -> Result? {
+  /// - Parameter date: the value of the Date field.
+  func withParts<Result>(_ date: [UInt8], _ body: (UnsafeMutableBufferPointer<iovec>) -> Result) -> Result {
     response.withUnsafeReadableBytes { response in
       date.withUnsafeBytes { date in
-        withUnsafeTemporaryAllocation(of: iovec.self, capacity: 3 + (pieces?.count ?? 0)) { parts in
-          let pages = UnsafeMutableBufferPointer(rebasing: parts[3...])
-          let file = file
-          if let pieces {
-            let isRecent = now &- residentAt.load(ordering: .relaxed) < Self.residentNanoseconds
-            guard let file, file.map(pieces, pages, areResident: isRecent) else { return nil }
-            if !isRecent { residentAt.store(now, ordering: .relaxed) }
-          }
+        withUnsafeTemporaryAllocation(of: iovec.self, capacity: 3) { parts in
           let dateEnd = ReplyWriter.datePlace + date.count
           parts[0] = Self.part(response[..<ReplyWriter.datePlace])
           parts[1] = Self.part(date[...])
           parts[2] = Self.part(response[dateEnd...])
-          // Keeps the mapping alive during the call.
-          return withExtendedLifetime(file) { body(UnsafeMutableBufferPointer(rebasing: parts[..<3]), pages) }
+          return body(parts)
         }
       }
     }
@@ -109,8 +72,8 @@ final class CachedResponse: Sendable {
 
   /// The response without its first bytes, for the pipeline: one buffer, or two if copying a large body would cost
   /// more.
-  func rest(after count: Int, _ date: [UInt8], _ room: ByteBuffer) -> (ByteBuffer, ByteBuffer?) {
-    let body = pieces == nil ? response.getSlice(at: response.readerIndex + headCount, length: bodyCount)! : room
+  func rest(after count: Int, _ date: [UInt8]) -> (ByteBuffer, ByteBuffer?) {
+    let body = response.getSlice(at: response.readerIndex + headCount, length: bodyCount)!
     guard count < headCount else {
       let done = count - headCount
       return (body.getSlice(at: body.readerIndex + done, length: bodyCount - done)!, nil)
@@ -128,7 +91,7 @@ final class CachedResponse: Sendable {
   private static var copiedBytesMax: Int { 8192 }
 
   /// The memory that it takes; a buffer's capacity is larger than its contents.
-  fileprivate var byteCount: Int { response.storageCapacity + target.count + (pieces?.count ?? 0) * 16 + 400 }
+  fileprivate var byteCount: Int { response.storageCapacity + target.count + 400 }
 }
 
 /// A cache of whole responses for stored tiles, by the bytes of the request target.
@@ -164,14 +127,14 @@ final class ResponseCache: Sendable {
     replyBytesMax = byteCountMax / 32
   }
 
-  /// The response for a target, if it was made from the current contents of the registry.
+  /// The response for a target, if it was made from the bundle's current state.
   ///
   /// - Complexity: O(bytes of the target).
   func reply(_ target: UnsafeRawBufferPointer, generation: Int) -> CachedResponse? {
     guard 1...Self.targetBytesMax ~= target.count else { return nil }
     let hash = ContentHash.hash(target)
     let found = share(hash).state.withLock { $0.table.value(for: hash) }
-    guard let found, found.generation == generation, found.target.count == target.count,
+    guard let found, found.isCurrent(generation), found.target.count == target.count,
       found.target.withUnsafeBytes({ memcmp($0.baseAddress!, target.baseAddress!, target.count) == 0 })
     else { return nil }
     return found

@@ -24,12 +24,17 @@ public protocol TileSource: Sendable {
   /// tiles.
   var revision: SourceRevision { get }
 
+  /// Stays the same while all tiles that are read are of one state: a tile that is drawn of several reads is drawn again
+  /// if it changed meanwhile. The default is ``revision``.
+  var edition: SourceRevision { get }
+
   /// True if reading takes so long that tiles should be cached in memory: they are drawn then, or on a slow disk. The
   /// default is false.
   var isSlow: Bool { get }
 }
 
 extension TileSource {
+  public var edition: SourceRevision { revision }
   public var isSlow: Bool { false }
   public func keptTile(_ tile: TileID) throws -> [UInt8]? { try storedTile(tile) }
 }

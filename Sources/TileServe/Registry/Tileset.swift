@@ -3,21 +3,36 @@ import Support
 import Synchronization
 public import TileIndex
 
+#if canImport(Darwin)
+  import Darwin
+#elseif canImport(Musl)
+  import Musl
+#else
+  import Glibc
+#endif
+
 /// One bundle of the registry, or a tileset of an upstream. A bundle is opened when it is first requested, and again
 /// for each thread that reads it at the same time.
 public final class Tileset: TileSource {
   /// The bundle's path, and the state of the file when it was found.
   let place: BundlePlaces.Place
-  /// True if Last-Modified identifies this state of the tileset.
-  let hasOwnDate: Bool
+  /// True if Last-Modified identifies this state of the tileset: not after a change in place, before the next scan has
+  /// found the new date.
+  var hasOwnDate: Bool { hadOwnDate && state.withLock { $0.edition == 0 } }
+  private let hadOwnDate: Bool
   /// The latest date of all earlier states with this id.
   private let latestDate: Int
   /// The name in URLs.
   public var id: String { place.id }
   /// The file or folder.
   public var path: String { place.path }
-  public var revision: SourceRevision { knownUpstream?.revision ?? ownRevision }
-  private let ownRevision = SourceRevision.next()
+  public var revision: SourceRevision {
+    if place.status.isFolder { renewFolder() }
+    return knownUpstream?.revision ?? edition
+  }
+  /// Changes with every change of the file that a reader notices; not with what an upstream fetches.
+  public var edition: SourceRevision { SourceRevision(number: editionNumber.load(ordering: .acquiring)) }
+  private let editionNumber = Atomic(SourceRevision.next().number)
   /// True for tilesets of upstreams, where any tile may take seconds.
   let isRemote: Bool
   let lane: WorkPool.Lane
@@ -49,13 +64,27 @@ public final class Tileset: TileSource {
     var readTimes = ReadTimes()
     /// True while it counts as open; readers that are returned later are closed.
     var isOpen = false
+    /// Counts the changes of the file that were noticed, each of which ends all readers.
+    var edition = 0
+    /// The file that the readers have open.
+    var file: FileSignature?
+    /// ``ChangingBundle/version`` of the last read.
+    var version: UInt64 = 0
+    /// True while a thread waits for the file to be still.
+    var isWaiting = false
+    /// Of a folder: when its revision was renewed.
+    var renewed = MonotonicClock.seconds
   }
 
   /// An open reader of the bundle. Used by one thread at a time, whichever holds it.
   final class Reader: @unchecked Sendable {
     let bundle: any BundleReader
+    /// ``State/edition`` before it was opened.
+    fileprivate let edition: Int
 
-    init(_ bundle: any BundleReader) { self.bundle = bundle }
+    fileprivate init(_ bundle: any BundleReader, edition: Int) { (self.bundle, self.edition) = (bundle, edition) }
+
+    var version: UInt64 { (bundle as? any ChangingBundle)?.version ?? 0 }
   }
 
   private let state = Mutex(State())
@@ -69,7 +98,7 @@ public final class Tileset: TileSource {
   ) {
     (self.place, self.grid) = (place, grid)
     let dateBefore = old?.latestDate ?? .min
-    hasOwnDate = place.hasOwnDate && place.modified > dateBefore
+    hadOwnDate = place.hasOwnDate && place.modified > dateBefore
     latestDate = max(place.modified, dateBefore)
     self.open = open
     self.work = work
@@ -120,14 +149,18 @@ public final class Tileset: TileSource {
     }
   }
 
-  public func info() throws -> TilesetInfo {
+  public func info() throws -> TilesetInfo { try info(waiting: true) }
+
+  /// - Parameter waiting: whether to wait for a moment while the file changes.
+  private func info(waiting: Bool) throws -> TilesetInfo {
     if isRemote { return try openUpstream().info(id: id, modified: place.modified) }
     if let known = knownInfo { return known }
-    return try reading { reader in
-      let info = try TilesetInfo(id: id, modified: place.modified, reader)
-      state.withLock { $0.info = info }
-      return info
+    let (info, edition) = try reading(waiting: waiting) { bundle, edition in
+      let modified = edition == 0 ? place.modified : FileStatus(path)?.modified ?? place.modified
+      return (try TilesetInfo(id: id, modified: modified, bundle), edition)
     }
+    state.withLock { if $0.edition == edition { $0.info = info } }
+    return info
   }
 
   public func storedTile(_ tile: TileID) throws -> [UInt8]? {
@@ -135,7 +168,7 @@ public final class Tileset: TileSource {
     let start = MonotonicClock.seconds
     let bytes: [UInt8]?
     do {
-      bytes = try reading { try $0.tile(tile) }
+      bytes = try reading { bundle, _ in try bundle.tile(tile) }
     } catch let error as BundleError where error.code == .malformed && FileStatus(path) == place.status {
       // The bundle could be opened and did not change: only this tile is damaged.
       throw ServeError(
@@ -171,15 +204,19 @@ public final class Tileset: TileSource {
 
   /// Reads a stored tile without ever waiting for a disk, for event loops.
   func withResidentTile(_ tile: TileID, _ body: (UnsafeRawBufferPointer) throws -> Void) throws -> ResidentRead {
-    try withOpenReader { try $0.bundle.withResidentTile(tile, body) } ?? .wouldWait
-  }
-
-  /// Lends an open reader that is not in use; nil if there is none, since opening one may wait for a disk.
-  func withOpenReader<Result>(_ body: (Reader) throws -> Result) rethrows -> Result? {
-    guard let reader = take() else { return nil }
-    let result = try body(reader)
-    give(reader)
-    return result
+    // Opening a reader may wait for a disk.
+    guard let reader = take() else { return .wouldWait }
+    let before = reader.version
+    do {
+      let read = try reader.bundle.withResidentTile(tile, body)
+      guard reader.version == before else { return .wouldWait }
+      note(before)
+      give(reader)
+      return read
+    } catch let error as BundleError where error.code == .changed {
+      endEdition(of: reader)
+      return .wouldWait
+    }
   }
 
   /// Searches the places; nil for a bundle without any, and for upstreams. Blocks.
@@ -188,11 +225,11 @@ public final class Tileset: TileSource {
   func places(_ query: PlaceQuery) throws -> [PlaceMatch]? {
     guard !isRemote, try info().hasPlaces else { return nil }
     if let places = state.withLock({ $0.places }) { return places.search(query) }
-    return try reading { bundle in
+    return try reading { bundle, edition in
       if let index = try PlaceIndex(bundle) { return try index.search(query) }
       // Read once, not for each letter that somebody types.
       let places = PlaceList(try bundle.places())
-      state.withLock { $0.places = places }
+      state.withLock { if $0.edition == edition { $0.places = places } }
       return places.search(query)
     }
   }
@@ -226,28 +263,91 @@ public final class Tileset: TileSource {
     closeIdle()
   }
 
-  private func reading<Result>(_ body: (any BundleReader) throws -> Result) throws -> Result {
+  /// Reads from one state of the bundle: again, from the new one, if it changes meanwhile.
+  ///
+  /// - Parameter waiting: whether to wait for a moment while the file changes.
+  /// - Throws: ``ServeError`` with `.unavailable` if it changes all the time.
+  private func reading<Result>(
+    waiting: Bool = true, _ body: (any BundleReader, _ edition: Int) throws -> Result
+  ) throws -> Result {
     try Cancellation.check()
-    // A reader that failed is not kept: the file may have changed.
-    do {
-      let reader = try take() ?? openReader()
-      let result = try body(reader.bundle)
-      give(reader)
-      return result
-    } catch {
-      // What was interrupted says nothing of the bundle.
-      try Cancellation.check()
-      if let error = error as? BundleError, error.code == .notFound, error.path != path {
-        throw ServeError(.missingShard, "\(id): its shard \(Folder.name(error.path)) is not there")
+    for _ in 0..<Self.attemptsMax {
+      let reader: Reader
+      do {
+        reader = try take() ?? (waiting ? openReaderWhenStill() : openReader())
+      } catch let error as BundleError where error.code == .changed {
+        continue
+      } catch {
+        // What was interrupted says nothing of the bundle.
+        try Cancellation.check()
+        throw error
       }
-      throw error
+      // A reader that failed is not kept: the file may have changed.
+      do {
+        for _ in 0..<Self.attemptsMax {
+          let before = reader.version
+          let result = try body(reader.bundle, reader.edition)
+          guard reader.version == before else { continue }
+          note(before)
+          give(reader)
+          return result
+        }
+      } catch let error as BundleError where error.code == .changed {
+        endEdition(of: reader)
+      } catch {
+        try Cancellation.check()
+        if let error = error as? BundleError, error.code == .notFound, error.path != path {
+          throw ServeError(.missingShard, "\(id): its shard \(Folder.name(error.path)) is not there")
+        }
+        throw error
+      }
+    }
+    throw ServeError(.unavailable, "\(id) changes all the time", remedy: "ask again later")
+  }
+
+  private static let attemptsMax = 8
+
+  /// Notes the state of which something was read. Tiles drawn of an earlier one count no more.
+  private func note(_ version: UInt64) {
+    state.withLock { state in
+      guard state.version != version else { return }
+      state.version = version
+      state.places = nil
+      editionNumber.store(SourceRevision.next().number, ordering: .releasing)
+    }
+  }
+
+  /// Ends all readers of an edition of which one has found that it is gone.
+  private func endEdition(of reader: Reader) { endEdition { $0.edition == reader.edition } }
+
+  private func endEdition(where isPresent: (State) -> Bool) {
+    let ended = state.withLock { state -> [Reader] in
+      guard isPresent(state) else { return [] }
+      state.edition += 1
+      state.file = nil
+      editionNumber.store(SourceRevision.next().number, ordering: .releasing)
+      defer { (state.idle, state.shards, state.places, state.info) = ([], nil, nil, nil) }
+      return state.idle
+    }
+    // Closes files, outside the lock.
+    _ = consume ended
+  }
+
+  /// The tiles of a folder are files of their own, and looking at all of them would take longer than drawing: what was
+  /// drawn of them counts for a second.
+  private func renewFolder() {
+    let now = MonotonicClock.seconds
+    state.withLock { state in
+      guard now - state.renewed >= 1 else { return }
+      state.renewed = now
+      editionNumber.store(SourceRevision.next().number, ordering: .releasing)
     }
   }
 
   /// Checks whether the tileset can be opened. Sends no request to an upstream: without it the cached tiles are still
   /// served.
   func check() throws {
-    if isRemote { _ = try openUpstream() } else { _ = try info() }
+    if isRemote { _ = try openUpstream() } else { _ = try info(waiting: false) }
   }
 
   private func openUpstream() throws -> Upstream {
@@ -271,14 +371,55 @@ public final class Tileset: TileSource {
     }
   }
 
+  /// Opens a reader, and waits for a moment if the file changes. Only one thread waits: others would keep it from
+  /// answering what can be answered.
+  private func openReaderWhenStill() throws -> Reader {
+    do {
+      return try openReader()
+    } catch let error as BundleError where error.code == .busy {
+      let waits = state.withLock { state in
+        guard !state.isWaiting else { return false }
+        state.isWaiting = true
+        return true
+      }
+      guard waits else { throw error }
+      defer { state.withLock { $0.isWaiting = false } }
+      let end = MonotonicClock.seconds + ChangingFiles.quietSeconds
+      while MonotonicClock.seconds < end {
+        // Often, to see the locks of a writer that holds them for milliseconds.
+        usleep(3000)
+        try Cancellation.check()
+        do {
+          return try openReader()
+        } catch let error as BundleError where error.code == .busy || error.code == .changed {}
+      }
+      throw error
+    }
+  }
+
   private func openReader() throws -> Reader {
-    let known = state.withLock { $0.shards }
+    let file = FileSignature(ofPath: path)
+    let (known, edition) = state.withLock { ($0.shards, $0.edition) }
     let bundle: any BundleReader =
       try known.map { ShardedReader($0) } ?? (place.isTrack ? TrackReader(path: path, on: grid) : BundleFile.open(path))
-    let reader = Reader(bundle)
+    let reader = Reader(bundle, edition: edition)
+    guard let file, FileSignature(ofPath: path)?.isSameFile(as: file) == true else {
+      throw BundleError(.changed, path: path, "was replaced while it was opened", remedy: "open it again")
+    }
+    // The path may lead to another file than that of the other readers, before a scan has found it.
+    let (isOfEdition, other) = state.withLock { state -> (Bool, FileSignature?) in
+      guard state.edition == edition else { return (false, nil) }
+      guard let known = state.file else {
+        state.file = file
+        return (true, nil)
+      }
+      return known.isSameFile(as: file) ? (true, nil) : (false, known)
+    }
+    if let other { endEdition { $0.file == other } }
+    guard isOfEdition else { return try openReader() }
     let opens = state.withLock { state in
       if !state.isRetired { state.isOpen = true }
-      if state.isOpen { state.shards = (bundle as? ShardedReader)?.shards }
+      if state.isOpen, state.edition == edition { state.shards = (bundle as? ShardedReader)?.shards }
       return state.isOpen
     }
     if opens { open.insert(self) }
@@ -294,7 +435,9 @@ public final class Tileset: TileSource {
 
   private func give(_ reader: Reader) {
     state.withLock { state in
-      if state.isOpen, state.idle.count < Self.idleCountMax { state.idle.append(reader) }
+      if state.isOpen, state.edition == reader.edition, state.idle.count < Self.idleCountMax {
+        state.idle.append(reader)
+      }
     }
   }
 }

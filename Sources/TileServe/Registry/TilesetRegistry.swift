@@ -220,6 +220,7 @@ public final class TilesetRegistry: Sendable {
           after.tilesets[place.id] = old
           after.failures[place.id] = before.failures[place.id]
         } else {
+          if let old { ChangingFiles.note(old.place.status.signature, place.status.signature, place.path) }
           let new = Tileset(place, work, open: open, replacing: old)
           do {
             try new.check()
@@ -228,10 +229,10 @@ public final class TilesetRegistry: Sendable {
           } catch is CancellationError {
             after.tilesets[place.id] = old
           } catch {
-            // A locked bundle, or one that could not be opened for lack of file descriptors, is tried again although it
+            // A bundle that is locked or changes, or one that could not be opened for lack of file descriptors, is tried again although it
             // does not change.
             let code = (error as? BundleError)?.code
-            if code != .busy, code != .tooManyOpenFiles { after.broken.insert(place) }
+            if code != .busy, code != .changed, code != .tooManyOpenFiles { after.broken.insert(place) }
             after.tilesets[place.id] = old
             let failure = Failure(error)
             after.failures[place.id] = failure

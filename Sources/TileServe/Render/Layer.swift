@@ -9,9 +9,11 @@ struct Layer: Sendable {
   /// Read before the first tile: a tile of a newer state may be cached under the older revision, which is never
   /// requested again, but not the reverse.
   let revision: SourceRevision
+  /// Read before the first tile.
+  let edition: SourceRevision
 
   init(_ source: any TileSource, policy: MissingTilePolicy) throws {
-    revision = source.revision
+    (revision, edition) = (source.revision, source.edition)
     self.source = source
     self.policy = policy
     info = try source.info()

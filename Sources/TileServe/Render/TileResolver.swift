@@ -24,20 +24,42 @@ package final class TileResolver: Sendable {
   /// 1. Check that the layers fit together and support the query.
   /// 2. Look in the cache of rendered tiles.
   /// 3. Gather the stored tiles that the answer consists of; concurrent queries share the reads of a slow source.
-  /// 4. None: answer by the policy. One that fits: return it as stored. Otherwise render, cache and return; a
+  /// 4. Begin again if a layer changed meanwhile, so that a tile is drawn of one edition.
+  /// 5. None: answer by the policy. One that fits: return it as stored. Otherwise render, cache and return; a
   ///    substitute for an unreachable tile is not cached.
   ///
   /// - Throws: ``ServeError``: `badRequest` for what the layers do not support, `damagedTile`, `tooLarge`; what sources
   ///   throw.
   /// - Precondition: at least one layer, and as many policies.
   package func answer(_ query: TileQuery) throws -> TileAnswer {
+    for _ in 0..<Self.attemptsMax {
+      do {
+        return try answerOnce(query)
+      } catch is SeveralEditions {}
+    }
+    throw ServeError(.unavailable, "the layers change all the time", remedy: "ask again later")
+  }
+
+  private static let attemptsMax = 8
+
+  /// A layer's file changed between two reads for one tile.
+  private struct SeveralEditions: Error {}
+
+  /// The layers' pieces of a tile, each layer's from one edition.
+  private func pieces(_ query: TileQuery, _ stack: LayerStack) throws -> [LayerPiece] {
+    let pieces = try stack.pieces(query.tile, scale: query.scale)
+    guard stack.layers.allSatisfy({ $0.source.edition == $0.edition }) else { throw SeveralEditions() }
+    return pieces
+  }
+
+  private func answerOnce(_ query: TileQuery) throws -> TileAnswer {
     let stack = try LayerStack(query)
     try stack.check(query)
     if stack.isVector { return try answerVector(query, stack.layers[0]) }
     let key = key(query, stack.layers.map(\.revision))
     if let tile = cache.value(for: key) { return .tile(tile) }
     if stack.layers.contains(where: { $0.source.isSlow }) { return try answerSlowly(query, stack, key) }
-    let pieces = try stack.pieces(query.tile, scale: query.scale)
+    let pieces = try pieces(query, stack)
     guard !pieces.isEmpty else { return try answerMissing(query, stack) }
     if pieces.contains(where: \.isStandIn) { return .standIn(try draw(pieces, query, stack)) }
     if let tile = Self.stored(pieces, query, stack) { return .tile(tile) }
@@ -59,7 +81,7 @@ package final class TileResolver: Sendable {
   private func answerSlowly(_ query: TileQuery, _ stack: LayerStack, _ key: DrawnTileKey) throws -> TileAnswer {
     do {
       let tile = try shared(key) {
-        let pieces = try stack.pieces(query.tile, scale: query.scale)
+        let pieces = try pieces(query, stack)
         guard !pieces.isEmpty else { return nil }
         if pieces.contains(where: \.isStandIn) { throw StandIn(tile: try draw(pieces, query, stack)) }
         let tile = try Self.stored(pieces, query, stack) ?? draw(pieces, query, stack)
@@ -104,7 +126,7 @@ package final class TileResolver: Sendable {
       return nil
     }
     do {
-      let pieces = try stack.pieces(query.tile, scale: query.scale)
+      let pieces = try pieces(query, stack)
       guard !pieces.isEmpty else {
         cache.finish(load, .absent)
         return nil

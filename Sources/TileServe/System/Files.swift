@@ -11,43 +11,27 @@ import TileIndex
 
 /// The status of a file or folder: enough to detect changes.
 struct FileStatus: Hashable, Sendable {
-  var device: UInt64
-  var inode: UInt64
-  var bytes: Int
+  let signature: FileSignature
+  var device: UInt64 { signature.device }
+  var inode: UInt64 { signature.inode }
   /// Seconds since 1970.
-  var modified: Int
-  var modifiedNanoseconds: Int
+  var modified: Int { signature.modified }
+  var modifiedNanoseconds: Int { signature.modifiedNanoseconds }
   /// The ctime, which cannot be set back. Seconds since 1970.
-  var changed: Int
-  var changedNanoseconds: Int
-  var isFolder: Bool
-  var isFile: Bool
+  var changed: Int { signature.changed }
+  var isFolder: Bool { signature.kind == .folder }
+  var isFile: Bool { signature.kind == .file }
 
   /// Follows symbolic links; nil if the file does not exist.
   ///
   /// - Throws: ``Unseen`` if that is unknown: no file descriptors left, an unreachable network drive.
   init?(looking path: String) throws(Unseen) {
-    var info = stat()
-    guard stat(path, &info) == 0 else {
-      if [ENOENT, ENOTDIR, ELOOP, EACCES, EPERM].contains(errno) { return nil }
+    do {
+      signature = try FileSignature(lookingAt: path)
+    } catch {
+      if error.isMissing || [ELOOP, EACCES, EPERM].contains(error.number) { return nil }
       throw Unseen()
     }
-    device = UInt64(truncatingIfNeeded: info.st_dev)
-    inode = UInt64(truncatingIfNeeded: info.st_ino)
-    bytes = Int(info.st_size)
-    #if canImport(Darwin)
-      modified = info.st_mtimespec.tv_sec
-      modifiedNanoseconds = info.st_mtimespec.tv_nsec
-      changed = info.st_ctimespec.tv_sec
-      changedNanoseconds = info.st_ctimespec.tv_nsec
-    #else
-      modified = info.st_mtim.tv_sec
-      modifiedNanoseconds = info.st_mtim.tv_nsec
-      changed = info.st_ctim.tv_sec
-      changedNanoseconds = info.st_ctim.tv_nsec
-    #endif
-    isFolder = info.st_mode & S_IFMT == S_IFDIR
-    isFile = info.st_mode & S_IFMT == S_IFREG
   }
 }
 

@@ -70,7 +70,7 @@ func exitStatus(of error: any Error) -> ExitStatus? {
     case .notFound, .readFailed: .unreadableInput
     // Content that may not be stored comes from a manifest.
     case .malformed, .invalidContent, .mismatch, .conflict: .badInput
-    case .busy, .tooManyOpenFiles: .busy
+    case .busy, .changed, .tooManyOpenFiles: .busy
     case .exists: .cannotCreate
     case .writeFailed: .outputFailed
     default: .internalError

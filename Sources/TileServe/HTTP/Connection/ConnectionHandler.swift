@@ -284,8 +284,8 @@ final class ConnectionHandler: ChannelDuplexHandler {
     let generation = service.registry.generation
     switch service.plan(facts, connection) {
     case .reply(let reply): finish(reply, facts, start, context)
-    case .storedTile(let reply, let tile, let tileset):
-      fastPath?.keep(reply, of: tile, tileset, for: facts, generation: generation)
+    case .storedTile(let reply, let served):
+      fastPath?.keep(reply, of: served, for: facts, generation: generation)
       finish(reply, facts, start, context)
     case .work(let lane, let make):
       let handler = NIOLoopBound(self, eventLoop: context.eventLoop)

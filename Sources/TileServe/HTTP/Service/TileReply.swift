@@ -15,9 +15,9 @@ final class ServedTileset: Sendable {
   /// For tiles that may be rendered: they can change without the bundle.
   let drawnHeadline: TileHeadline
 
-  init(_ tileset: Tileset, _ info: TilesetInfo, _ options: TileServerOptions) {
-    self.tileset = tileset
-    revision = tileset.revision
+  /// - Parameter revision: of the tileset, from before the description was read.
+  init(_ tileset: Tileset, _ info: TilesetInfo, _ revision: SourceRevision, _ options: TileServerOptions) {
+    (self.tileset, self.revision) = (tileset, revision)
     self.info = info
     let settings = options.settings(info.id)
     chosenPolicy = settings.missing ?? options.missing

@@ -78,7 +78,7 @@ extension TileService {
         else { return }
         reply = writer.tile(bytes, format: format, served.headline)
       }
-      guard read == .absent else { return reply.map { .storedTile($0, tile, served.tileset) } }
+      guard read == .absent else { return reply.map { .storedTile($0, served) } }
       let policy = served.policy(address)
       guard policy == .notFound || policy == .noContent else { return nil }
       // A format that the tileset cannot have is an error, whether or not the tile exists.
@@ -238,7 +238,8 @@ extension TileService {
   /// A tileset with its description; opens it if necessary. Blocks.
   private func serve(_ tileset: Tileset) throws -> ServedTileset {
     if let known = known(tileset) { return known }
-    let new = try ServedTileset(tileset, info(tileset), options)
+    let revision = tileset.revision
+    let new = try ServedTileset(tileset, info(tileset), revision, options)
     served.withLock { served in
       served[ObjectIdentifier(tileset)] = new
       // Removed tilesets would never be released.
