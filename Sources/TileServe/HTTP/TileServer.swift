@@ -161,13 +161,12 @@ public final class TileServer: Sendable {
     guard !isEnding.load(ordering: .relaxed) else { return }
     pressure?.stop()
     service.hasEnded.store(true, ordering: .sequentiallyConsistent)
-    if let open = listening.withLock({ $0 }) {
-      open.maintenance?.stop()
-      open.socketFile?.remove()
-    }
     end.succeed()
-    // Closes the listener and all connections.
-    group.shutdownGracefully { _ in }
+    guard let open = listening.withLock({ $0 }) else { return group.shutdownGracefully { _ in } }
+    open.maintenance?.stop()
+    open.socketFile?.remove()
+    // The listener first: it must not give a connection to a loop that has ended.
+    open.channel.close().whenComplete { [group] _ in group.shutdownGracefully { _ in } }
   }
 
   /// The URL of a tileset's tiles, with `{z}`, `{x}` and `{y}`, as map views take it.
@@ -184,7 +183,8 @@ public final class TileServer: Sendable {
   ///
   /// - Throws: `CancellationError` if the task is cancelled before.
   public func wait() async throws {
-    let own = group.next().makePromise(of: Void.self)
+    // On the same loop, which may be gone a moment after the end.
+    let own = end.futureResult.eventLoop.makePromise(of: Void.self)
     end.futureResult.cascade(to: own)
     try await withTaskCancellationHandler {
       try await own.futureResult.get()
