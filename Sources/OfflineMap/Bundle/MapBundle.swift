@@ -15,6 +15,8 @@ import Support
 /// block neither the main thread nor Swift's tasks.
 ///
 /// A bundle that is replaced by a new edition while it is open keeps its old tiles; open it again to see the new ones.
+/// If another program changes the file in place, or cuts it off, each read throws a `BundleError` with `.changed` until
+/// it is opened again.
 public final class MapBundle: Sendable {
   /// The file or folder, as the caller named it.
   public let path: String
@@ -67,7 +69,7 @@ public final class MapBundle: Sendable {
 
   /// A tile's bytes, as they are stored; nil where the bundle has none.
   ///
-  /// - Throws: `BundleError` with `.malformed`, `.busy` or `.readFailed`; `CancellationError`.
+  /// - Throws: `BundleError` with `.malformed`, `.busy`, `.changed` or `.readFailed`; `CancellationError`.
   /// - Complexity: O(log tiles).
   @concurrent
   public func tile(_ tile: TileID) async throws -> [UInt8]? {

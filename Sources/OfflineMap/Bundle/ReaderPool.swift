@@ -5,12 +5,16 @@ import TileIndex
 /// Readers of one bundle for any number of tasks: each is used by one thread at a time.
 ///
 /// All readers are opened at once, so that all of them read the same edition: a bundle that is replaced later keeps its
-/// old file for them.
+/// old file for them. A file that is changed in place ends them: each read throws `.changed` from then on. SQLite keeps
+/// readers apart from writers and goes on with the new state; here that is a change as well, because the app has tiles
+/// of the old one.
 ///
 /// `free` is guarded by `condition`, which makes the unchecked `Sendable` valid.
 final class ReaderPool: @unchecked Sendable {
   private let condition = ThreadCondition()
   private var free: [any BundleReader]
+  /// The state of a database at opening; nil for other files.
+  private let version: UInt64?
   /// Where reads run that may block: threads of the system's pool, not those of Swift's tasks.
   private let executor = QueueExecutor(label: "map-bundle")
 
@@ -24,23 +28,35 @@ final class ReaderPool: @unchecked Sendable {
     free = try open()
     // Replaced just now: one more time, since the next replacement is not a moment away.
     if identity() != before { free = try open() }
+    version = (free[0] as? any DatabaseReader)?.version
+  }
+
+  /// - Throws: `BundleError` with `.changed` if what was read may be of another state than that at opening.
+  private func check(_ reader: any BundleReader) throws {
+    guard let version, let database = reader as? any DatabaseReader, database.version != version else { return }
+    throw BundleError(
+      .changed, path: reader.path, "another program changed it while it was open", remedy: "open it again")
   }
 
   /// Reads on the calling thread. Waits while all readers are in use, which is as long as another thread's read.
-  func withReader<Result>(_ body: (any BundleReader) throws -> Result) rethrows -> Result {
+  func withReader<Result>(_ body: (any BundleReader) throws -> Result) throws -> Result {
     let reader = condition.withLock {
       while free.isEmpty { condition.wait() }
       return free.removeLast()
     }
     defer { giveBack(reader) }
-    return try body(reader)
+    let result = try body(reader)
+    try check(reader)
+    return result
   }
 
   /// Reads on the calling thread if a reader is free; nil otherwise.
-  func withFreeReader<Result>(_ body: (any BundleReader) throws -> Result) rethrows -> Result? {
+  func withFreeReader<Result>(_ body: (any BundleReader) throws -> Result) throws -> Result? {
     guard let reader = condition.withLock({ free.popLast() }) else { return nil }
     defer { giveBack(reader) }
-    return try body(reader)
+    let result = try body(reader)
+    try check(reader)
+    return result
   }
 
   private func giveBack(_ reader: any BundleReader) {

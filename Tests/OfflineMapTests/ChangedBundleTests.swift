@@ -1,0 +1,131 @@
+import Foundation
+import OfflineMap
+import Support
+import TestSupport
+import Testing
+import TileIndex
+
+/// A file that another program changes while a map shows it: each tile is the one of the edition that was opened, or an
+/// error; never zeros, and never bytes of another edition.
+@Suite(.ownThread) struct ChangedBundleTests {
+  private let folder: TemporaryFolder
+  init() throws { folder = try TemporaryFolder() }
+
+  static let containers = ["map.mbtiles", "map.pmtiles", "map.gpkg"]
+
+  /// Tiles with bytes of their own and of their edition.
+  private func write(_ name: String, edition: Int) throws -> [TileID: [UInt8]] {
+    var tiles: [TileID: [UInt8]] = [:]
+    let writer = try BundleWriter(
+      path: folder.file("made.mbtiles"), matrixSet: .webMercatorQuad, format: .png, replacing: true)
+    for zoom in 0...4 {
+      for tile in TileMatrixSet.webMercatorQuad.wholeRange(zoom: zoom) {
+        let image = try SampleTiles.image(edition * 1000 + tiles.count, .png, edge: 64, hollow: false)
+        try writer.put(tile, image)
+        tiles[tile] = image
+      }
+    }
+    _ = try writer.finish(BundleMetadata(name: "map"))
+    if name == "made.mbtiles" { return tiles }
+    try? FileManager.default.removeItem(atPath: folder.file(name))
+    try BundleConvert().write(BundleFile.open(folder.file("made.mbtiles")), to: folder.file(name))
+    return tiles
+  }
+
+  private func change(_ name: String, _ body: (FileHandle) throws -> Void) throws {
+    let file = try #require(FileHandle(forUpdatingAtPath: folder.file(name)))
+    defer { try? file.close() }
+    try body(file)
+  }
+
+  /// Reads every tile of a bundle, and shows a screen of them.
+  ///
+  /// - Returns: the number of errors of both.
+  private func errorsOfReading(_ bundle: MapBundle, _ edition: [TileID: [UInt8]], _ comment: String) async throws
+    -> (bundle: Int, screen: Int)
+  {
+    var errors = 0
+    for (tile, bytes) in edition {
+      do {
+        let found = try await bundle.tile(tile)
+        #expect(found == bytes, "\(comment): \(tile) has \(found?.count ?? -1) bytes, not \(bytes.count)")
+      } catch is BundleError {
+        errors += 1
+      }
+    }
+    let session = try MapSession(bundle: bundle, budget: 4 << 20)
+    let ready = session.readyTiles()
+    session.update(Viewport(longitude: 0, latitude: 0, zoom: 2, size: (256, 256)), phase: .rest)
+    let run = Task { await session.run() }
+    var (count, failures) = (0, 0)
+    for await result in ready {
+      count += 1
+      switch result {
+      case .success(let tile): #expect(tile.picture == edition[tile.tileID], "\(comment): \(tile.tileID)")
+      case .failure(let failure):
+        failures += 1
+        #expect(failure.reason is BundleError)
+      }
+      if count == 16 { break }
+    }
+    run.cancel()
+    await run.value
+    return (errors, failures)
+  }
+
+  /// Half of it is gone.
+  @Test(arguments: containers) func aFileThatWasCutOff(_ name: String) async throws {
+    let edition = try write(name, edition: 1)
+    let bundle = try MapBundle(path: folder.file(name))
+    #expect(try await errorsOfReading(bundle, edition, "before") == (0, 0))
+    try change(name) { file in
+      let end = try file.seekToEnd()
+      try file.truncate(atOffset: end / 2)
+    }
+    let errors = try await errorsOfReading(bundle, edition, "after")
+    #expect(errors.bundle == edition.count && errors.screen == 16)
+  }
+
+  /// Another edition was copied over it, by a program that keeps the file.
+  @Test(arguments: containers) func aFileThatWasOverwritten(_ name: String) async throws {
+    let edition = try write(name, edition: 1)
+    let bundle = try MapBundle(path: folder.file(name))
+    #expect(try await errorsOfReading(bundle, edition, "before") == (0, 0))
+    let other = "other." + name.split(separator: ".")[1]
+    let next = try write(other, edition: 2)
+    let bytes = try folder.bytes(other)
+    try change(name) { file in
+      try file.write(contentsOf: bytes)
+      try file.truncate(atOffset: UInt64(bytes.count))
+    }
+    let errors = try await errorsOfReading(bundle, edition, "after")
+    #expect(errors.bundle == edition.count && errors.screen == 16)
+    // Opened again, it is the new edition, once the file has been still for a while.
+    var again: MapBundle?
+    #expect(
+      try eventually {
+        do { again = try MapBundle(path: folder.file(name)) } catch let error as BundleError where error.code == .busy {
+        }
+        return again != nil
+      })
+    #expect(try await errorsOfReading(try #require(again), next, "again") == (0, 0))
+  }
+
+  /// A change by SQLite, which keeps readers apart from writers: what the map has shown and what it shows next would be
+  /// of two editions.
+  @Test(arguments: [false, true]) func tilesThatSQLiteChanged(usesWAL: Bool) async throws {
+    let edition = try write("made.mbtiles", edition: 1)
+    if usesWAL { try SQLiteConnection(creating: folder.file("made.mbtiles")).execute("PRAGMA journal_mode = WAL") }
+    let bundle = try MapBundle(path: folder.file("made.mbtiles"))
+    #expect(try await errorsOfReading(bundle, edition, "before") == (0, 0))
+    let connection = try SQLiteConnection(creating: folder.file("made.mbtiles"))
+    let table = try connection.prepare("SELECT name FROM sqlite_master WHERE type = 'table' AND sql LIKE '%tile_data%'")
+      .first { $0.text(0) }
+    try connection.execute("UPDATE \(try #require(table)) SET tile_data = zeroblob(length(tile_data))")
+    let errors = try await errorsOfReading(bundle, edition, "after")
+    // A log beside the file changes nothing in it before a checkpoint.
+    #expect(usesWAL || errors.bundle == edition.count && errors.screen == 16)
+    if usesWAL { try connection.execute("PRAGMA wal_checkpoint(TRUNCATE)") }
+    _ = try await errorsOfReading(bundle, edition, "after a checkpoint")
+  }
+}
