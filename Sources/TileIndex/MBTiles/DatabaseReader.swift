@@ -90,16 +90,12 @@ extension DatabaseReader {
   ) throws -> ResidentRead {
     guard let file, !scansForTiles else { return .wouldWait }
     file.setMayWait(false)
-    // A view with endless rows would block the event loop as well.
-    connection.limitWork(to: 20_000)
-    defer {
-      file.setMayWait(true)
-      connection.limitWork(to: nil)
-    }
+    defer { file.setMayWait(true) }
     do {
-      return try body()
+      // A table without an index, or a view with endless rows, would block the event loop as well.
+      return try connection.limitingSteps(to: 20_000, body)
     } catch let error as SQLiteError {
-      if error.code == ResidentFileSystem.wouldWait || error.isInterrupted { return .wouldWait }
+      if error.code == ResidentFileSystem.wouldWait || error.isOverBudget { return .wouldWait }
       throw BundleAccess.bundleError(error, path: path)
     }
   }

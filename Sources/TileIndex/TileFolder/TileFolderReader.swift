@@ -21,9 +21,6 @@ public final class TileFolderReader: BundleReader {
   let statesScheme: Bool
   private let extensions: [String]
 
-  /// Larger tiles are refused.
-  private static let tileBytesMax = 64 << 20
-
   /// Opens a folder of tiles.
   ///
   /// - Parameters:
@@ -85,7 +82,7 @@ public final class TileFolderReader: BundleReader {
   private func bytes(_ file: String, _ tile: TileID) throws -> [UInt8]? {
     do {
       let file = try ReadOnlyFile(file)
-      guard file.byteCount <= Self.tileBytesMax else {
+      guard file.byteCount <= BundleAccess.tileBytesMax else {
         throw BundleError(
           .malformed, path: path, "its tile \(tile) has \(file.byteCount) bytes", remedy: "make it again")
       }
