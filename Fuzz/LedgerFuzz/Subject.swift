@@ -38,7 +38,7 @@ struct Subject: Sendable {
   }
 
   private func verify(_ bytes: [UInt8], as kind: EvidenceKind? = nil, trusted: Bool = false) async {
-    _ = try? await verifier.verify(bytes, as: kind, at: Self.now, trusted: trusted)
+    _ = try? await verifier.read(bytes, as: kind, at: Self.now, trusted: trusted)
   }
 
   /// The bytes as a payload that is signed as it should be: changes of base64 text seldom get behind a signature.

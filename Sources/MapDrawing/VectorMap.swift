@@ -104,7 +104,7 @@ package final class VectorMap: Sendable {
       let isKnown = state.withLock { $0.drawings[zoom] != nil }
       if !isKnown, byteCount + largest > bytesMax {
         let layers = layers(zoom: zoom, isKeeping: false)
-        let count = ZoomDrawing.byteCount(
+        let count = try ZoomDrawing.byteCount(
           layers, matrixSet: matrixSet, zoom: zoom, density: density, where: shownItems(zoom: zoom))
         guard byteCount + count <= bytesMax else {
           byteCount += count
@@ -138,7 +138,7 @@ package final class VectorMap: Sendable {
       if let known = state.drawings[zoom] { return .success(known) }
       let layers = layers(zoom: zoom)
       do throws(DrawingError) {
-        let made = ZoomDrawing(
+        let made = try ZoomDrawing(
           layers, labels: try labels(layers, zoom: zoom, &state), matrixSet: matrixSet, zoom: zoom, density: density,
           where: shownItems(zoom: zoom))
         state.drawings[zoom] = made

@@ -37,12 +37,13 @@ struct ZoomDrawing: Sendable {
   ///   - labels: by the rule's number among all rules.
   ///   - density: pixels of a tile for each of the screen, in which styles measure.
   ///   - isShown: whether a tile may show an item.
+  /// - Throws: ``DrawingError`` only if the work is to stop.
   init(
     _ layers: [ZoomLayer], labels: [Int: [Label]], matrixSet: TileMatrixSet, zoom: Int, density: Double,
     where isShown: (Item) -> Bool
-  ) {
+  ) throws(DrawingError) {
     var items: [Item] = []
-    Self.forEachItem(layers, labels: labels, zoom: zoom, density: density) { if isShown($0) { items.append($0) } }
+    try Self.forEachItem(layers, labels: labels, zoom: zoom, density: density) { if isShown($0) { items.append($0) } }
     let grid = BlockGrid(matrixSet, zoom)
     // A copy that is as large as it needs to be.
     self.items = items.withUnsafeBufferPointer { Array($0) }
@@ -53,10 +54,10 @@ struct ZoomDrawing: Sendable {
   /// The memory that a drawing without labels takes, in bytes. Nothing of it is kept.
   static func byteCount(
     _ layers: [ZoomLayer], matrixSet: TileMatrixSet, zoom: Int, density: Double, where isShown: (Item) -> Bool
-  ) -> Int {
+  ) throws(DrawingError) -> Int {
     let grid = BlockGrid(matrixSet, zoom)
     var count = 0
-    forEachItem(layers, labels: [:], zoom: zoom, density: density) { item in
+    try forEachItem(layers, labels: [:], zoom: zoom, density: density) { item in
       if isShown(item) { count += item.byteCount(in: grid) }
     }
     return count
@@ -64,13 +65,14 @@ struct ZoomDrawing: Sendable {
 
   private static func forEachItem(
     _ layers: [ZoomLayer], labels: [Int: [Label]], zoom: Int, density: Double, _ body: (Item) -> Void
-  ) {
+  ) throws(DrawingError) {
     var number = 0
     for layer in layers {
       for rule in layer.rules {
         defer { number += 1 }
         for item in (labels[number] ?? []).lazy.compactMap(Item.init) { body(item) }
         for (index, feature) in layer.features.enumerated() where rule.applies(to: feature, zoom: Double(zoom)) {
+          try DrawingError.checkCancellation()
           guard rule.draws(feature.kind), let style = Style(rule, feature, zoom: Double(zoom), density: density) else {
             continue
           }

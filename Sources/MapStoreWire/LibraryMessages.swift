@@ -64,6 +64,8 @@ public struct LibraryRegion: Sendable, Hashable, Codable {
   public var edition: String
   /// Of the whole bundle.
   public var bytes: Int
+  /// Ids that the region had before: a device that has it under one of them has this region. Nil for none.
+  public var formerIds: [String]?
   /// As the request states it.
   public var installedEdition: String?
   /// The size of the patch from the installed edition, if there is one.
@@ -72,7 +74,7 @@ public struct LibraryRegion: Sendable, Hashable, Codable {
   /// A region with its status; sizes in bytes.
   public init(
     id: String, productId: String, title: String? = nil, status: LibraryStatus, isForSale: Bool, edition: String,
-    bytes: Int, installedEdition: String? = nil, patchBytes: Int? = nil
+    bytes: Int, formerIds: [String]? = nil, installedEdition: String? = nil, patchBytes: Int? = nil
   ) {
     self.id = id
     self.productId = productId
@@ -81,6 +83,7 @@ public struct LibraryRegion: Sendable, Hashable, Codable {
     self.isForSale = isForSale
     self.edition = edition
     self.bytes = bytes
+    self.formerIds = formerIds
     self.installedEdition = installedEdition
     self.patchBytes = patchBytes
   }

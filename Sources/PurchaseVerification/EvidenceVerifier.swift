@@ -33,17 +33,49 @@ public struct EvidenceVerifier: Sendable {
   /// - Complexity: O(bytes): JSON and the payload of a JWS are parsed.
   public static func detect(_ bytes: [UInt8]) -> EvidenceKind? { EvidenceFormat(bytes).kind }
 
-  /// Verifies and decodes one piece of evidence.
+  /// Verifies and decodes one piece of evidence that a store has signed.
   ///
   /// - Parameters:
-  ///   - bytes: A compact JWS, a PKCS#7 receipt (ASN.1 or base64), or a store's JSON.
+  ///   - bytes: A compact JWS, a PKCS#7 receipt (ASN.1 or base64), or Google's purchase with its signature.
   ///   - kind: The expected kind, or nil to detect it.
   ///   - context: Values from the request that the response does not repeat.
   ///   - now: Milliseconds since 1970. Used only to detect dates in the future.
-  ///   - trusted: True if the same bytes were accepted before. Signatures and chains are then not checked again.
-  /// - Throws: `VerificationError`. Quarantined evidence is returned, with `quarantine` set.
+  /// - Throws: `VerificationError`, with code `unsigned` for answers and messages that nobody has signed. Quarantined
+  ///   evidence is returned, with `quarantine` set.
   /// - Complexity: O(bytes), plus one signature check per layer if the chain is cached.
   public func verify(
+    _ bytes: [UInt8], as kind: EvidenceKind? = nil, context: EvidenceContext = .init(), at now: Int64
+  ) async throws(VerificationError) -> VerifiedEvidence {
+    let found = try await read(bytes, as: kind, context: context, at: now)
+    guard found.kind.isSigned else {
+      throw VerificationError(
+        .unsigned, "a \(found.kind.name) has no signature: anybody can write one; ask the store itself")
+    }
+    return found
+  }
+
+  /// Decodes an answer or message that no store has signed, such as one of `verifyReceipt` or `purchases.products`.
+  /// Nothing in the bytes proves that a store wrote them: call it only with what came from the store itself over a
+  /// connection that you opened, or from an archive that you vouch for.
+  ///
+  /// - Throws: `VerificationError`, with code `wrong-kind` for signed evidence. Quarantined evidence is returned, with
+  ///   `quarantine` set.
+  /// - Complexity: O(bytes).
+  public func decodeUnsigned(
+    _ bytes: [UInt8], as kind: EvidenceKind? = nil, context: EvidenceContext = .init(), at now: Int64
+  ) async throws(VerificationError) -> VerifiedEvidence {
+    let found = try await read(bytes, as: kind, context: context, at: now)
+    guard !found.kind.isSigned else {
+      throw VerificationError(.wrongKind, "a \(found.kind.name) has a signature; verify it")
+    }
+    return found
+  }
+
+  /// Verifies signed evidence, and decodes unsigned evidence, for callers that decide about it themselves.
+  ///
+  /// - Parameter trusted: True if the same bytes were accepted before. Signatures and chains are then not checked
+  ///   again.
+  package func read(
     _ bytes: [UInt8], as kind: EvidenceKind? = nil, context: EvidenceContext = .init(), at now: Int64,
     trusted: Bool = false
   ) async throws(VerificationError) -> VerifiedEvidence {

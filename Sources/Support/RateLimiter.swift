@@ -21,10 +21,12 @@ package final class RateLimiter: Sendable {
 
   /// Takes tokens, or none when there are too few.
   ///
-  /// - Parameter count: more than `burst` are never available.
+  /// - Parameters:
+  ///   - count: more than `burst` are never available.
+  ///   - reserve: tokens that must be left, for callers that ask without a reserve.
   /// - Returns: nil when they were taken, else the seconds after which they are available.
-  package func take(_ key: String, count: Int = 1) -> Int? {
-    let (now, wanted) = (ContinuousClock.now, Double(count))
+  package func take(_ key: String, count: Int = 1, leaving reserve: Int = 0) -> Int? {
+    let (now, wanted) = (ContinuousClock.now, Double(count + reserve))
     return buckets.withLock { buckets in
       if buckets.count >= Self.bucketsMax, isTimeToClean(now) {
         buckets = buckets.filter { tokens($0.value, now) < burst }
@@ -35,7 +37,7 @@ package final class RateLimiter: Sendable {
       guard available >= wanted else {
         return max(1, Int(((wanted - available) * 60 / max(1, perMinute)).rounded(.up)))
       }
-      buckets[key] = Bucket(tokens: available - wanted, filledAt: now)
+      buckets[key] = Bucket(tokens: available - Double(count), filledAt: now)
       return nil
     }
   }

@@ -40,12 +40,15 @@ package struct WorkerThread {
   /// Lets the thread run on its own.
   package func detach() { pthread_detach(thread) }
 
-  /// Runs a body on several threads at the same time, the calling one among them, and returns when all have ended.
+  /// Runs a body on several threads at the same time, the calling one among them, and returns when all have ended. What
+  /// cancels the caller's work cancels theirs.
   ///
   /// If the system allows fewer threads, those run the body.
   package static func run(count: Int, _ body: @escaping @Sendable () -> Void) {
+    let cancellation = Cancellation.current
+    let part: @Sendable () -> Void = { if let cancellation { cancellation.run(body) } else { body() } }
     var threads: [WorkerThread] = []
-    while threads.count + 1 < count, let thread = start(body) { threads.append(thread) }
+    while threads.count + 1 < count, let thread = start(part) { threads.append(thread) }
     body()
     for thread in threads { thread.join() }
   }

@@ -125,7 +125,9 @@ public struct BundleAppend: Sendable {
     onProgress: ((CutProgress) -> Void)? = nil
   ) throws -> CutSummary {
     func run(_ output: String) throws -> CutSummary {
-      try writeAlone(to: output, replacing: replacing, cancellation: cancellation, onProgress: onProgress)
+      try cancellation.run {
+        try writeAlone(to: output, replacing: replacing, cancellation: cancellation, onProgress: onProgress)
+      }
     }
     guard ChangeLock.areSame(path, output) else { return try run(output) }
     let isFolder = output.hasSuffix("/")
@@ -148,12 +150,12 @@ public struct BundleAppend: Sendable {
       mixing: old.formats(beside: encoding.format))
     defer { sink.discard() }
     try old.forEachTile { tile, bytes in
-      if cancellation.isCancelled { throw CutError(.cancelled, "cancelled") }
+      try Cancellation.check()
       if try new.withTile(tile, { _ in true }) == nil { try sink.put(tile, bytes) }
     }
     let encoder = TileEncoder(encoding)
     func add(_ tile: TileID) throws -> PixelBuffer? {
-      if cancellation.isCancelled { throw CutError(.cancelled, "cancelled") }
+      try Cancellation.check()
       guard let top = try new.tile(tile) else { return nil }
       let pixels = try tile.zoom == cutter.plan.zooms.upperBound ? drawn(top, over: old, tile) : stored(old, tile)
       if tile.zoom < cutter.plan.zooms.upperBound, let children = cutter.plan.matrixSet.children(of: tile) {

@@ -37,6 +37,12 @@ extension Cutter {
     for output: String, cancellation: CutCancellation, visiting visit: @escaping ([EncodedTile]) throws -> Void
   ) throws -> CutEstimate {
     remote?.stop { cancellation.isCancelled }
+    return try cancellation.run { try estimate(for: output, visit) }
+  }
+
+  private func estimate(
+    for output: String, _ visit: @escaping ([EncodedTile]) throws -> Void
+  ) throws -> CutEstimate {
     let workers = try prepareWorkers()
     let sample = CutSample(plan, subtrees)
     let cost = SampleCost(isWhole: sample.isWhole)
@@ -44,7 +50,7 @@ extension Cutter {
     // What only the first tile costs, such as a picture that is unpacked, counts once.
     if !sample.isWhole {
       let clock = ContinuousClock.now
-      let cutter = try makeSubtreeCutter(cancellation)
+      let cutter = try makeSubtreeCutter()
       _ = try cutter.cut(sample.places[0].root)
       cost.first = (ContinuousClock.now - clock) / .seconds(1)
     }
@@ -58,7 +64,7 @@ extension Cutter {
       try visit(tiles)
     }
     try work.run(threads: workers) {
-      let cutter = try makeSubtreeCutter(cancellation)
+      let cutter = try makeSubtreeCutter()
       let encoder = TileEncoder(plan.encoding)
       func timed(_ root: TileID) throws -> (sample: SubtreeSample, tiles: [EncodedTile]) {
         let clock = ContinuousClock.now

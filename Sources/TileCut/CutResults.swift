@@ -1,4 +1,4 @@
-import Synchronization
+import Support
 
 /// A source of a cut, for people.
 public struct SourceDescription: Hashable, Sendable, Codable, CustomStringConvertible {
@@ -52,8 +52,19 @@ public struct CutSummary: Sendable, Codable {
 
 /// Asks a running cut to stop. May be called from any thread, also from a signal handler's queue.
 public final class CutCancellation: Sendable {
-  private let flag = Atomic(false)
+  private let work = Cancellation()
   public init() {}
-  public func cancel() { flag.store(true, ordering: .relaxed) }
-  public var isCancelled: Bool { flag.load(ordering: .relaxed) }
+  public func cancel() { work.cancel() }
+  public var isCancelled: Bool { work.isCancelled }
+
+  /// Does work that this stops wherever it looks at `Cancellation`.
+  ///
+  /// - Throws: ``CutError`` `.cancelled`; what the work throws.
+  func run<Result>(_ body: () throws -> Result) throws -> Result {
+    do {
+      return try work.run(body)
+    } catch is CancellationError {
+      throw CutError(.cancelled, "cancelled")
+    }
+  }
 }

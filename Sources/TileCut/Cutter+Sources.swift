@@ -174,6 +174,7 @@ extension TilePainter {
 
 extension CutError {
   init(_ error: DrawingError) {
-    self.init(error.isOfStyle ? .badSource : .systemError, error.message, remedy: error.remedy)
+    let code: Code = error.isCancelled ? .cancelled : error.isOfStyle ? .badSource : .systemError
+    self.init(code, error.message, remedy: error.remedy)
   }
 }

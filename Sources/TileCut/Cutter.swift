@@ -184,6 +184,12 @@ public struct Cutter: Sendable {
   ) throws -> CutSummary {
     try OutputFile.protect(options.sources, from: path)
     remote?.stop { cancellation.isCancelled }
+    return try cancellation.run { try write(path, replacing, checkpoints, onProgress) }
+  }
+
+  private func write(
+    _ path: String, _ replacing: Bool, _ checkpoints: CutCheckpoints?, _ onProgress: ((CutProgress) -> Void)?
+  ) throws -> CutSummary {
     let start = ContinuousClock.now
     let folder = try checkpoints.map {
       try CutWorkFolder(
@@ -213,7 +219,7 @@ public struct Cutter: Sendable {
       assembler = pyramid
       let rest = subtrees.makeIterator()
       for _ in 0..<begin.subtreeCount { _ = rest.next() }
-      try assemble(pyramid, rest, cancellation) {
+      try assemble(pyramid, rest) {
         try journal?.saveIfDue { pyramid.state }
         onProgress?(
           CutProgress(
@@ -284,8 +290,7 @@ public struct Cutter: Sendable {
 
   /// Steps 5 to 8.
   func assemble(
-    _ assembler: PyramidAssembler, _ subtrees: AnyIterator<TileID>, _ cancellation: CutCancellation,
-    onSubtree: @escaping () throws -> Void
+    _ assembler: PyramidAssembler, _ subtrees: AnyIterator<TileID>, onSubtree: @escaping () throws -> Void
   ) throws {
     let workers = try prepareWorkers()
     let work = OrderedWork<TileID, CutSubtree>(subtrees, aheadMax: 2 * workers + 2) { subtree in
@@ -293,7 +298,7 @@ public struct Cutter: Sendable {
       try onSubtree()
     }
     try work.run(threads: workers) {
-      let cutter = try makeSubtreeCutter(cancellation)
+      let cutter = try makeSubtreeCutter()
       return { try cutter.cut($0) }
     }
   }
@@ -330,7 +335,7 @@ public struct Cutter: Sendable {
   }
 
   /// Cuts subtrees, on one thread.
-  func makeSubtreeCutter(_ cancellation: CutCancellation) throws -> SubtreeCutter {
+  func makeSubtreeCutter() throws -> SubtreeCutter {
     let target = try CoordinateReferenceSystem(definition: plan.matrixSet.crs)
     let scratch = WarpScratch()
     return SubtreeCutter(plan: plan) { [self] zoom in
@@ -338,8 +343,6 @@ public struct Cutter: Sendable {
         sources: drawn, footprints: plan.footprints, cutlines: cutlines[zoom] ?? [], target: target,
         grid: PixelGrid(plan.matrixSet[zoom], wraps: plan.matrixSet.isGlobal), resampling: plan.resampling,
         clips: plan.clips(zoom: zoom), scratch: scratch)
-    } isCancelled: {
-      cancellation.isCancelled
     }
   }
 

@@ -96,7 +96,7 @@ struct LayerData {
       // What is a little too much is traced and counted; of what is far too much the positions suffice.
       let most = resources.layerBytesMax
       let farTooMuch = most > .max / 4 ? .max : 4 * most
-      let bytes = tracer.forEachFeature(
+      let bytes = try tracer.forEachFeature(
         interval: contours.interval, indexEvery: contours.indexEvery, bytesMax: farTooMuch, take)
       guard bytes <= farTooMuch else {
         throw CutError.layersTooLarge(bytes: bytes / 2 * 3, path: model.path, "contours alone", resources: resources)

@@ -45,7 +45,7 @@ import TileIndex
     try write("plan.shards/0.pmtiles")
     try write("plan.shards/holidays.jpg")
     expectRefusal(
-      try tilecut("cut", "--plan", folder.file("plan.json"), "--shard", "0"), status: 74, naming: "holidays.jpg")
+      try tilecut("cut", "--plan", folder.file("plan.json"), "--shard", "0"), status: 64, naming: "holidays.jpg")
     #expect(try folder.bytes("plan.shards/0.pmtiles") == Data("precious".utf8))
   }
 

@@ -32,9 +32,10 @@ func readWithoutHTTP() async throws -> [UInt8]? {
 
 func serveFolder() async throws {
   let registry = try TilesetRegistry(["/maps"])
-  let server = try await TileServer.start(registry)
-  print(try await server.url(for: "usa"))  // http://127.0.0.1:43210/usa/{z}/{x}/{y}.png
-  try await server.shutdown()
+  try await withTileServer(registry) { server in
+    print(try await server.url(for: "usa"))  // http://127.0.0.1:43210/usa/{z}/{x}/{y}.png
+    try await server.wait()
+  }
   await registry.close()
 }
 

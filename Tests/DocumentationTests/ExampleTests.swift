@@ -110,7 +110,8 @@ import TilePrefetch
   @Test func purchaseLedger() async throws {
     let folder = try TemporaryFolder()
     let owned = try await recordPurchase(
-      Array(Self.purchase.utf8), context: Self.context, identity: StoreIdentity(packageName: Self.packageName),
+      Array(Self.purchase.utf8), context: Self.context,
+      identity: StoreIdentity(packageName: Self.packageName, googlePublicKey: nil, environments: .all),
       ledgerPath: folder.file("ledger.sqlite"))
     #expect(owned == [Self.product])
   }
@@ -121,7 +122,7 @@ import TilePrefetch
     try writeCatalogue(in: folder)
     let ledger = try Ledger.create(at: folder.file("ledger.sqlite"), policy: LedgerPolicy(), clock: .system)
     defer { ledger.close() }
-    let identity = StoreIdentity(packageName: Self.packageName)
+    let identity = StoreIdentity(packageName: Self.packageName, googlePublicKey: nil, environments: .all)
     var options = StoreOptions(catalogFolder: folder.path)
     options.port = 0
     let server = try await MapStoreServer.start(

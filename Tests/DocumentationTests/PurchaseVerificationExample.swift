@@ -8,7 +8,7 @@ import PurchaseVerification
 ///   - root: Apple's root certificate in DER, as a resource of the app.
 ///   - now: milliseconds since 1970.
 func productsPaid(by signed: String, root: [UInt8], bundleID: String, now: Int64) async throws -> [String] {
-  let identity = StoreIdentity(rootCertificates: [root], bundleID: bundleID)
+  let identity = StoreIdentity(rootCertificates: [root], bundleID: bundleID, environments: .only(.production))
   let verifier = try EvidenceVerifier(identity: identity)
   do {
     let evidence = try await verifier.verify(Array(signed.utf8), as: .transaction, at: now)

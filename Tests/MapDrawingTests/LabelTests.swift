@@ -54,6 +54,17 @@ struct LabelTests {
       "paint": {"text-halo-color": "#fff", "text-halo-width": 1.5}}
     """##
 
+  /// Placing very many takes minutes, and whoever waits for it may leave.
+  @Test func placingStopsWhenItsWorkIsCancelled() throws {
+    let map = try map(Self.crowd, "[\(Self.named)]")
+    let cancellation = Cancellation()
+    cancellation.cancel()
+    let error = #expect(throws: DrawingError.self) { try cancellation.run { try map.drawing(zoom: 10) } }
+    #expect(error?.isCancelled == true)
+    // The next one that asks gets it.
+    #expect(try labels(map, zoom: 10).count > 10)
+  }
+
   @Test(arguments: [named, withIcons], [8, 10, 12])
   func labelsMeetNoOther(_ rule: String, zoom: Int) throws {
     let labels = try labels(try map(Self.crowd, "[\(rule)]"), zoom: zoom)

@@ -91,7 +91,7 @@ extension ChaosStore {
             ? .forSale : have == nil ? .ownedNotInstalled : have == region.edition ? .ownedInstalled : .updateAvailable
         return LibraryRegion(
           id: region.id, productId: region.productId, title: region.title, status: status, isForSale: true,
-          edition: region.edition, bytes: region.bytes, installedEdition: have,
+          edition: region.edition, bytes: region.bytes, formerIds: region.formerIds, installedEdition: have,
           patchBytes: region.patches.first { $0.fromEdition == have }?.bytes)
       })
   }

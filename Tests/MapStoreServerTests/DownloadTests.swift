@@ -217,7 +217,8 @@ import TileIndex
   @Test func linkKeysRotate() throws {
     let old = HMACKeys(secrets: [.init(size: .bits256)])
     let link = DownloadLink(
-      file: "a b.mbtiles", sha256Start: "0123", account: AccountID(UUID()), region: "x&y", expiresAt: 5, nonce: "n")
+      file: "a b.mbtiles", sha256Start: "0123", account: AccountID(UUID()), region: "x&y", generation: 3,
+      expiresAt: 5, nonce: "n")
     let parts = link.path(signedWith: old).split(separator: "?")
     #expect(parts[0] == "/v1/files/a%20b.mbtiles")
     let query = try Query(String(parts[1]))

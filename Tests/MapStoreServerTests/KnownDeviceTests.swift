@@ -6,15 +6,15 @@ import Testing
 @testable import MapStoreServer
 @testable import PurchaseLedger
 
-/// Limits of password attempts, and devices that are exempt.
+/// Limits of password attempts, and the part of them that is reserved for known devices.
 @Suite(.ownThread) struct KnownDeviceTests {
   /// Wrong passwords can lock out unknown devices, never one that has signed in before: neither by the login's attempts
   /// nor by the address's.
   @Test func knownDevicesAreNotLockedOut() async throws {
     try await TestStore.run {
-      $0.limits.passwordsByLogin = .init(burst: 2, perMinute: 1)
-      $0.limits.passwordsByLoginEverywhere = .init(burst: 4, perMinute: 1)
-      $0.limits.passwordsByAddress = .init(burst: 3, perMinute: 1)
+      $0.limits.passwordsByLogin = .init(burst: 2, perMinute: 0)
+      $0.limits.passwordsByLoginEverywhere = .init(burst: 6, perMinute: 0)
+      $0.limits.passwordsByAddress = .init(burst: 3, perMinute: 0)
       $0.trustedProxies = ["127.0.0.1"]
     } _: { store in
       func signIn(_ password: String, from address: String, device: String? = nil) async throws -> HTTPResponse {
@@ -32,8 +32,8 @@ import Testing
       #expect(statuses == [401, 401, 429, 401, 429])
       #expect(try await signIn("a long password", from: "10.0.0.4").status == 429)
       #expect(try await signIn("a long password", from: "10.0.0.4", device: token + "0").status == 429)
-      let bert = DeviceTokens.newDevice(of: AccountID.random())
-      let foreign = store.server.service.devices.token(of: bert, now: TestStore.now)
+      let foreign = try await store.server.service.devices.note(
+        nil, of: AccountID.random(), generation: 1, now: TestStore.now)
       #expect(try await signIn("a long password", from: "10.0.0.4", device: foreign).status == 429)
       // An attacker with many addresses fills the table.
       for number in 0..<100_000 { _ = store.server.service.passwordsByLogin.take("stranger \(number)") }
@@ -47,15 +47,131 @@ import Testing
     }
   }
 
-  @Test func deviceTokensLastAYear() throws {
-    let tokens = DeviceTokens(secret: Array(repeating: 7, count: 32))
-    let device = DeviceTokens.newDevice(of: AccountID.random())
-    let text = tokens.token(of: device, now: 1000)
-    #expect(tokens.device(text, now: 2000) == device && text.utf8.count < 200)
-    #expect(tokens.device(text, now: 365 * 86_400_000 + 1000) == nil)
-    #expect(DeviceTokens(secret: Array(repeating: 8, count: 32)).device(text, now: 2000) == nil)
-    for wrong in ["", ".", "1.2.3.4.5", text.replacing(device.id, with: "x"), "\(text).", String(text.dropLast())] {
-      #expect(tokens.device(wrong, now: 2000) == nil, "\(wrong)")
+  private let folder: TemporaryFolder
+
+  init() throws { folder = try TemporaryFolder() }
+
+  /// A token is known for its account, under the password of its sign-in, for a year from the last one.
+  @Test func tokensEndWithPasswordAndYear() async throws {
+    let devices = try KnownDevices(path: folder.file("x.shop"))
+    let (anna, year) = (AccountID.random(), KnownDevices.lasting)
+    let token = try await devices.note(nil, of: anna, generation: 1, now: 1000)
+    func isKnown(_ token: String, of account: AccountID, _ generation: Int64, now: Int64 = 2000) async throws -> Bool {
+      try await devices.device(token, of: account, generation: generation, now: now) != nil
+    }
+    #expect(try await isKnown(token, of: anna, 1, now: year))
+    #expect(try await !isKnown(token, of: anna, 1, now: year + 1000))
+    #expect(try await !isKnown(token, of: anna, 2))
+    #expect(try await !isKnown(token, of: .random(), 1))
+    for wrong in ["", ".", token + "0", String(token.dropLast()), String(repeating: "x", count: 300)] {
+      #expect(try await !isKnown(wrong, of: anna, 1), "\(wrong)")
+    }
+    // The next sign-in under another password ends those of the earlier one.
+    let next = try await devices.note(nil, of: anna, generation: 2, now: 3000)
+    #expect(try await isKnown(next, of: anna, 2))
+    #expect(try await !isKnown(token, of: anna, 1))
+    // Another process on the same file knows it too.
+    let other = try KnownDevices(path: folder.file("x.shop"))
+    #expect(try await other.device(next, of: anna, generation: 2, now: 3000) != nil)
+  }
+
+  /// Signing in again and again collects no tokens: the device that signed in least recently is unknown.
+  @Test func accountsHaveFewDevices() async throws {
+    let devices = try KnownDevices(path: folder.file("x.shop"))
+    let anna = AccountID.random()
+    let first = try await devices.note(nil, of: anna, generation: 1, now: 0)
+    var tokens: [String] = []
+    for time in 1...Int64(KnownDevices.devicesMax + 1) {
+      if time == 5 { _ = try await devices.note(first, of: anna, generation: 1, now: time) }
+      tokens.append(try await devices.note(nil, of: anna, generation: 1, now: time))
+    }
+    var known = 0
+    for token in tokens + [first] where try await devices.device(token, of: anna, generation: 1, now: 100) != nil {
+      known += 1
+    }
+    #expect(known == KnownDevices.devicesMax && KnownDevices.devicesMax <= 10)
+    #expect(try await devices.device(first, of: anna, generation: 1, now: 100) != nil)
+    #expect(try await devices.device(tokens[0], of: anna, generation: 1, now: 100) == nil)
+  }
+
+  /// However many devices a stranger signed in, spellings, addresses and sessions he has: one limit for the login.
+  @Test func oneLimitForALoginWhateverTheToken() async throws {
+    try await TestStore.run {
+      $0.limits.passwordsByLogin = .init(burst: 2, perMinute: 0)
+      $0.limits.passwordsByLoginEverywhere = .init(burst: 6, perMinute: 0)
+      $0.trustedProxies = ["127.0.0.1"]
+    } _: { store in
+      let anna = try await store.person(registering: "anna")
+      let account = try #require(AccountID(anna.session.account.id))
+      let generation = try #require(try store.ledger.accounts.passwordGeneration(of: account))
+      var tokens: [String?] = [nil]
+      for _ in 0..<4 {
+        tokens.append(
+          try await store.server.service.devices.note(nil, of: account, generation: generation, now: TestStore.now))
+      }
+      var statuses: [Int] = []
+      for number in 0..<10 {
+        let credentials = Credentials(
+          login: number % 2 == 0 ? "anna" : " ANNA", password: "wrong \(number)",
+          deviceToken: tokens[number % tokens.count])
+        let answer = try await store.send(
+          "POST", StoreRoute.signIn.path, ["X-Forwarded-For": "10.1.0.\(number)"],
+          body: try WireJSON.encode(credentials))
+        statuses.append(answer.status)
+      }
+      // The sign-in of the registration is one of the six.
+      #expect(statuses.count { $0 == 401 } == 5 && Set(statuses) == [401, 429], "\(statuses)")
+      let change = try await store.send(
+        "PUT", StoreRoute.changePassword.path, token: anna.token,
+        PasswordChange(password: "a long password", newPassword: "another password"))
+      #expect(change.status == 429)
+    }
+  }
+
+  /// What was given under a password ends with it: device tokens, sessions and download links.
+  @Test func passwordChangesEndTokensAndLinks() async throws {
+    try await TestStore.run {
+      $0.limits.passwordsByLoginEverywhere = .init(burst: 6, perMinute: 0)
+    } _: { store in
+      let anna = try await store.person(registering: "anna")
+      _ = try await store.post([try store.evidence("alps", for: anna)], as: anna)
+      let link = try await store.ticket("alps", as: anna).url
+      #expect(try await store.send("GET", link, ["Range": "bytes=0-9"]).status == 206)
+      let before = try #require(anna.session.deviceToken)
+      let change = try await store.send(
+        "PUT", StoreRoute.changePassword.path, token: anna.token,
+        PasswordChange(password: "a long password", newPassword: "another password"))
+      #expect(change.status == 204, "\(change)")
+      let refused = try await store.send("GET", link, ["Range": "bytes=0-9"])
+      #expect(try refused.status == 403 && refused.problem().type == .linkRefused, "\(refused)")
+      // One more attempt is for strangers, three are reserved for known devices: this one is none any more.
+      var next = Credentials(login: "anna", password: "another password", deviceToken: before)
+      var statuses: [Int] = []
+      for _ in 0..<2 {
+        statuses.append(try await store.send("POST", StoreRoute.signIn.path, next).status)
+      }
+      #expect(statuses == [201, 429])
+      next.deviceToken = nil
+      #expect(try await store.send("POST", StoreRoute.signIn.path, next).status == 429)
+    }
+  }
+
+  /// The link of an erased account, and one that somebody extends to another password, lead nowhere.
+  @Test func linksNameThePassword() async throws {
+    try await TestStore.run { store in
+      let anna = try await store.person(registering: "anna")
+      _ = try await store.post([try store.evidence("alps", for: anna)], as: anna)
+      let link = try await store.ticket("alps", as: anna).url
+      let account = try #require(AccountID(anna.session.account.id))
+      let old = try #require(try store.ledger.accounts.passwordGeneration(of: account))
+      // By another program on the same ledger, within the same millisecond.
+      try await store.ledger.accounts.changePassword(of: account, to: "another password")
+      let new = try #require(try store.ledger.accounts.passwordGeneration(of: account))
+      #expect(new > old && link.contains("&g=\(old)&"))
+      #expect(try await store.send("GET", link).status == 403)
+      #expect(try await store.send("GET", link.replacing("&g=\(old)&", with: "&g=\(new)&")).status == 403)
+      try await store.ledger.accounts.erase(account)
+      #expect(try await store.send("GET", link).status == 403)
     }
   }
 }

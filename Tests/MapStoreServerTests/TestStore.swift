@@ -30,10 +30,12 @@ final class TestStore: Sendable {
     (self.authority, self.server, self.time) = (authority, server, time)
   }
 
-  /// - Parameter change: changes the default options, which have no limits that a test could reach by accident.
+  /// - Parameters:
+  ///   - log: receives the messages of the log.
+  ///   - change: changes the default options, which have no limits that a test could reach by accident.
   static func run<Value: Sendable>(
     products: String? = nil, alpsBytes: Int = 700_000, packageName: String? = bundleID, googleKey: [UInt8]? = nil,
-    _ change: (inout StoreOptions) -> Void = { _ in },
+    log: Locked<[String]>? = nil, _ change: (inout StoreOptions) -> Void = { _ in },
     _ body: @escaping @Sendable (TestStore) async throws -> Value
   ) async throws -> Value {
     let folder = try TemporaryFolder()
@@ -54,7 +56,9 @@ final class TestStore: Sendable {
       identity: StoreIdentity(
         rootCertificates: [authority.rootCertificate], bundleID: bundleID, googlePublicKey: googleKey,
         packageName: packageName), clock: clock,
-      logger: Logger(label: "test", factory: { _ in SwiftLogNoOpLogHandler() }))
+      logger: Logger(
+        label: "test",
+        factory: { _ in log.map { ListLogHandler(lines: $0) as any LogHandler } ?? SwiftLogNoOpLogHandler() }))
     let store = TestStore(folder, catalog, ledger, authority, server, time)
     do {
       let value = try await body(store)
@@ -211,5 +215,26 @@ extension HTTPResponse {
   func problem() throws -> Problem {
     guard self["Content-Type"] == Problem.contentType else { throw TestStore.Unexpected(self) }
     return try WireJSON.decode(Problem.self, from: body)
+  }
+}
+
+/// Keeps the messages of a log.
+struct ListLogHandler: LogHandler {
+  let lines: Locked<[String]>
+  var metadata: Logger.Metadata = [:]
+  var logLevel = Logger.Level.info
+
+  init(lines: Locked<[String]>) { self.lines = lines }
+
+  subscript(metadataKey key: String) -> Logger.Metadata.Value? {
+    get { metadata[key] }
+    set { metadata[key] = newValue }
+  }
+
+  func log(
+    level: Logger.Level, message: Logger.Message, metadata: Logger.Metadata?, source: String, file: String,
+    function: String, line: UInt
+  ) {
+    lines.withLock { $0.append("\(level) \(message)") }
   }
 }

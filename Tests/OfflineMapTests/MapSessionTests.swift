@@ -32,6 +32,24 @@ import TilePrefetch
     while let load = session.loader.next() { session.finish(load, session.tiles.load(load.key)) }
   }
 
+  /// A decoder would take memory for as many pixels as the header says.
+  @Test func tilesOfTooManyPixelsAreNotDecoded() throws {
+    var bytes = try SampleTiles.image(1)
+    // Width and height of a PNG: 30,000 each.
+    bytes.replaceSubrange(16..<24, with: [0, 0, 0x75, 0x30, 0, 0, 0x75, 0x30])
+    try folder.writeSingleTile("huge.mbtiles", bytes)
+    let decoded = Locked(0)
+    let session = try MapSession(bundle: MapBundle(path: folder.file("huge.mbtiles")), budget: 1 << 20) { bytes in
+      decoded.withLock { $0 += 1 }
+      return (bytes.count, byteCount: 10)
+    }
+    guard case .failed(let error) = session.tiles.load(try TileID(zoom: 0, column: 0, row: 0)) else {
+      Issue.record("it was loaded")
+      return
+    }
+    #expect("\(error)".contains("30000 x 30000") && decoded.withLock { $0 } == 0)
+  }
+
   /// A map view that repeats the world may go around it several times.
   @Test(arguments: [190.0, 550, -170, -530]) func longitudesGoAroundTheWorld(_ longitude: Double) throws {
     let session = try session(bundle(), tiles: 200)

@@ -176,8 +176,8 @@ extension Catalog.Region {
     var settings = RegionSettings()
     settings.matrixSet = matrixSet
     let region = RegionManifest.Region(
-      id: "a", productID: "a", title: "A", category: "c", description: nil, bounds: nil, boundary: nil,
-      settings: settings)
+      id: "a", productID: "a", formerIDs: [], formerProductIDs: [], title: "A", category: "c", description: nil,
+      bounds: nil, boundary: nil, settings: settings)
     let packs = plan.packs.enumerated().map { number, pack in
       Catalog.TilePack(
         Catalog.File(file: "a.p\(number).mbtiles", bytes: 1, sha256: "0"), bounds: [-180, -85, 180, 85],

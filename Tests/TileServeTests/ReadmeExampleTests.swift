@@ -9,9 +9,10 @@ import TileServe
   private func endpoint() async throws {
     // README begins
     let registry = try TilesetRegistry(["maps"])
-    let server = try await TileServer.start(registry)  // on any free port
-    print(try await server.url(for: "usa"))  // http://127.0.0.1:43210/usa/{z}/{x}/{y}.png
-    try await server.shutdown()
+    try await withTileServer(registry) { server in  // on any free port
+      print(try await server.url(for: "usa"))  // http://127.0.0.1:43210/usa/{z}/{x}/{y}.png
+      try await server.wait()  // until the task is cancelled
+    }
     await registry.close()
     // README ends
   }

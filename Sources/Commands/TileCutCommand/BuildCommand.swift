@@ -16,7 +16,8 @@ struct BuildCommand: ParsableCommand {
       when every \
       region is there: catalogue.json never names a file that is missing or not whole. Bundles of earlier editions \
       stay \
-      until --prune; whatever else the catalogue no longer names is removed.
+      until --prune; whatever else the catalogue no longer names is removed. A region or product that was published \
+      stays known: formerIds and formerProductIds name what it became, or the build is refused.
 
       On many machines: plan --catalogue makes a plan, build --plan PLAN --shard N the files of one region, and build \
       --plan PLAN publishes the catalogue, with the bytes of an undivided build.
@@ -55,6 +56,11 @@ struct BuildCommand: ParsableCommand {
   var prune = false
   @Flag(
     help: """
+      Publish although regions or products of the published catalogue are gone, so that their owners lose them.
+      """)
+  var orphanOwners = false
+  @Flag(
+    help: """
       Say which regions would be made, and about how many tiles, bytes and seconds their bundles take, and stop.
       """)
   var dryRun = false
@@ -68,7 +74,9 @@ struct BuildCommand: ParsableCommand {
       guard manifest == nil, output == nil, jobs == nil, region.isEmpty, packBytes == nil, patchesFrom == nil, !rebuild,
         !dryRun
       else { throw ValidationError("--plan has manifest, output and options of the build: leave them out") }
-      if shards.shard != nil, prune { throw ValidationError("--shard publishes nothing: leave --prune out") }
+      if shards.shard != nil, prune || orphanOwners {
+        throw ValidationError("--shard publishes nothing: leave \(prune ? "--prune" : "--orphan-owners") out")
+      }
     } else {
       if shards.shard != nil { throw ValidationError("--shard needs --plan") }
       if manifest == nil { throw ValidationError("Missing expected argument '<manifest>'") }
@@ -144,6 +152,7 @@ struct BuildCommand: ParsableCommand {
     _ = FileSystem.enter(plan.folder)
     var options = try Self.parse(plan.arguments + ["--output", plan.output]).makeOptions()
     (options.memoryBytes, options.threads, options.prunes) = (memory.bytes, threads, prune)
+    options.orphansOwners = orphanOwners
     return (plan, try CatalogBuilder(options))
   }
 
@@ -162,6 +171,7 @@ struct BuildCommand: ParsableCommand {
     options.memoryBytes = memory.bytes
     options.rebuilds = rebuild
     options.prunes = prune
+    options.orphansOwners = orphanOwners
     return options
   }
 

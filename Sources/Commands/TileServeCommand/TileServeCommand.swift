@@ -81,9 +81,24 @@ struct TileServeCommand: ParsableCommand {
     ServiceManager.stopping()
     // The delay is for load balancers; Ctrl-C needs none.
     try await server.shutdown(afterSeconds: signals.received == SIGTERM ? settings.drainDelaySeconds : 0)
-    await registry.close()
+    await Self.close(registry, secondsMax: 1)
     // Not earlier: a second signal during the drain must end the process.
     signals.stop()
+  }
+
+  /// Closes the registry, but does not wait longer for a thread that a disk or another server keeps: nobody reads what
+  /// it makes.
+  private static func close(_ registry: TilesetRegistry, secondsMax: Int) async {
+    let (end, whenEnded) = AsyncStream<Void>.makeStream()
+    Task {
+      await registry.close()
+      whenEnded.finish()
+    }
+    Task {
+      try? await Task.sleep(for: .seconds(secondsMax))
+      whenEnded.finish()
+    }
+    for await _ in end {}
   }
 
   /// Files none of which is a bundle.

@@ -34,6 +34,11 @@ struct TileServeFlags: ParsableArguments {
 
   @Option(
     help: ArgumentHelp(
+      "Memory for tiles that are being drawn; larger tiles are not drawn. (default: 256MB)", valueName: "bytes"))
+  var drawingMemory: BytesArgument?
+
+  @Option(
+    help: ArgumentHelp(
       """
       Load tiles before they are asked for: auto, where loading takes time (drawn tiles, slow disks, other servers \
       whose description allows it), on, or off. (default: auto)
@@ -134,7 +139,7 @@ struct TileServeFlags: ParsableArguments {
   var values: FlagValues {
     FlagValues([
       "overlay": overlay, "host": host, "port": port, "unixSocket": unixSocket,
-      "cache": cache.map { String($0.bytes) },
+      "cache": cache.map { String($0.bytes) }, "drawingMemory": drawingMemory.map { String($0.bytes) },
       "prefetch": prefetch?.rawValue, "fastPath": fastPath?.rawValue, "basePath": basePath, "publicUrl": publicUrl,
       "missing": missing?.rawValue,
       "cacheControl": cacheControl, "cors": cors, "allowedHosts": allowedHosts, "trustedProxies": trustedProxies,

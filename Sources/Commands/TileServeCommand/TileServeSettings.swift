@@ -28,7 +28,8 @@ struct TileServeSettings {
       "path", "overlay", "host", "unixSocket", "basePath", "allowedHosts", "trustedProxies", "accessLog",
       "tlsCert", "tlsKey", "web") + [
         .text("missing") { _ = try policy($0) }, .text("cors") { _ = try crossOrigin($0) },
-        .text("cache") { _ = try bytes($0) }, .text("prefetch") { _ = try prefetch($0) },
+        .text("cache") { _ = try bytes($0, "cache") },
+        .text("drawingMemory") { _ = try bytes($0, "drawingMemory") }, .text("prefetch") { _ = try prefetch($0) },
         .text("fastPath") { _ = try fastPath($0) },
         .text("cacheControl") { _ = try checkedField($0) }, .text("publicUrl") { _ = try checkedURL($0) },
         .text("logLevel") { _ = try level($0) }, .init("port", .number(0...65_535)),
@@ -63,7 +64,8 @@ struct TileServeSettings {
     options.trustedProxies = settings.list("trustedProxies")
     options.crossOrigin = try Self.crossOrigin(settings.text("cors") ?? "*")
     options.missing = try settings.text("missing").map(Self.policy)
-    options.cacheBytes = try Self.bytes(settings.text("cache") ?? "64MB")
+    options.cacheBytes = try Self.bytes(settings.text("cache") ?? "64MB", "cache")
+    options.drawingBytes = try Self.bytes(settings.text("drawingMemory") ?? "256MB", "drawingMemory")
     options.prefetch = try settings.text("prefetch").map(Self.prefetch) ?? options.prefetch
     options.fastPath = try settings.text("fastPath").map(Self.fastPath) ?? options.fastPath
     options.loopCount = try settings.number("threads")
@@ -158,10 +160,10 @@ struct TileServeSettings {
     }
   }
 
-  private static func bytes(_ text: String) throws -> Int {
+  private static func bytes(_ text: String, _ option: String) throws -> Int {
     if text == "0" { return 0 }
     guard let bytes = BytesArgument(argument: text) else {
-      throw ConfigurationError(option: "cache", "\"\(text)\" is no number of bytes such as 64MB")
+      throw ConfigurationError(option: option, "\"\(text)\" is no number of bytes such as 64MB")
     }
     return bytes.bytes
   }

@@ -1,5 +1,6 @@
 import CCairo
 import CCairoShim
+import Support
 
 /// The versions of the libraries; nil for one that is not installed.
 package enum DrawingLibrary {
@@ -14,7 +15,15 @@ package struct DrawingError: Error, CustomStringConvertible {
   package let remedy: String
   /// The style names what there is not, rather than that a library is missing.
   package var isOfStyle = false
+  /// Nothing is wrong, but the work was to stop.
+  package var isCancelled = false
   package var description: String { "\(message); \(remedy)" }
+
+  /// Ends work that is to stop, see `Cancellation`.
+  static func checkCancellation() throws(DrawingError) {
+    guard Cancellation.isCancelled else { return }
+    throw DrawingError(message: "the drawing was stopped", remedy: "draw it again", isCancelled: true)
+  }
 
   /// Loads the drawing library. Nothing may be drawn before.
   package static func requireLibrary() throws(DrawingError) {

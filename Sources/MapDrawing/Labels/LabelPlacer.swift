@@ -100,6 +100,7 @@ struct LabelPlacer {
         defer { number += 1 }
         guard rule.kind == .symbol else { continue }
         for (index, feature) in layer.features.enumerated() where rule.applies(to: feature, zoom: Double(zoom)) {
+          try DrawingError.checkCancellation()
           guard let style = try style(rule, feature, layer) else { continue }
           for (part, rings) in layer.parts(index).enumerated() {
             guard box.meets(rings[0].low, rings[0].high) else { continue }
@@ -134,6 +135,7 @@ struct LabelPlacer {
   private mutating func place(
     _ candidate: Candidate, _ earlier: Placement?, keepingOnly: Bool, _ placement: inout Placement
   ) throws(DrawingError) -> [Label] {
+    try DrawingError.checkCancellation()
     let layer = layers[candidate.layer]
     let feature = layer.features[candidate.key.feature]
     guard var style = try style(of: candidate) else { return [] }

@@ -6,7 +6,8 @@ import TileIndex
 
 /// Installs the server's current edition of a region or tile pack.
 ///
-/// 1. The server is asked for the current edition; the installed one decides whether a patch will do.
+/// 1. The server is asked for the current edition; the installed one decides whether a patch will do. If it is installed
+///    under an id that the server no longer lists, it gets its new one, and nothing is downloaded.
 /// 2. The download is recorded in the state, before its file is created.
 /// 3. The file is downloaded piece by piece and verified (``FileTransfer``).
 /// 4. A patch is applied to the old edition, and the result verified. If that fails, the whole bundle is downloaded
@@ -89,6 +90,7 @@ struct InstallJob: Sendable {
         try dropDownload()
         return installed
       }
+      if installed == nil, let adopted = try await adopt(whole) { return adopted }
       let download = try plan(
         whole, patch: allowsPatch ? installed.flatMap { InstallPlan.patch(region, from: $0) } : nil)
       do {
@@ -107,6 +109,25 @@ struct InstallJob: Sendable {
     }
     throw MapStoreError(
       .damaged, part.description, "the server's file changed at every attempt", remedy: "try again later")
+  }
+
+  /// Takes over an installed bundle with the same bytes (SHA-256), whose region the server does not list any more.
+  private func adopt(_ whole: WantedFile) async throws -> InstalledFile? {
+    let listed = Set(try state.library().map(\.id))
+    guard part.pack == nil, !listed.isEmpty,
+      let orphan = try state.installed().first(where: {
+        $0.part.pack == nil && $0.sha256 == whole.resultSHA256 && !listed.contains($0.part.region)
+      })
+    else { return nil }
+    let (state, files, part) = (state, files, part)
+    // It may have been damaged since.
+    let path = files.installed(orphan.part)
+    guard try await Blocking.run({ try FileDigest.sha256(path) == whole.resultSHA256 }) else { return nil }
+    try dropDownload()
+    return try await Blocking.run {
+      try RegionRenaming(state: state, files: files).run([RegionRename(from: orphan.part.region, to: part.region)])
+      return try state.installed(part)
+    }
   }
 
   // MARK: Steps 1 and 2

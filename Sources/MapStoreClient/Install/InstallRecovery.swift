@@ -3,7 +3,7 @@ import TileIndex
 
 /// Makes files and state consistent after a kill or a power failure.
 ///
-/// 1. Recorded removals are carried out.
+/// 1. Recorded renames and removals are carried out.
 /// 2. Recorded replacements are carried out: the file was complete and verified. If its rename is done already, only
 ///    the record is missing.
 /// 3. Files without a download are deleted.
@@ -17,6 +17,7 @@ struct InstallRecovery {
   let now: Int64
 
   func run() throws {
+    try RegionRenaming(state: state, files: files).recover()
     for file in try state.installed(removing: true) { try remove(file.part) }
     for download in try state.downloads() where download.state == .switching {
       try RegionDatabase.ifRoom { try finishSwitch(download) }
@@ -70,6 +71,7 @@ struct InstallRecovery {
 /// | `.mapstore/lock` | locked by the process that uses the folder |
 /// | `.mapstore/N.part` | a download |
 /// | `.mapstore/N.new` | the result of a patch |
+/// | `.mapstore/REGION.renamed` | a bundle that is about to get another name (``RegionRenaming``) |
 struct OfflineRegionFiles: Sendable {
   let folder: String
   var work: String { "\(folder)/.mapstore" }

@@ -7,7 +7,8 @@ extension OfflineRegionManager {
   ///
   /// 1. Unfinished transactions are posted to the server, and finished with the app store once the server has recorded
   ///    them: until then the app store keeps them.
-  /// 2. The library is fetched: all that the account owns, also by purchases on other devices.
+  /// 2. The library is fetched: all that the account owns, also by purchases on other devices. Installed regions that
+  ///    have got another id take it.
   /// 3. The signed grants are fetched, for the time without network.
   /// 4. Interrupted downloads continue, except paused ones and those of regions that are not owned any more.
   ///
@@ -21,7 +22,9 @@ extension OfflineRegionManager {
   ) async throws -> SyncReport {
     var report = SyncReport()
     if let queue { report.purchases = try await handIn(queue, to: client) }
-    try await refreshLibrary(from: client)
+    report.renamed = try await takeLibrary(from: client).renames.map {
+      SyncReport.Renamed(from: $0.from, to: $0.to)
+    }
     do {
       try await refreshGrants(from: client)
     } catch let error where !(error is CancellationError) {
@@ -68,11 +71,18 @@ extension OfflineRegionManager {
   /// - Throws: ``MapStoreError``; `CancellationError`.
   @discardableResult
   public func refreshLibrary(from client: StoreClient) async throws -> [OfflineRegion] {
+    try await takeLibrary(from: client).regions
+  }
+
+  private func takeLibrary(
+    from client: StoreClient
+  ) async throws -> (regions: [OfflineRegion], renames: [RegionRename]) {
     try belong(to: client)
     let editions = try state.installed().filter { $0.part.pack == nil }.map { ($0.part.region, $0.edition) }
     let told = try await client.library(installed: editions).regions
+    let renames = try followNames(told)
     try RegionDatabase.ifRoom { try state.replaceLibrary(told) }
-    return try regions(told: told)
+    return (try regions(told: told), renames)
   }
 
   /// Step 4 alone.
@@ -220,6 +230,19 @@ public struct SyncReport: Sendable {
     }
   }
 
+  /// An installed region that has got another id.
+  public struct Renamed: Sendable, Hashable, Codable {
+    /// The id until now.
+    public let from: String
+    /// The id from now on.
+    public let to: String
+
+    /// A region with its ids, also for previews and tests.
+    public init(from: String, to: String) { (self.from, self.to) = (from, to) }
+  }
+
+  /// The regions that have got another id; their files are installed under it.
+  public var renamed: [Renamed] = []
   /// The transactions that were submitted.
   public var purchases: [Purchase] = []
   /// All regions after the sync.

@@ -145,6 +145,9 @@ public actor OfflineRegionManager {
     }
   }
 
+  /// Whether a part of the region is being installed.
+  func isBusy(_ region: String) -> Bool { running.contains { $0.key.region == region && !$0.value.isOver } }
+
   /// The number of callers that wait for an install; for tests.
   func waiting(for part: RegionPart) -> Int { running[part]?.waitingCount ?? 0 }
 

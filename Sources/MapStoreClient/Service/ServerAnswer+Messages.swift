@@ -100,6 +100,7 @@ extension Catalog.Region: ServerAnswer {
     if let fault { throw AnswerFault("", fault.drop { $0 == "." || $0 == " " }.description) }
     try AnswerRule.name(id, "id")
     try AnswerRule.code(productId, "productId")
+    for product in formerProductIds ?? [] { try AnswerRule.code(product, "formerProductIds") }
     for (text, place) in [
       (title, "title"), (category, "category"), (priceTier, "priceTier"), (attribution, "attribution"),
       (matrixSet.identifier, "tileMatrixSet"), (matrixSet.uri, "tileMatrixSet"),
@@ -155,6 +156,7 @@ extension LibraryRegion: ServerAnswer {
     try AnswerRule.text(title, "title")
     try AnswerRule.name(edition, "edition")
     try AnswerRule.size(bytes, "bytes")
+    for id in formerIds ?? [] { try AnswerRule.name(id, "formerIds") }
     try AnswerRule.name(installedEdition, "installedEdition")
     try AnswerRule.size(patchBytes, "patchBytes")
   }

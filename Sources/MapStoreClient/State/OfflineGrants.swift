@@ -87,11 +87,11 @@ public struct OfflineGrants: Sendable {
     return max(now, greatest) < end ? .usable(until: end) : .expired(end)
   }
 
-  /// By id, or by product for regions that left the catalogue.
+  /// By id, or by product for regions that left the catalogue or have another id there.
   private func isGranted(_ region: String, by document: GrantDocument) throws -> Bool {
     if document.grants.contains(where: { $0.regionId == region }) { return true }
     guard let product = try state.product(of: region) else { return false }
-    return document.grants.contains { $0.regionId == nil && $0.productId == product }
+    return document.grants.contains { $0.productId == product }
   }
 
   /// The stored document, if it verifies.

@@ -25,12 +25,20 @@ extension RegionDatabase {
     try change { connection in
       try connection.execute("DELETE FROM library")
       let insert = try connection.prepare("INSERT OR REPLACE INTO library VALUES (?, ?, ?)")
+      // What is installed keeps the product under which it was.
+      let note = try connection.prepare(
+        """
+        INSERT INTO product VALUES (?1, ?2) ON CONFLICT (region) DO UPDATE SET product = excluded.product
+        WHERE region NOT IN (SELECT region FROM installed)
+        """)
       for (position, region) in regions.enumerated() {
         insert.bind(1, position)
         insert.bind(2, region.id)
         insert.bind(3, String(decoding: try WireJSON.encode(region), as: UTF8.self))
         try insert.run()
-        try Self.note(product: region.productId, of: region.id, in: connection)
+        note.bind(1, region.id)
+        note.bind(2, region.productId)
+        try note.run()
       }
     }
   }
@@ -46,14 +54,12 @@ extension RegionDatabase {
 
   func note(product: String, of region: String) throws {
     guard try self.product(of: region) != product else { return }
-    try run { try Self.note(product: product, of: region, in: $0) }
-  }
-
-  private static func note(product: String, of region: String, in connection: SQLiteConnection) throws {
-    let insert = try connection.prepare("INSERT OR REPLACE INTO product VALUES (?, ?)")
-    insert.bind(1, region)
-    insert.bind(2, product)
-    try insert.run()
+    try run { connection in
+      let insert = try connection.prepare("INSERT OR REPLACE INTO product VALUES (?, ?)")
+      insert.bind(1, region)
+      insert.bind(2, product)
+      try insert.run()
+    }
   }
 
   // MARK: Installed files

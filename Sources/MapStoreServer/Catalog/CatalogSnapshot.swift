@@ -19,8 +19,10 @@ final class CatalogSnapshot: Sendable {
   let listings: [RegionListing]
   /// A hash of the public contents.
   let etag: String
+  /// By present and former ids.
   private let indexByID: [String: Int]
-  private let indexByProduct: [String: Int]
+  /// By present and former products; hand-made catalogues may have several regions of one.
+  private let indicesByProduct: [String: [Int]]
   private let files: [String: FilePlace]
   private let packIndexes: [TilePackIndex?]
   /// Public answers; dropped with the snapshot.
@@ -51,9 +53,11 @@ final class CatalogSnapshot: Sendable {
     hasBundles = regions.isEmpty || regions.contains { $0.isInstallable && faults[$0.file] == nil }
     listings = regions.map(RegionListing.init)
     searchTexts = regions.map(SearchText.init)
-    indexByID = Dictionary(regions.enumerated().map { ($1.id, $0) }, uniquingKeysWith: { first, _ in first })
-    indexByProduct = Dictionary(
-      regions.enumerated().map { ($1.productId, $0) }, uniquingKeysWith: { first, _ in first })
+    let names = regions.map(\.names).enumerated()
+    indexByID = Dictionary(
+      names.flatMap { index, names in names.ids.map { ($0, index) } }, uniquingKeysWith: { first, _ in first })
+    indicesByProduct = Dictionary(
+      names.flatMap { index, names in names.products.map { ($0, [index]) } }, uniquingKeysWith: { $0 + $1 })
     var files: [String: FilePlace] = [:]
     for (index, region) in regions.enumerated() {
       func add(_ kind: DownloadRequest.Kind, _ name: String, _ bytes: Int, _ sha256: String) {
@@ -73,8 +77,12 @@ final class CatalogSnapshot: Sendable {
     libraryWriter = LibraryWriter(regions, isForSale: isForSale)
   }
 
+  /// The region of a present or former id.
   func index(of id: String) -> Int? { indexByID[id] }
-  func index(ofProduct product: String) -> Int? { indexByProduct[product] }
+  /// The regions that the owner of a product owns, in the order of the catalogue.
+  func indices(ofProduct product: String) -> [Int] { indicesByProduct[product] ?? [] }
+  /// All present and former products.
+  var products: some Collection<String> { indicesByProduct.keys }
   func file(named name: String) -> FilePlace? { files[name] }
   func packIndex(of region: Int) -> TilePackIndex? { packIndexes[region] }
 }

@@ -41,7 +41,7 @@ struct LibraryWriter: Sendable {
     parts = zip(regions, isForSale).map { region, isForSale in
       let item = LibraryRegion(
         id: region.id, productId: region.productId, title: region.title, status: .forSale, isForSale: isForSale,
-        edition: region.edition, bytes: region.bytes)
+        edition: region.edition, bytes: region.bytes, formerIds: region.formerIds)
       // Encoding texts and numbers does not fail.
       let text = String(decoding: (try? WireJSON.encode(item)) ?? [], as: UTF8.self)
       let mark = "\"status\":\"\(LibraryStatus.forSale.rawValue)"

@@ -9,6 +9,8 @@ struct DownloadLink: Hashable, Sendable {
   var sha256Start: String
   var account: AccountID
   var region: String
+  /// Of the account's password: the link ends with it.
+  var generation: Int64
   /// Milliseconds since 1970.
   var expiresAt: Int64
   /// Distinguishes links with equal contents.
@@ -18,14 +20,14 @@ struct DownloadLink: Hashable, Sendable {
 
   private var signedText: String {
     // Each text is preceded by its length, so that no two links have the same bytes.
-    let parts = [file, sha256Start, account.description, region, String(expiresAt), nonce]
-    return "map-store link 1" + parts.map { "\n\($0.utf8.count) \($0)" }.joined()
+    let parts = [file, sha256Start, account.description, region, String(generation), String(expiresAt), nonce]
+    return "map-store link 2" + parts.map { "\n\($0.utf8.count) \($0)" }.joined()
   }
 
   /// The link's path and query.
   func path(signedWith keys: HMACKeys) -> String {
     StoreRoute.file.path(file)
-      + "?v=\(sha256Start)&a=\(account)&r=\(PercentEncoding.encode(region))&e=\(expiresAt)&n=\(nonce)"
+      + "?v=\(sha256Start)&a=\(account)&r=\(PercentEncoding.encode(region))&g=\(generation)&e=\(expiresAt)&n=\(nonce)"
       + "&k=\(keys.signingID)&s=\(keys.signature(of: signedText))"
   }
 
@@ -34,17 +36,23 @@ struct DownloadLink: Hashable, Sendable {
   /// - Throws: `Problem` 403.
   init(file: String, query: Query, keys: HMACKeys) throws(Problem) {
     guard let start = query["v"], let account = query["a"].flatMap({ AccountID($0) }), let region = query["r"],
-      let expiresAt = query["e"].flatMap({ Int64($0) }), let nonce = query["n"], let key = query["k"],
+      let generation = query["g"].flatMap({ Int64($0) }), let expiresAt = query["e"].flatMap({ Int64($0) }),
+      let nonce = query["n"], let key = query["k"],
       let signature = query["s"]
     else { throw .linkRefused("it is not signed; ask for one") }
-    self.init(file: file, sha256Start: start, account: account, region: region, expiresAt: expiresAt, nonce: nonce)
+    self.init(
+      file: file, sha256Start: start, account: account, region: region, generation: generation, expiresAt: expiresAt,
+      nonce: nonce)
     guard keys.isSigned(signedText, by: key, signature) else {
       throw .linkRefused("its signature is wrong; ask for another")
     }
   }
 
-  init(file: String, sha256Start: String, account: AccountID, region: String, expiresAt: Int64, nonce: String) {
+  init(
+    file: String, sha256Start: String, account: AccountID, region: String, generation: Int64, expiresAt: Int64,
+    nonce: String
+  ) {
     (self.file, self.sha256Start, self.account) = (file, sha256Start, account)
-    (self.region, self.expiresAt, self.nonce) = (region, expiresAt, nonce)
+    (self.region, self.generation, self.expiresAt, self.nonce) = (region, generation, expiresAt, nonce)
   }
 }

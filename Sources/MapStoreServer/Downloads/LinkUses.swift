@@ -39,8 +39,6 @@ final class LinkUses: Sendable {
   private static let partsMax = 64
   private static let version = 1
 
-  /// Secret bytes that last as long as the database.
-  let secret: [UInt8]
   private let path: String
   private let queue = DispatchQueue(label: "map-store.links")
   /// Used on the queue only.
@@ -60,7 +58,6 @@ final class LinkUses: Sendable {
       let descriptor = open(path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0o600)
       if descriptor >= 0 { close(descriptor) }
       database = try Database(path, version: Self.version)
-      secret = try database.secret("device")
     } catch {
       throw StoreError(
         .unreadableInput, at: path, "cannot be used: \(error)",
@@ -156,7 +153,6 @@ private final class Database {
       """
       PRAGMA journal_mode = WAL; PRAGMA synchronous = NORMAL;
       BEGIN IMMEDIATE;
-      CREATE TABLE IF NOT EXISTS secret (name TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID;
       CREATE TABLE IF NOT EXISTS link (
         nonce TEXT PRIMARY KEY, ends_at INTEGER NOT NULL, sent INTEGER NOT NULL, is_used INTEGER NOT NULL) WITHOUT \
         ROWID;
@@ -165,7 +161,6 @@ private final class Database {
         PRIMARY KEY (account, file, sha256_start)) WITHOUT ROWID;
       CREATE TABLE IF NOT EXISTS hash (
         folder TEXT, file TEXT, stamp TEXT NOT NULL, sha256 TEXT NOT NULL, PRIMARY KEY (folder, file)) WITHOUT ROWID;
-      INSERT OR IGNORE INTO secret VALUES ('device', hex(randomblob(32)));
       PRAGMA user_version = \(version);
       COMMIT
       """)
@@ -177,13 +172,6 @@ private final class Database {
     upsertParts = try connection.prepare(
       "INSERT OR REPLACE INTO parts (account, file, sha256_start, ranges, at) VALUES (?, ?, ?, ?, ?)")
     deleteParts = try connection.prepare("DELETE FROM parts WHERE account = ? AND file = ? AND sha256_start = ?")
-  }
-
-  func secret(_ name: String) throws -> [UInt8] {
-    let select = try connection.prepare("SELECT value FROM secret WHERE name = ?")
-    defer { select.reset() }
-    select.bind(1, name)
-    return try select.step() ? Array(select.text(0).utf8) : []
   }
 
   func transaction<Value>(_ work: () throws -> Value) throws -> Value {

@@ -72,10 +72,13 @@ public struct StoreLimits: Sendable {
   /// Attempts with passwords (sign-in, registration) from one address: each costs a tenth of a second of processor
   /// time.
   public var passwordsByAddress = Rate(burst: 30, perMinute: 20)
-  /// Attempts to sign in to one login from one address, one known device (``DeviceTokens``) or one session.
+  /// Passwords for one login from one address, one known device (``KnownDevices``) or the account's sessions.
   public var passwordsByLogin = Rate(burst: 10, perMinute: 6)
-  /// Attempts to sign in to one login from all addresses together, without those of known devices.
+  /// Passwords for one login from everywhere together; ``passwordsReserved`` of the burst for devices and sessions that
+  /// are known.
   public var passwordsByLoginEverywhere = Rate(burst: 60, perMinute: 30)
+  /// As many as one known device may try, at most half.
+  var passwordsReserved: Int { min(passwordsByLogin.burst, passwordsByLoginEverywhere.burst / 2) }
   public var requestsByAddress = Rate(burst: 2_000, perMinute: 12_000)
   public var requestsByAccount = Rate(burst: 600, perMinute: 1_200)
   /// Pieces of evidence that one account may post: each costs the verification of a signature and, if it is new, space

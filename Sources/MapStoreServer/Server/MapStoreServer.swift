@@ -102,6 +102,13 @@ public final class MapStoreServer: Sendable {
       watching: watching, connections: connections)
   }
 
+  /// Whoever lets go of a server without ``shutdown()`` ends it at once.
+  deinit {
+    watching.cancel()
+    running.cancel()
+    service.catalog.files.stop()
+  }
+
   private static func reason(_ error: any Error) -> String {
     (error as? IOError).map { "\(FileSystem.SystemError(number: $0.errnoCode))" } ?? "\(error)"
   }

@@ -13,37 +13,43 @@ extension StoreService {
 
   func signIn(_ request: StoreRequest) async throws -> Response {
     let credentials = try await request.message(Credentials.self, bytesMax: options.limits.smallBodyBytes)
-    let device = try countAttempt(credentials, request)
+    let login = try Login(credentials.login)
+    let known = try ledger.accounts.find(login)
+    // Read before the password is checked: what is given now ends with that password.
+    let generation = try known.flatMap { try ledger.accounts.passwordGeneration(of: $0) } ?? 0
+    var device: KnownDevices.Device?
+    if let known, let token = credentials.deviceToken {
+      device = try await devices.device(token, of: known, generation: generation, now: clock.now())
+    }
+    try countAttempt(login, known, device, from: request.address)
     let lasting = Int64(options.sessionSeconds) * 1000
     let token = try await ledger.accounts.signIn(
       login: credentials.login, password: credentials.password, lasting: lasting, isPreferred: device != nil)
     guard let account = try ledger.accounts.account(for: token) else { throw Problem.wrongCredentials(status: 401) }
     let now = clock.now()
+    let deviceToken = try await devices.note(
+      device == nil ? nil : credentials.deviceToken, of: account, generation: generation, now: now)
     return try Reply.message(
       SessionDetails(
-        token: token.text, expiresAt: now + lasting, account: try details(of: account),
-        deviceToken: devices.token(of: device ?? DeviceTokens.newDevice(of: account), now: now)),
+        token: token.text, expiresAt: now + lasting, account: try details(of: account), deviceToken: deviceToken),
       status: .created)
   }
 
-  /// Counts an attempt to sign in, successful or not: of a known device by the device alone, of others by address, by
-  /// login and address, and by login.
-  ///
-  /// - Returns: the device if it is known for this login's account.
-  private func countAttempt(_ credentials: Credentials, _ request: StoreRequest) throws -> DeviceTokens.Device? {
-    // In the ledger's normal form, so that other spellings of a login share its limit.
-    let login = try Accounts.normalised(credentials.login)
-    if let token = credentials.deviceToken, let device = devices.device(token, now: clock.now()),
-      try ledger.accounts.find(login) == device.account
-    {
-      try take(passwordsByDevice, device.id, "too many passwords were tried on this device")
-      return device
-    }
-    try take(passwordsByAddress, request.address, "too many passwords were tried from this address")
+  /// Counts an attempt to sign in, successful or not: of a known device by the device, of others by address, and by
+  /// login and address; of all by the login, of whose attempts a part is reserved for known devices.
+  private func countAttempt(
+    _ login: Login, _ account: AccountID?, _ device: KnownDevices.Device?, from address: String
+  ) throws {
     let what = "too many passwords were tried for this login"
-    try take(passwordsByLogin, "\(request.address) \(login)", what)
-    try take(passwordsByLoginEverywhere, login, what)
-    return nil
+    // By the account, so that all spellings share its limit.
+    let key = account?.description ?? login.folded
+    if let device {
+      try take(passwordsByDevice, device.id, "too many passwords were tried on this device")
+    } else {
+      try take(passwordsByAddress, address, "too many passwords were tried from this address")
+      try take(passwordsByLogin, "\(address) \(key)", what)
+    }
+    try take(passwordsByLoginEverywhere, key, leaving: device == nil ? options.limits.passwordsReserved : 0, what)
   }
 
   func signOut(_ request: StoreRequest) async throws -> Response {
@@ -78,10 +84,12 @@ extension StoreService {
     return Reply.noContent
   }
 
-  /// Counted by the account alone, so that other clients at the same address do not lock out a session.
+  /// Counted as that of a known device, so that other clients do not lock out a session.
   private func check(_ password: String, of account: AccountID) async throws {
     try take(
       passwordsByAccount, account.description, "too many passwords were tried for this account", account: account)
+    try take(
+      passwordsByLoginEverywhere, account.description, "too many passwords were tried for this login", account: account)
     do {
       try await ledger.accounts.check(password, of: account)
     } catch let error as LedgerError where error.code == .wrongPassword {

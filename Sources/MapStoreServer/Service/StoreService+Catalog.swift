@@ -34,13 +34,17 @@ extension StoreService {
     return try await searchQueue.run { try replies.body(for: key, make) }
   }
 
+  /// A region answers under a former id too, with that as its id: a device that knows no other goes on with it.
   func region(_ request: StoreRequest) throws -> Response {
     let (snapshot, index) = try visible(request)
-    let body = try snapshot.replies.body(for: "region \(index)") {
-      try WireJSON.encode(RegionDetails(region: snapshot.regions[index], isForSale: snapshot.isForSale[index]))
+    var region = snapshot.regions[index]
+    let suffix = request.parameters[0] == region.id ? "" : "-\(request.parameters[0])"
+    region.id = request.parameters[0]
+    let body = try snapshot.replies.body(for: "region \(index)\(suffix)") { [region] in
+      try WireJSON.encode(RegionDetails(region: region, isForSale: snapshot.isForSale[index]))
     }
     return Reply.shared(
-      body, type: "application/json", etag: "\(snapshot.etag)-r\(index)", caching: caching(snapshot, index),
+      body, type: "application/json", etag: "\(snapshot.etag)-r\(index)\(suffix)", caching: caching(snapshot, index),
       for: request)
   }
 
@@ -56,7 +60,8 @@ extension StoreService {
       if let box { chosen = packs.packs(in: box) }
     }
     return try Reply.message(
-      TilePackList(regionId: region.id, edition: region.edition, packs: chosen.map { region.packs[$0] }),
+      TilePackList(
+        regionId: request.parameters[0], edition: region.edition, packs: chosen.map { region.packs[$0] }),
       caching: caching(snapshot, index))
   }
 

@@ -24,13 +24,15 @@ extension StoreService {
     let expiresAt = clock.now() + Int64(options.linkSeconds) * 1000
     let link = DownloadLink(
       file: file.file, sha256Start: String(file.sha256.prefix(DownloadLink.sha256StartCount)), account: account,
-      region: region.id, expiresAt: expiresAt, nonce: String(UInt64.random(in: .min ... .max), radix: 36))
+      region: region.id, generation: try ledger.accounts.passwordGeneration(of: account) ?? 0, expiresAt: expiresAt,
+      nonce: String(UInt64.random(in: .min ... .max), radix: 36))
     try await ledger.recordAudit(
       kind: "download", account: account, subject: file.file, outcome: "granted", detail: nil,
       onceADay: "\(link.file) \(link.sha256Start)")
     return try Reply.message(
       DownloadTicket(
-        url: (options.publicURL ?? "") + link.path(signedWith: linkKeys), expiresAt: expiresAt, regionId: region.id,
+        url: (options.publicURL ?? "") + link.path(signedWith: linkKeys), expiresAt: expiresAt,
+        regionId: wanted.regionId,
         edition: region.edition, file: file.file, bytes: file.bytes, sha256: file.sha256),
       status: .created)
   }
@@ -40,7 +42,7 @@ extension StoreService {
     // The id may be any text; the audit event keeps its beginning.
     let gone = Rejection(.notFound, subject: String(id.prefix(80)), account: account)
     guard let index = snapshot.index(of: id) else { throw gone }
-    let entitlement = try ledger.owner(of: snapshot.regions[index].productId, by: account)
+    let entitlement = try entitlement(to: snapshot.regions[index], of: account)
     if entitlement?.status == .active { return index }
     guard snapshot.isForSale[index] || entitlement != nil else { throw gone }
     let reason =
@@ -75,7 +77,7 @@ extension StoreService {
 
   /// Sends a file, after these checks:
   ///
-  /// 1. the link is signed and has not expired;
+  /// 1. the link is signed, has not expired, and the account's password is that of then;
   /// 2. a session, if there is one, belongs to the link's account;
   /// 3. the catalogue still has the link's file, and the account still owns its region;
   /// 4. preconditions and range;
@@ -86,11 +88,14 @@ extension StoreService {
       Rejection(problem, subject: link.file, account: link.account)
     }
     guard link.expiresAt > clock.now() else { throw refused(.linkRefused("it has ended; ask for another")) }
+    guard try ledger.accounts.passwordGeneration(of: link.account) ?? 0 == link.generation else {
+      throw refused(.linkRefused("the password was changed; sign in and ask for another"))
+    }
     if let session = request.session, session.account != link.account {
       throw refused(.linkRefused("it is another account's; ask for one"))
     }
     let snapshot = catalog.snapshot
-    guard let place = snapshot.file(named: link.file), snapshot.regions[place.region].id == link.region,
+    guard let place = snapshot.file(named: link.file), snapshot.index(of: link.region) == place.region,
       place.file.sha256.hasPrefix(link.sha256Start)
     else { throw refused(.editionGone("the file is not in the catalogue any more")) }
     guard try owns(snapshot.regions[place.region], link.account) else {

@@ -37,12 +37,16 @@ extension StoreService {
       since[product] = min(since[product] ?? .max, entitlement.since)
     }
     // In the catalogue's order, then owned regions that have left the catalogue: devices may still have them.
-    let products = since.keys.map { (index: snapshot.index(ofProduct: $0) ?? .max, product: $0) }.sorted { $0 < $1 }
+    let products = since.keys.map { (indices: snapshot.indices(ofProduct: $0), product: $0) }
+      .sorted { ($0.indices.first ?? .max, $0.product) < ($1.indices.first ?? .max, $1.product) }
     let document = GrantDocument(
       accountId: account.description, issuedAt: now, expiresAt: now + Int64(options.grantSeconds) * 1000,
-      grants: products.map { index, product in
-        RegionGrant(
-          regionId: index == .max ? nil : snapshot.regions[index].id, productId: product, since: since[product] ?? 0)
+      grants: products.flatMap { indices, product in
+        // Under former ids too: a device may have the region under one of them.
+        let ids: [String?] = indices.flatMap { snapshot.regions[$0].names.ids }
+        return (ids.isEmpty ? [nil] : ids).map {
+          RegionGrant(regionId: $0, productId: product, since: since[product] ?? 0)
+        }
       })
     // Devices ask at each start: equal grants are recorded once a day.
     if !request.isHead {
@@ -114,14 +118,17 @@ extension LibraryEntry {
 }
 
 extension LibraryKey {
-  /// - Parameter installed: editions by region id; those of unknown regions are dropped.
+  /// - Parameter installed: editions by region id, also by former ones; those of unknown regions are dropped.
   init(_ entitlements: [Entitlement], installed: [String: String], in snapshot: CatalogSnapshot) {
-    self.init(standing: [:], installed: installed.filter { snapshot.index(of: $0.key) != nil })
+    self.init(standing: [:], installed: [:])
+    for (id, edition) in installed.sorted(by: { $0.key < $1.key }) {
+      guard let present = snapshot.index(of: id).map({ snapshot.regions[$0].id }) else { continue }
+      // What is installed under the present id counts.
+      if id == present || installed[present] == nil { self.installed[present] = edition }
+    }
     for entitlement in entitlements {
-      guard let index = entitlement.productID.flatMap(snapshot.index(ofProduct:)),
-        let found = Standing(entitlement.status)
-      else { continue }
-      standing[index] = max(standing[index] ?? found, found)
+      guard let product = entitlement.productID, let found = Standing(entitlement.status) else { continue }
+      for index in snapshot.indices(ofProduct: product) { standing[index] = max(standing[index] ?? found, found) }
     }
   }
 }

@@ -46,7 +46,9 @@ extension StoreService {
     let booking = try await ledger.book(
       Submission(evidence: evidence, account: account, isExplicit: isExplicit, channel: .app), with: verifier)
     let snapshot = catalog.snapshot
-    return PurchaseResult(booking) { product in snapshot.index(ofProduct: product).map { snapshot.regions[$0].id } }
+    return PurchaseResult(booking) { product in
+      snapshot.indices(ofProduct: product).first.map { snapshot.regions[$0].id }
+    }
   }
 
   func appleNotification(_ request: StoreRequest) async throws -> Response {

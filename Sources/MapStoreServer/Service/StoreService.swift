@@ -23,7 +23,7 @@ final class StoreService: Sendable {
   let metrics = StoreMetrics()
   let transfers: ConcurrencyLimiter<AccountID>
   let linkUses: LinkUses
-  let devices: DeviceTokens
+  let devices: KnownDevices
   let bodies: BodyBudget
   let libraries: WebLibrary
   let passwordsByAddress: RateLimiter
@@ -51,6 +51,8 @@ final class StoreService: Sendable {
   let mustEmptyLog = Mutex(false)
   /// Why the ledger cannot be used, as of the last check.
   let ledgerFailure = Mutex<String?>(nil)
+  /// The catalogue whose products were compared with those of the ledger, and those that only the ledger has.
+  private let ownersChecked = Mutex<(etag: String, orphans: [String])>(("", []))
   /// Whether the service is shutting down.
   let isEnding = Mutex(false)
 
@@ -71,7 +73,7 @@ final class StoreService: Sendable {
     linkUses = try LinkUses(path: LinkUses.path(of: ledger))
     catalog = try StoreCatalog(
       folder: options.catalogFolder, products: options.products, logger: logger, hashes: linkUses)
-    devices = DeviceTokens(secret: linkUses.secret)
+    devices = try KnownDevices(path: LinkUses.path(of: ledger))
     bodies = BodyBudget(options.limits)
     transfers = ConcurrencyLimiter(max: options.limits.transfersByAccount)
     grants = try GrantSigner(files: options.grantKeys)
@@ -89,6 +91,7 @@ final class StoreService: Sendable {
     auditsOfStrangers = RateLimiter(options.limits.auditsOfStrangers)
     evidencesByAccount = RateLimiter(options.limits.evidencesByAccount)
     unsignedMessages = RateLimiter(options.limits.unsignedMessages)
+    checkOwners()
   }
 
   /// Watches the catalogue, the ledger, and the log that an erasure has left, until the task is cancelled.
@@ -102,7 +105,10 @@ final class StoreService: Sendable {
     while !Task.isCancelled {
       try? await Task.sleep(for: .seconds(1))
       // Reading the places of a large catalogue takes seconds.
-      await catalogQueue.run { self.catalog.refresh() }
+      await catalogQueue.run {
+        self.catalog.refresh()
+        self.checkOwners()
+      }
       if mustEmptyLog.withLock({ $0 }), await ledger.accounts.emptyLog() { mustEmptyLog.withLock { $0 = false } }
     }
   }
@@ -124,18 +130,60 @@ final class StoreService: Sendable {
 
   /// Takes tokens of a limiter.
   ///
+  /// - Parameter reserve: tokens that must be left, for callers that ask without a reserve.
   /// - Throws: ``Rejection`` 429.
   func take(
-    _ limiter: RateLimiter, _ key: String, count: Int = 1, _ what: String, account: AccountID? = nil
+    _ limiter: RateLimiter, _ key: String, count: Int = 1, leaving reserve: Int = 0, _ what: String,
+    account: AccountID? = nil
   ) throws {
-    guard let seconds = limiter.take(key, count: count) else { return }
+    guard let seconds = limiter.take(key, count: count, leaving: reserve) else { return }
     throw Rejection(.tooMany(what), retryAfter: seconds, account: account)
   }
 
   /// Whether an account may have a region's files now.
   func owns(_ region: Catalog.Region, _ account: AccountID) throws -> Bool {
-    try ledger.owner(of: region.productId, by: account)?.status == .active
+    try entitlement(to: region, of: account)?.status == .active
   }
+
+  /// The account's entitlement to one of the region's products, present and former: an active one if there is one.
+  func entitlement(to region: Catalog.Region, of account: AccountID) throws -> Entitlement? {
+    var first: Entitlement?
+    for product in region.names.products {
+      guard let found = try ledger.owner(of: product, by: account) else { continue }
+      if found.status == .active { return found }
+      first = first ?? found
+    }
+    return first
+  }
+
+  /// Warns of products that accounts own and no region of the catalogue has: their owners cannot download what they
+  /// bought.
+  func checkOwners() {
+    let snapshot = catalog.snapshot
+    guard ownersChecked.withLock({ $0.etag != snapshot.etag }) else { return }
+    do {
+      let orphans = try ledger.activeProducts(except: snapshot.products)
+      let last = ownersChecked.withLock { checked in
+        defer { checked = (snapshot.etag, orphans.map(\.product)) }
+        return Set(checked.orphans)
+      }
+      for (product, count) in orphans.prefix(Self.orphansShown) where !last.contains(product) {
+        logger.warning(
+          """
+          \(product): no region of the catalogue has this product, and what \(count) accounts bought cannot be downloaded; \
+          name it in \(RegionNames.formerProductIDsKey) of the region that takes its place, and build the \
+          catalogue again
+          """)
+      }
+      if orphans.count > Self.orphansShown, Set(orphans.map(\.product)) != last {
+        logger.warning("\(orphans.count) products have owners and no region of the catalogue")
+      }
+    } catch {
+      logger.error("the ledger's products could not be compared with the catalogue: \(error)")
+    }
+  }
+
+  private static let orphansShown = 20
 
   func ready() throws -> Response {
     if isEnding.withLock({ $0 }) { throw Rejection(.unavailable("the service ends"), retryAfter: 5) }
@@ -162,6 +210,10 @@ final class StoreService: Sendable {
           ("bodies_bytes", "Bodies of requests that are being read or answered.", bodies.total),
           ("regions", "Regions in the catalogue.", snapshot.regions.count),
           ("regions_for_sale", "Regions that everybody sees.", snapshot.isForSale.count { $0 }),
+          (
+            "orphaned_products", "Products with owners that no region of the catalogue has.",
+            ownersChecked.withLock { $0.orphans.count }
+          ),
           ("catalogue_faults", "Files that are not as the catalogue says.", catalog.files.faults.count),
           (
             "catalogue_stale", "1 while the catalogue or the list of products has changed and cannot be used.",

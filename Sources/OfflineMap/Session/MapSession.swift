@@ -87,7 +87,22 @@ public final class MapSession<Picture: Sendable>: Sendable {
   ) throws {
     let pixels = bundle.metadata.tilePixels
     try self.init(
-      bundle: bundle, budget: budget, encodedBytes: encodedBytes, tileCost: pixels * pixels * 4, decode: decode)
+      bundle: bundle, budget: budget, encodedBytes: encodedBytes, tileCost: pixels * pixels * 4
+    ) { [path = bundle.path] bytes in
+      try Self.checkPixels(of: bytes, path)
+      return try decode(bytes)
+    }
+  }
+
+  /// Refuses a tile by its header, because decoders take memory for as many pixels as a file says that it has.
+  private static func checkPixels(of bytes: [UInt8], _ path: String) throws {
+    guard let header = bytes.withUnsafeBytes({ ImageHeader($0) }) else { return }
+    let (count, isOver) = header.width.multipliedReportingOverflow(by: header.height)
+    guard isOver || count > ImageHeader.pixelCountMax else { return }
+    throw BundleError(
+      .malformed, path: path,
+      "a tile has \(header.width) x \(header.height) pixels, more than the \(ImageHeader.pixelCountMax) allowed",
+      remedy: "get the bundle again from whoever made it")
   }
 
   /// A session whose parts a test or a measurement chooses.

@@ -11,9 +11,9 @@ extension Accounts {
   public func signIn(
     login: String, password: String, lasting milliseconds: Int64, isPreferred: Bool = false
   ) async throws -> SessionToken {
-    let name = try? Self.normalised(login)
+    let name = try? Login(login)
     let credential = try name.flatMap { name in
-      try ledger.readStatement { try Self.credential($0, login: name) }
+      try ledger.readStatement { try Self.credential($0, of: name) }
     }
     let stored =
       credential?.password
@@ -30,10 +30,10 @@ extension Accounts {
     try await ledger.commits.perform { recorder in
       // The password may have changed, or the account been erased, since it was read.
       let row = try Self.living(credential.id, in: recorder)
-      guard let name, try Self.credential(recorder.db, login: name)?.password == credential.password else {
+      guard let name, try Self.credential(recorder.db, of: name)?.password == credential.password else {
         throw LedgerError(.wrongPassword, at: "sign-in", "login or password is wrong")
       }
-      if let renewed { try Self.replace(renewed, of: row.number, at: recorder.now, in: recorder.db) }
+      if let renewed { try Self.replace(renewed, of: row.number, at: nil, in: recorder.db) }
       try Self.removeExpired(at: recorder.now, of: row.number, in: recorder.db)
       let insert = try recorder.db.cached(
         "INSERT INTO session (token_sha256, account, opened_at, expires_at) VALUES (?, ?, ?, ?)")
@@ -135,7 +135,7 @@ public struct SessionToken: Sendable, Hashable, CustomStringConvertible {
   /// A token as a client sent it. Any text is accepted, because it is only looked up.
   public init(_ text: String) { self.text = text }
 
-  static func random() -> Self {
+  package static func random() -> Self {
     Self(Base64.encodeURLText([UInt8].random(count: 32)))
   }
 

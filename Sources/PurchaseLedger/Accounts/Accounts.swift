@@ -19,7 +19,8 @@ public struct Accounts: Sendable {
   /// - Throws: `LedgerError` with code `login-taken`, or `account` if the token is another account's or the password is
   ///   too short.
   public func add(login: String, password: String, token: AccountToken? = nil) async throws -> AccountID {
-    let login = try Self.normalised(login)
+    let login = try Login(login)
+    try login.checkDistinct()
     try Self.check(password)
     // A check before the expensive hash; the transaction below checks again.
     guard try find(login) == nil else { throw Self.taken(login) }
@@ -27,28 +28,44 @@ public struct Accounts: Sendable {
     let id = AccountID.random()
     let token = token ?? AccountToken.random()
     try await ledger.commits.perform { recorder in
-      guard try Self.credential(recorder.db, login: login) == nil else { throw Self.taken(login) }
+      guard try Self.credential(recorder.db, of: login) == nil else { throw Self.taken(login) }
       guard try recorder.projections.accounts.account(token: token.uuid) == nil else {
         throw LedgerError(
-          .account, at: login, "the appAccountToken is another account's; leave it out to get a new one")
+          .account, at: login.folded, "the appAccountToken is another account's; leave it out to get a new one")
       }
       try recorder.append(.accountOpened(id, token: token))
       guard let account = try recorder.projections.accounts.account(id: id) else { return }
-      try Self.store(hash, of: account.number, login: login, at: recorder.now, in: recorder.db)
+      try Self.store(hash, of: account.number, login: login.folded, at: recorder.now, in: recorder.db)
     }
     return id
   }
 
   /// The open account with this login or printed id; nil if there is none.
   public func find(_ loginOrID: String) throws -> AccountID? {
-    try ledger.readStatement { db in
-      if let id = AccountID(loginOrID) {
+    if let id = AccountID(loginOrID) {
+      let isOpen = try ledger.readStatement { db in
         let select = try db.cached("SELECT 1 FROM account WHERE id = ? AND erased_seq IS NULL")
         select.bind(1, id.uuid)
-        if try select.first({ _ in true }) != nil { return id }
+        return try select.first({ _ in true }) != nil
       }
-      guard let login = try? Self.normalised(loginOrID) else { return nil }
-      return try Self.credential(db, login: login)?.id
+      if isOpen { return id }
+    }
+    return try (try? Login(loginOrID)).flatMap(find)
+  }
+
+  /// The open account with this login; nil if there is none.
+  package func find(_ login: Login) throws -> AccountID? {
+    try ledger.readStatement { db in try Self.credential(db, of: login)?.id }
+  }
+
+  /// Which of its passwords an account has: greater after each change, so that what was granted under an earlier one
+  /// can be refused. Nil for an account without a password, also an erased one.
+  package func passwordGeneration(of account: AccountID) throws -> Int64? {
+    try ledger.readStatement { db in
+      let select = try db.cached(
+        "SELECT c.changed_at FROM credential AS c JOIN account AS a ON a.number = c.account WHERE a.id = ?")
+      select.bind(1, account.uuid)
+      return try select.first { $0.int64(0) }
     }
   }
 
@@ -136,8 +153,8 @@ public struct Accounts: Sendable {
     return row
   }
 
-  private static func taken(_ login: String) -> LedgerError {
-    LedgerError(.loginTaken, at: login, "the login is taken; choose another")
+  private static func taken(_ login: Login) -> LedgerError {
+    LedgerError(.loginTaken, at: login.folded, "the login is taken; choose another")
   }
 }
 
@@ -163,25 +180,6 @@ public struct AccountSummary: Sendable, Hashable {
 // MARK: - Logins and passwords
 
 extension Accounts {
-  /// The stored form of a login: trimmed, compatibility-normalised (NFKC), in lower case.
-  ///
-  /// Invisible and bidirectional characters are refused, because they make different logins look alike.
-  package static func normalised(_ login: String) throws(LedgerError) -> String {
-    let trimmed = UnicodeForm.nfkc(login.trimmingWhitespace()).lowercased()
-    guard !trimmed.isEmpty, trimmed.utf8.count <= 254, trimmed.unicodeScalars.allSatisfy(isVisible) else {
-      throw LedgerError(
-        .account, at: "login", "must have 1 to 254 bytes, and no control, bidirectional or other invisible characters")
-    }
-    return trimmed
-  }
-
-  private static func isVisible(_ scalar: Unicode.Scalar) -> Bool {
-    switch scalar.properties.generalCategory {
-    case .control, .format, .lineSeparator, .paragraphSeparator, .unassigned, .privateUse, .surrogate: false
-    default: true
-    }
-  }
-
   /// An upper bound of a password's bytes in any normalisation form; longer input is refused without hashing it.
   static let passwordBytesMax = 16_384
 
@@ -190,12 +188,24 @@ extension Accounts {
     guard password.utf8.count <= passwordBytesMax,
       (8...1024).contains(UnicodeForm.nfkc(password).unicodeScalars.count)
     else { throw LedgerError(.account, at: "password", "must have 8 to 1,024 characters") }
+    // All halves of surrogate pairs became this one character, so a guess would match many passwords.
+    guard !password.unicodeScalars.contains("\u{fffd}") else {
+      throw LedgerError(.account, at: "password", "holds a damaged character (U+FFFD); type it again")
+    }
   }
 
   struct Credential: Sendable {
     var account: Int64
     var id: AccountID
     var password: PasswordHash
+  }
+
+  /// The account that has one of the login's forms.
+  static func credential(_ db: SQLiteConnection, of login: Login) throws -> Credential? {
+    for form in login.forms {
+      if let found = try credential(db, login: form) { return found }
+    }
+    return nil
   }
 
   static func credential(_ db: SQLiteConnection, login: String) throws -> Credential? {
@@ -229,17 +239,20 @@ extension Accounts {
     try insert.run()
   }
 
-  static func replace(_ hash: PasswordHash, of account: Int64, at now: Int64, in db: SQLiteConnection) throws {
+  /// - Parameter now: of a change of the password; nil for another hash of the same one.
+  static func replace(_ hash: PasswordHash, of account: Int64, at now: Int64?, in db: SQLiteConnection) throws {
+    // Never the same time twice, whatever the clock says: it is the password's generation.
     let update = try db.cached(
       """
-      UPDATE credential SET salt = ?3, hash = ?4, rounds = ?5, block_size = ?6, parallelism = ?7, changed_at = ?8
+      UPDATE credential SET salt = ?3, hash = ?4, rounds = ?5, block_size = ?6, parallelism = ?7,
+        changed_at = coalesce(max(?8, changed_at + 1), changed_at)
       WHERE account = ?2
       """)
     bind(hash, of: account, at: now, to: update)
     try update.run()
   }
 
-  private static func bind(_ hash: PasswordHash, of account: Int64, at now: Int64, to statement: SQLiteStatement) {
+  private static func bind(_ hash: PasswordHash, of account: Int64, at now: Int64?, to statement: SQLiteStatement) {
     statement.bind(2, account)
     statement.bind(3, hash.salt)
     statement.bind(4, hash.hash)

@@ -64,7 +64,7 @@ extension EvidenceImporter {
   > {
     do throws(VerificationError) {
       return .success(
-        try await verifier.verify(
+        try await verifier.read(
           submission.evidence, as: verifiedAs ?? submission.kind, context: submission.context, at: clock.now(),
           trusted: verifiedAs != nil))
     } catch {

@@ -224,7 +224,7 @@ private struct SignatureCheck: Sendable {
     var facts: Set<EventKey> = []
     do throws(VerificationError) {
       for (count, context) in self.contexts(contexts, for: kind).enumerated() {
-        let content = try await verifier.verify(
+        let content = try await verifier.read(
           kept.bytes, as: kind, context: context, at: ledger.clock.now(), trusted: count > 0)
         for fact in content.transactions where fact.environment.code != nil {
           verdict.claims.insert(.event(PreparedFact(fact, isKnown: true).key))

@@ -27,7 +27,7 @@ extension Ledger {
   public func book(_ submission: Submission, with verifier: EvidenceVerifier) async throws -> Booking {
     let now = clock.now()
     return try await book(submission) { (submission, verifiedAs) async throws(VerificationError) in
-      try await verifier.verify(
+      try await verifier.read(
         submission.evidence, as: verifiedAs ?? submission.kind, context: submission.context, at: now,
         trusted: verifiedAs != nil)
     }

@@ -35,6 +35,24 @@ extension Ledger {
     return all.min { rank($0.status) < rank($1.status) }
   }
 
+  /// The products with active grants that accounts own, and their number of owners, without those that are known.
+  ///
+  /// - Complexity: O(owned grants), from the covering index `entitlement_account`.
+  package func activeProducts(except known: some Collection<String>) throws -> [(product: String, owners: Int)] {
+    try readStatement { db in
+      let select = try db.cached(
+        """
+        SELECT product_id, count(DISTINCT account) FROM entitlement
+        WHERE account IS NOT NULL AND status = ?1 AND product_id <> ''
+          AND product_id NOT IN (SELECT value FROM json_each(?2))
+        GROUP BY product_id ORDER BY product_id
+        """)
+      select.bind(1, Entitlement.Status.active.rawValue)
+      select.bind(2, JSONValue.array(known.map { .string($0) }).text)
+      return try select.all { ($0.text(0), Int($0.int64(1))) }
+    }
+  }
+
   /// The entitlement of a grant, owned or not.
   public func entitlement(of grant: TransactionKey) throws -> Entitlement? {
     guard let key = RowKey(grant) else { return nil }

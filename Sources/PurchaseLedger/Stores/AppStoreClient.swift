@@ -24,14 +24,15 @@ public struct AppStoreCredentials: Sendable {
 
 /// Client of the App Store Server API: verifies the responses and stores them in a snapshot.
 ///
-/// Each page is stored together with its cursor, so an interrupted pull continues there. Call `shutdown` at the end.
+/// Each page is stored together with its cursor, so an interrupted pull continues there. `shutdown` waits until the
+/// connections are closed; they are too where the client is let go.
 public final class AppStoreClient: Sendable {
   let requests: StoreRequests
   let baseURL: String
   let environment: StoreEnvironment
   let verifier: any StoreEvidenceVerifier
   let clock: LedgerClock
-  private let client: HTTPClient
+  private let client: StoreConnections
 
   /// A client of the App Store Server API for one environment.
   ///
@@ -53,7 +54,7 @@ public final class AppStoreClient: Sendable {
     self.clock = clock
     let host = environment == .sandbox ? "api.storekit-sandbox.itunes.apple.com" : "api.storekit.itunes.apple.com"
     self.baseURL = try StoreRequests.checked(baseURL ?? "https://\(host)", option: "apple.baseUrl")
-    let client = StoreRequests.client()
+    let client = StoreConnections()
     self.client = client
     requests = StoreRequests(
       client: client, limiter: RequestPacer(rate: rate), retry: retry,
@@ -65,7 +66,7 @@ public final class AppStoreClient: Sendable {
   }
 
   /// Closes the connections.
-  public func shutdown() async throws { try await client.shutdown() }
+  public func shutdown() async throws { try await client.http.shutdown() }
 
   private static func token(
     _ credentials: AppStoreCredentials, _ key: P256.Signing.PrivateKey, seconds: Int64

@@ -1,8 +1,8 @@
 import AsyncHTTPClient
 import Support
 
-/// Client of the Android Publisher API: verifies the responses and stores them in a snapshot. Call `shutdown` at the
-/// end.
+/// Client of the Android Publisher API: verifies the responses and stores them in a snapshot. `shutdown`
+/// waits until the connections are closed; they are too where the client is let go.
 public final class GooglePlayClient: Sendable {
   let requests: StoreRequests
   let application: String
@@ -10,7 +10,7 @@ public final class GooglePlayClient: Sendable {
   let environment: StoreEnvironment
   let verifier: any StoreEvidenceVerifier
   let clock: LedgerClock
-  private let client: HTTPClient
+  private let client: StoreConnections
 
   /// A client of the Google Play Developer API for one app.
   ///
@@ -32,7 +32,7 @@ public final class GooglePlayClient: Sendable {
       _ = try StoreRequests.checked(uri, option: "token_uri of google.serviceAccount")
     }
     application = "\(base)/androidpublisher/v3/applications/\(StoreRequests.escape(packageName))"
-    let client = StoreRequests.client()
+    let client = StoreConnections()
     self.client = client
     let limiter = RequestPacer(rate: rate)
     let open = StoreRequests(client: client, limiter: limiter, retry: retry, authorization: { _ in nil }, clock: clock)
@@ -43,7 +43,7 @@ public final class GooglePlayClient: Sendable {
   }
 
   /// Closes the connections.
-  public func shutdown() async throws { try await client.shutdown() }
+  public func shutdown() async throws { try await client.http.shutdown() }
 
   /// Pulls the state of one purchase (`purchases.products.get`).
   public func pullProduct(_ productID: String, token: String, into sink: any SnapshotSink) async throws -> PullReport {

@@ -38,7 +38,7 @@ struct StoreRequests: Sendable {
     return url
   }
 
-  let client: HTTPClient
+  let client: StoreConnections
   let limiter: RequestPacer
   let retry: RetryPolicy
   /// The value of the `Authorization` field. True requests a new one, after the store rejected the last.
@@ -116,7 +116,7 @@ struct StoreRequests: Sendable {
     if let body = request.body { http.body = .bytes(body) }
     // A deadline of the client's own ends with the head of the answer.
     return try await Deadline(after: retry.timeout).run { [client, http] in
-      let response = try await client.execute(http, deadline: .distantFuture)
+      let response = try await client.http.execute(http, deadline: .distantFuture)
       let body = try await response.body.collect(upTo: Self.answerBytesMax)
       return (Int(response.status.code), response.headers, Array(body.readableBytesView))
     }
@@ -176,12 +176,21 @@ struct StoreRequests: Sendable {
     }
   }
 
-  /// A client that does not retry connections by itself, which it would do for a minute whatever the cause.
-  static func client() -> HTTPClient {
+}
+
+/// The connections of a client, which are closed with it: also if its `init` throws. AsyncHTTPClient ends the process
+/// where one of its clients is let go that was not shut down.
+final class StoreConnections: Sendable {
+  let http: HTTPClient
+
+  init() {
     var configuration = HTTPClient.Configuration()
+    // It would do so for a minute, whatever the cause.
     configuration.connectionPool.retryConnectionEstablishment = false
-    return HTTPClient(eventLoopGroup: HTTPClient.defaultEventLoopGroup, configuration: configuration)
+    http = HTTPClient(eventLoopGroup: HTTPClient.defaultEventLoopGroup, configuration: configuration)
   }
+
+  deinit { _ = http.shutdown() }
 }
 
 /// How often a request is retried and how long to wait in between. Times are in seconds.

@@ -88,14 +88,19 @@ struct AppleIdentity: Sendable {
   let bundleID: String?
   let appAppleID: Int64?
   let requiredEnvironment: StoreEnvironment?
+  let requiresApp: Bool
 
   init(_ identity: StoreIdentity) {
     bundleID = identity.bundleID
     appAppleID = identity.appAppleID
     requiredEnvironment = identity.requiredEnvironment
+    requiresApp = identity.requiresApp
   }
 
   func check(bundleID found: String?, in layer: String) throws(VerificationError) {
+    if bundleID == nil, requiresApp {
+      throw VerificationError(.noBundleID, "cannot be checked without the app's bundle id; configure it")
+    }
     guard let bundleID, found != bundleID else { return }
     throw VerificationError(.wrongBundle, "the \(layer) is of \(found ?? "no app"), not of \(bundleID)")
   }

@@ -1,26 +1,59 @@
 import Support
 
-/// The app and the keys that evidence must match. A nil value is not checked; `import` requires those of its stores.
+/// The app, the environment and the keys that evidence must match. Evidence of a store whose app is not named is
+/// refused.
 public struct StoreIdentity: Sendable {
   /// The pinned roots in DER. Without any, none of Apple's signed evidence verifies.
   public var rootCertificates: [[UInt8]]
   /// The app's bundle id at Apple; evidence of others is refused.
-  public var bundleID: String?
+  public package(set) var bundleID: String?
   /// Checked only in production, where Apple states it.
   public var appAppleID: Int64?
   /// If set, evidence of another environment is rejected.
-  public var requiredEnvironment: StoreEnvironment?
+  package var requiredEnvironment: StoreEnvironment?
+  /// Whether evidence of a store whose app is not named is refused instead of accepted for any app.
+  package var requiresApp = false
   /// The app's licensing key from the Play console, in DER (SubjectPublicKeyInfo).
   public var googlePublicKey: [UInt8]?
   /// The app's package name at Google; evidence of others is refused.
-  public var packageName: String?
+  public package(set) var packageName: String?
   /// How far a signing date may lie ahead of the local clock, in milliseconds.
   public var futureSkewMilliseconds: Int64
   /// Larger pieces are rejected before they are parsed.
   public var evidenceBytesMax: Int
 
-  /// The app's names at the stores, and whose signatures count.
+  /// The environments whose evidence is accepted.
+  public enum Environments: Sendable, Hashable {
+    /// Evidence of another one is refused, such as test purchases of the sandbox where real ones are sold.
+    case only(StoreEnvironment)
+    /// Production and sandbox, for a ledger, which grants nothing for purchases of another environment than its own.
+    case all
+  }
+
+  /// An app that is sold at Apple, and at Google if its package name is given.
   public init(
+    rootCertificates: [[UInt8]], bundleID: String, appAppleID: Int64? = nil, environments: Environments,
+    googlePublicKey: [UInt8]? = nil, packageName: String? = nil
+  ) {
+    self.init(
+      rootCertificates: rootCertificates, bundleID: bundleID, appAppleID: appAppleID,
+      googlePublicKey: googlePublicKey, packageName: packageName)
+    accept(environments)
+  }
+
+  /// An app that is sold at Google alone.
+  public init(packageName: String, googlePublicKey: [UInt8]?, environments: Environments) {
+    self.init(googlePublicKey: googlePublicKey, packageName: packageName)
+    accept(environments)
+  }
+
+  private mutating func accept(_ environments: Environments) {
+    requiresApp = true
+    if case .only(let environment) = environments { requiredEnvironment = environment }
+  }
+
+  /// An identity of which any part may be missing; what is nil is not checked unless `requiresApp` is set.
+  package init(
     rootCertificates: [[UInt8]] = [], bundleID: String? = nil, appAppleID: Int64? = nil,
     requiredEnvironment: StoreEnvironment? = nil, googlePublicKey: [UInt8]? = nil, packageName: String? = nil,
     futureSkewMilliseconds: Int64 = 300_000, evidenceBytesMax: Int = 4_194_304

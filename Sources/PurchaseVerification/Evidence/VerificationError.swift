@@ -34,6 +34,10 @@ public struct VerificationError: Error, Sendable, Hashable, Codable, CustomStrin
     public static let certificateNotValidAtSigning = Self(rawValue: "certificate-not-valid-at-signing")
     /// Nothing says with which key of the app Google signs.
     public static let noLicensingKey = Self(rawValue: "no-licensing-key")
+    /// Nothing says of which app Apple's evidence must be.
+    public static let noBundleID = Self(rawValue: "no-bundle-id")
+    /// Nothing says of which app Google's evidence must be.
+    public static let noPackageName = Self(rawValue: "no-package-name")
     /// The signature is invalid.
     public static let badSignature = Self(rawValue: "bad-signature")
     /// A date outside the accepted range.
@@ -84,7 +88,10 @@ public struct VerificationError: Error, Sendable, Hashable, Codable, CustomStrin
 
     /// Whether a wrong configuration (root certificates, app identity) makes valid store responses fail with this code.
     package var isOfConfiguration: Bool {
-      [.noRootCertificate, .untrustedChain, .noLicensingKey, .wrongBundle, .wrongApp, .wrongPackage].contains(self)
+      [
+        .noRootCertificate, .untrustedChain, .noLicensingKey, .noBundleID, .noPackageName, .wrongBundle, .wrongApp,
+        .wrongPackage,
+      ].contains(self)
     }
 
     private static let quarantining: Set<Self> = [

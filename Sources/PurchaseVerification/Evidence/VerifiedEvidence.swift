@@ -22,7 +22,8 @@ public struct VerifiedEvidence: Sendable {
   public var isNamedBeside = false
   /// The facts as earlier versions read them, where they differ: ledgers may state these.
   package var earlierTransactions: [StoreTransaction] = []
-  /// Notes for the report: `unusable-price`, `sandbox`, `pending`, `partial-refund`, `no-transactions`, `unknown-type`, `look-up`.
+  /// Notes for the report: `unusable-price`, `sandbox`, `pending`, `partial-refund`, `no-transactions`, `unknown-type`,
+  /// `look-up`.
   public var notes: [String]
   /// Decoded fields that the facts do not hold, in the order in which `inspect` prints them.
   public var details: [Detail]
@@ -59,6 +60,9 @@ public struct VerifiedEvidence: Sendable {
     self.notes = notes
     self.details = details
   }
+
+  /// Whether a store has signed all that was read.
+  package var isSigned: Bool { kind.isSigned }
 
   /// Adds the notes that a fact calls for.
   mutating func addNotes(about fact: StoreTransaction) {

@@ -85,7 +85,10 @@ package struct GoogleVerifier: StoreEvidenceVerifier {
 
   /// Rejects another app's package name, and a missing one if the format always has it.
   func checkPackage(_ name: String?, isRequired: Bool) throws(VerificationError) {
-    guard let expected = identity.packageName else { return }
+    guard let expected = identity.packageName else {
+      guard identity.requiresApp else { return }
+      throw VerificationError(.noPackageName, "cannot be checked without the app's package name; configure it")
+    }
     guard let name else {
       if isRequired { throw VerificationError(.incomplete, "packageName is missing") }
       return

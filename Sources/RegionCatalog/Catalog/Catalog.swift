@@ -27,6 +27,10 @@ public struct Catalog: Hashable, Sendable, Codable {
     public var id: String
     /// The product that is sold, as the app stores name it.
     public var productId: String
+    /// Ids that the region had before: devices may have it under them. Nil for none.
+    public var formerIds: [String]?
+    /// Products that the region was sold as before: their owners own it. Nil for none.
+    public var formerProductIds: [String]?
     /// The title for people.
     public var title: String
     /// The publisher's word for regions of its kind, such as `park`.
@@ -220,6 +224,9 @@ extension Catalog {
     for (index, region) in regions.enumerated() {
       if let fault = region.fault { throw refused("regions[\(index)]\(fault)") }
     }
+    if let fault = RegionNames.faults(of: regions.map(\.names)).first {
+      throw refused("regions[\(fault.region)].\(fault.member) \(fault.message)")
+    }
   }
 
   /// The document, with a line for each region, so that a diff of two editions is readable.
@@ -249,6 +256,9 @@ extension Catalog.Region {
       return ".boundary has a ring that is not of 4 positions or more in degrees"
     }
     // Names are appended to folder paths.
+    for (index, id) in (formerIds ?? []).enumerated() where !RegionManifest.isName(id) {
+      return ".\(RegionNames.formerIDsKey)[\(index)] is no id: \"\(id)\""
+    }
     for file in files where file.file.isEmpty || file.file.utf8.contains(where: { $0 == 0x2f || $0 == 0 }) {
       return " has a file that is no name: \"\(file.file)\""
     }

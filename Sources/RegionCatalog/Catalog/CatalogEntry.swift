@@ -8,6 +8,8 @@ extension Catalog.Region {
   ) {
     id = region.id
     productId = region.productID
+    formerIds = region.formerIDs.isEmpty ? nil : region.formerIDs
+    formerProductIds = region.formerProductIDs.isEmpty ? nil : region.formerProductIDs
     title = region.title
     category = region.category
     description = region.description

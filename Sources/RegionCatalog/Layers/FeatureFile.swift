@@ -21,8 +21,12 @@ package enum FeatureFile {
   /// - Parameters:
   ///   - properties: the names of those that are wanted; nil for all.
   ///   - body: called for each feature, in their order.
-  /// - Throws: ``TrackError``; what the closure throws.
+  /// - Throws: ``TrackError``; `CancellationError`; what the closure throws.
   package static func read(path: String, properties: Set<String>?, _ body: (MapFeature) throws -> Void) throws {
+    func take(_ feature: MapFeature) throws {
+      try Cancellation.check()
+      try body(feature)
+    }
     do {
       let file = try JSONFile.open(path)
       let start = try file.bytes(at: 0, count: min(file.byteCount, 1 << 12))
@@ -32,9 +36,9 @@ package enum FeatureFile {
         try GeoJSONReader.read(file, properties: properties) { feature in
           guard let geometry = feature.geometry else { return }
           let values = feature.properties.filter { $0.value != .null }.map { ($0.name, StyleValue($0.value)) }
-          try body(MapFeature(geometry, properties: Dictionary(values) { $1 }))
+          try take(MapFeature(geometry, properties: Dictionary(values) { $1 }))
         }
-      case UInt8(ascii: "<"): try GPXFeatures.read(file, path: path, properties: properties, body)
+      case UInt8(ascii: "<"): try GPXFeatures.read(file, path: path, properties: properties, take)
       default: throw TrackError(path: path, "is neither GPX nor GeoJSON", remedy: "export it as one of them")
       }
     } catch let error as JSONValue.SyntaxError {

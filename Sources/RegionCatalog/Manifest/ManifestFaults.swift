@@ -173,6 +173,22 @@ struct ManifestObject {
     return box
   }
 
+  /// Names: an array of strings; none where the member is missing.
+  ///
+  /// - Parameter isName: whether a string that is not empty is a valid name.
+  func names(_ key: String, remedy: String, where isName: (String) -> Bool = { _ in true }) -> [String] {
+    guard let value = members[key] else { return [] }
+    guard let items = value.array else {
+      fault(key, "is \(value.kind), not an array", remedy: "write the names in brackets: [\"a\", \"b\"]")
+      return []
+    }
+    return items.enumerated().compactMap { index, item in
+      if let name = item.string, !name.isEmpty, !name.utf8.contains(0), isName(name) { return name }
+      faults.add("\(place(key))[\(index)]", "is not a usable name: \(item.text)", remedy: remedy)
+      return nil
+    }
+  }
+
   /// File names: an array of non-empty strings.
   func files(_ key: String) -> [String]? {
     guard let value = members[key] else { return nil }

@@ -4,7 +4,10 @@ package import TileIndex
 extension RegionManifest {
   package static let documentKeys = ["$schema", "version", "defaults", "categories", "regions"]
   package static let regionKeys =
-    ["id", "productId", "title", "category", "description", "bounds", "boundary"] + RegionSettings.keys
+    [
+      "id", "productId", RegionNames.formerIDsKey, RegionNames.formerProductIDsKey, "title", "category", "description",
+      "bounds", "boundary",
+    ] + RegionSettings.keys
 
   /// Reads and checks a manifest and the boundary files it refers to. Its rasters need not exist.
   ///
@@ -157,7 +160,11 @@ extension RegionManifest {
       object.fault("bounds", "and boundary have no ground in common", remedy: "leave one of them out")
     }
     return Region(
-      id: id ?? "", productID: object.text("productId") ?? id ?? "", title: title ?? "", category: category ?? "",
+      id: id ?? "", productID: object.text("productId") ?? id ?? "",
+      formerIDs: object.names(RegionNames.formerIDsKey, remedy: Self.nameRemedy) { Self.isName($0) },
+      formerProductIDs: object.names(
+        RegionNames.formerProductIDsKey, remedy: "write the stores' product ids in quotation marks"),
+      title: title ?? "", category: category ?? "",
       description: object.shownText("description", keepingLines: true), bounds: bounds, boundary: boundary,
       settings: settings)
   }
@@ -194,6 +201,9 @@ extension RegionManifest {
           "\(place).id", "and edition make the file name \(region.stem), as those of regions[\(other)] do",
           remedy: "change the id or the edition of one of them")
       }
+    }
+    for fault in RegionNames.faults(of: regions.map { $0?.names ?? RegionNames(id: "", productID: "") }) {
+      faults.add("regions[\(fault.region)].\(fault.member)", fault.message, remedy: fault.remedy)
     }
   }
 

@@ -10,6 +10,10 @@ public struct RegionManifest: Hashable, Sendable {
     public let id: String
     /// The product id in the stores; by default the id.
     public let productID: String
+    /// Ids that the region had before.
+    public let formerIDs: [String]
+    /// Products that the region was sold as before.
+    public let formerProductIDs: [String]
     /// The title for customers.
     public let title: String
     /// The category: continental, state, park, recreation area, city, ...

@@ -25,6 +25,7 @@ package final class SQLiteConnection {
       throw error
     }
     handle = opened
+    sqlite3_progress_handler(handle, 1000, { _ in Cancellation.isCancelled ? 1 : 0 }, nil)
   }
 
   /// Opens a database for reading and writing; creates it if missing. Waits up to five seconds for another process's

@@ -41,6 +41,8 @@ extension CatalogBuilder {
     cancellation: CutCancellation = CutCancellation(), onReading: ((SourceReading) -> Void)? = nil
   ) throws -> CatalogBuildEstimate {
     let folder = try CatalogFolder(options.output, to: .estimate)
+    let present = try CatalogPublisher(folder: folder, prunes: options.prunes, isWhole: options.only == nil).present()
+    try OwnerCheck(options, present: present).run()
     try checkInputs(selected)
     let hashes = InputHashes(file: folder.hashes)
     try read(selected, hashes, cancellation, onReading)

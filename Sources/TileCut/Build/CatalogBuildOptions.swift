@@ -23,6 +23,8 @@ public struct CatalogBuildOptions: Sendable {
   public var rebuilds = false
   /// Removes bundles of earlier editions and of regions that are no longer in the manifest.
   public var prunes = false
+  /// Publishes a catalogue also if it lacks names of the published one, so that owners lose maps (``OwnerCheck``).
+  public var orphansOwners = false
   /// The tool's version; a different one rebuilds everything.
   public var toolVersion: String
 

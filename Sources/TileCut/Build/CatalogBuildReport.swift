@@ -21,7 +21,7 @@ public struct RegionReport: Sendable, Codable {
   public let patchCount: Int
   public let seconds: Double
   /// Problems that did not prevent the build; each names its file.
-  public let warnings: [String]
+  public internal(set) var warnings: [String]
   /// Why it failed.
   public let error: String?
 }
@@ -91,6 +91,8 @@ public struct CatalogBuildError: Error, CustomStringConvertible, Sendable {
     public static let invalidOption = Code("invalid option")
     /// An input does not exist or is not readable.
     public static let unreadableInput = Code("unreadable input")
+    /// The published catalogue has regions or products that the new one would not know.
+    public static let orphansOwners = Code("orphans owners")
     /// No space, no permission, or another failure of the disk.
     public static let unwritableOutput = Code("unwritable output")
   }

@@ -5,7 +5,7 @@ import TileIndex
 
 /// Builds the catalogue of a manifest: the files of every region and the catalogue that lists them.
 ///
-/// 1. Lock the folder (``CatalogFolder``) and check that all inputs exist.
+/// 1. Lock the folder (``CatalogFolder``), check that no owner loses a map (``OwnerCheck``) and that all inputs exist.
 /// 2. Build regions, several at a time (``RegionBuilder``); what has not changed since the last build is kept, even if
 ///    that was killed.
 /// 3. If all succeeded, publish the files and the catalogue atomically for its readers (``CatalogPublisher``). If a
@@ -42,9 +42,11 @@ public struct CatalogBuilder: Sendable {
     let folder = try CatalogFolder(options.output)
     let publisher = CatalogPublisher(folder: folder, prunes: options.prunes, isWhole: options.only == nil)
     let present = try publisher.present()
+    let owners = OwnerCheck(options, present: present)
+    try owners.run()
     try checkInputs(selected)
     let hashes = InputHashes(file: folder.hashes)
-    let results = makeRegions(folder, hashes, cancellation, onProgress)
+    let results = makeRegions(folder, hashes, owners, cancellation, onProgress)
     try hashes.save()
     if cancellation.isCancelled {
       throw CutError(.cancelled, "the build was stopped", remedy: "build again to go on where it stopped")
@@ -53,7 +55,7 @@ public struct CatalogBuilder: Sendable {
     if let first = results.lazy.compactMap(\.error).first {
       throw CatalogBuildFailure(regions: reports, first: first, path: options.output)
     }
-    let catalogue = Catalog(regions: entries(results, present))
+    let catalogue = Catalog(regions: entries(results, present) + owners.kept)
     let moves = results.flatMap { $0.record?.files ?? [] }.filter(folder.isWaiting).map(\.file)
     let removed = try publisher.publish(catalogue, moving: moves, over: present)
     return CatalogBuildReport(
@@ -175,13 +177,13 @@ public struct CatalogBuilder: Sendable {
   private struct Made: Sendable {
     let region: RegionManifest.Region
     let record: RegionRecord?
-    let report: RegionReport
+    var report: RegionReport
     let error: (any Error)?
   }
 
   /// Builds the regions; each free thread takes the next one.
   private func makeRegions(
-    _ folder: CatalogFolder, _ hashes: InputHashes, _ cancellation: CutCancellation,
+    _ folder: CatalogFolder, _ hashes: InputHashes, _ owners: OwnerCheck, _ cancellation: CutCancellation,
     _ onProgress: (@Sendable (CatalogBuildProgress) -> Void)?
   ) -> [Made] {
     let (jobs, resources) = options.shares(regions: selected.count)
@@ -196,9 +198,10 @@ public struct CatalogBuilder: Sendable {
         progressLock.withLock { _ in onProgress?(.started(id: region.id)) }
         let builder = RegionBuilder(
           region: region, options: options, folder: folder, hashes: hashes, resources: resources)
-        let result = make(builder, cancellation) { progress in
+        var result = make(builder, cancellation) { progress in
           progressLock.withLock { _ in onProgress?(.working(id: region.id, progress)) }
         }
+        result.report.warnings += owners.warnings(about: region)
         // After a cancellation, only finished regions are reported.
         if result.error != nil, cancellation.isCancelled { break }
         let count = made.withLock { made in
@@ -216,7 +219,7 @@ public struct CatalogBuilder: Sendable {
   ) -> Made {
     let region = builder.region
     do {
-      let result = try builder.build(cancellation: cancellation, onProgress: onProgress)
+      let result = try cancellation.run { try builder.build(cancellation: cancellation, onProgress: onProgress) }
       return Made(region: region, record: result.record, report: result.report, error: nil)
     } catch {
       CatalogFiles.remove(builder.folder.work(region.id))
@@ -231,12 +234,9 @@ public struct CatalogBuilder: Sendable {
   private func entries(_ results: [Made], _ present: Catalog?) -> [Catalog.Region] {
     let made = Dictionary(
       results.map { ($0.region.id, $0.record?.entry($0.region)) }, uniquingKeysWith: { $1 })
-    let regions = options.manifest.regions
-    let listed = regions.compactMap { region in
+    return options.manifest.regions.compactMap { region in
       (made[region.id] ?? nil) ?? (options.only == nil ? nil : present?[region.id])
     }
-    guard options.only != nil else { return listed }
-    return listed + (present?.regions ?? []).filter { old in !regions.contains { $0.id == old.id } }
   }
 
   /// Checks all inputs first, because a region may be reached hours later.

@@ -17,8 +17,8 @@ struct PatchWriter {
   /// Files that are named like an earlier edition but are none.
   let warnings: [String]
 
-  /// Finds earlier editions: files `id-EDITION.mbtiles` whose metadata agrees and that are not tile packs. Patches make
-  /// MBTiles, and so lead to no bundle in another container.
+  /// Finds earlier editions: files `id-EDITION.mbtiles`, also under former ids, whose metadata agrees and that are not
+  /// tile packs. Patches make MBTiles, and so lead to no bundle in another container.
   ///
   /// - Parameters:
   ///   - bundle: the region's new bundle.
@@ -37,31 +37,43 @@ struct PatchWriter {
       warnings = ["\(region.id): no patch leads to it: \(reason)"]
       return
     }
-    let (start, end) = ("\(region.id)-", ".mbtiles")
     var warnings: [String] = []
-    editions = try CatalogFiles.names(in: editionsFolder).compactMap { name in
+    var editions: [Edition] = []
+    for id in region.names.ids {
+      let found = try Self.editions(of: id, but: region.settings.edition, in: editionsFolder, &warnings)
+      editions += found.filter { new in !editions.contains { $0.name == new.name } }
+    }
+    self.editions = editions
+    self.warnings = warnings
+  }
+
+  /// The earlier editions under one of the region's ids.
+  private static func editions(
+    of id: String, but present: String, in folder: String, _ warnings: inout [String]
+  ) throws -> [Edition] {
+    let (start, end) = ("\(id)-", ".mbtiles")
+    return try CatalogFiles.names(in: folder).compactMap { name in
       guard name.hasPrefix(start), name.hasSuffix(end), name.utf8.count > start.utf8.count + end.utf8.count else {
         return nil
       }
       let edition = String(name.dropFirst(start.count).dropLast(end.count))
-      guard edition != region.settings.edition else { return nil }
-      let path = "\(editionsFolder)/\(name)"
+      guard edition != present else { return nil }
+      let path = "\(folder)/\(name)"
       let reader = try MBTilesReader(path: path)
       let metadata = reader.metadata
       guard metadata[RegionMetadata.packKey] == nil else { return nil }
       let found = (region: metadata[RegionMetadata.regionKey], edition: metadata[RegionMetadata.editionKey])
-      if found.region == region.id, found.edition == edition {
+      if found.region == id, found.edition == edition {
         return Edition(name: edition, path: path, matrixSet: reader.matrixSet)
       }
       // A region whose id begins with this id may have produced the same name.
-      if found.region == nil || found.region == region.id {
+      if found.region == nil || found.region == id {
         let said =
           found.edition.map { "says that it is edition \($0)" } ?? "does not say which region and edition it is"
         warnings.append("\(path): no patch leads from it: its metadata \(said)")
       }
       return nil
     }
-    self.warnings = warnings
   }
 
   /// The bundles of the earlier editions.

@@ -1,4 +1,5 @@
 import MapDrawing
+import Support
 import TileImage
 import TileIndex
 
@@ -12,18 +13,16 @@ final class SubtreeCutter {
   private var mosaics: [Int: Mosaic] = [:]
   private let encoder: TileEncoder
   private let reduction: Reduction
-  private let isCancelled: () -> Bool
   private let pool: BufferPool
   private let clipShares: [Int: ClipShares]
   private let painter: TilePainter?
 
   /// - Parameter makeMosaic: makes the sources' mosaic at a zoom.
-  init(plan: CutPlan, makeMosaic: @escaping (Int) throws -> Mosaic, isCancelled: @escaping () -> Bool) {
+  init(plan: CutPlan, makeMosaic: @escaping (Int) throws -> Mosaic) {
     self.plan = plan
     self.makeMosaic = makeMosaic
     encoder = TileEncoder(plan.encoding)
     reduction = plan.reduction
-    self.isCancelled = isCancelled
     pool = BufferPool(plan.matrixSet[plan.workingZoom])
     painter = plan.makePainter()
     clipShares = Dictionary(
@@ -38,7 +37,7 @@ final class SubtreeCutter {
 
   /// Draws or reduces a tile, and encodes it if its zoom is stored.
   private func pixels(of tile: TileID, _ subtree: inout CutSubtree) throws -> PixelBuffer? {
-    if isCancelled() { throw CutError(.cancelled, "cancelled") }
+    try Cancellation.check()
     let pixels: PixelBuffer?
     if plan.isDrawn(tile) {
       pixels = try draw(tile, &subtree)

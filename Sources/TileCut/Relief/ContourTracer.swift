@@ -1,4 +1,5 @@
 import RegionCatalog
+import Support
 import TileIndex
 
 /// Traces the lines of equal height of an elevation model.
@@ -57,6 +58,7 @@ struct ContourTracer {
     let band = UnsafeMutablePointer<Float>.allocate(capacity: (width + 2) * (bandRows + 2))
     defer { band.deallocate() }
     for top in stride(from: 0, to: height, by: bandRows) {
+      try Cancellation.check()
       let window = PixelRect(x: 0, y: top, width: width, height: min(bandRows, height - top))
       try HeightWindow.read(window, of: model, factor: factor, .exact, into: band)
       for y in 0..<window.height {
@@ -68,21 +70,22 @@ struct ContourTracer {
 
   /// The contours as features, from the lowest level: lines in degrees with the properties `ele`, the height, and
   /// `index`, whether it is one of every `indexEvery` levels.
-  func features(interval: Double, indexEvery: Int) -> [MapFeature] {
+  func features(interval: Double, indexEvery: Int) throws -> [MapFeature] {
     var features: [MapFeature] = []
-    forEachFeature(interval: interval, indexEvery: indexEvery) { features.append($0) }
+    try forEachFeature(interval: interval, indexEvery: indexEvery) { features.append($0) }
     return features
   }
 
   /// Passes the contours to a closure, from the lowest level, unless their positions alone take more than some bytes.
   ///
   /// - Returns: what the positions take.
+  /// - Throws: `CancellationError`.
   @discardableResult
   func forEachFeature(
     interval: Double, indexEvery: Int, bytesMax: Int = .max, _ body: (MapFeature) -> Void
-  ) -> Int {
+  ) throws -> Int {
     var counts: [Int: Int] = [:]
-    forEachCell { addCell($0, $1, $2, interval) { number, _, _ in counts[number, default: 0] += 1 } }
+    try forEachCell { addCell($0, $1, $2, interval) { number, _, _ in counts[number, default: 0] += 1 } }
     let bytes = counts.values.reduce(0, +) * MemoryLayout<SIMD2<Double>>.stride
     // Each group of levels is a walk over all heights.
     guard bytes <= bytesMax else { return bytes }
@@ -97,12 +100,13 @@ struct ContourTracer {
       let wanted = first...group[group.endIndex - 1]
       var levels: [Int: [Segment]] = [:]
       for number in group { levels[number, default: []].reserveCapacity(counts[number]!) }
-      forEachCell {
+      try forEachCell {
         addCell($0, $1, $2, interval) { number, from, to in
           if wanted.contains(number) { levels[number, default: []].append(Segment(from: from, to: to)) }
         }
       }
       for number in group {
+        try Cancellation.check()
         let level = Double(number) * interval
         let lines = Self.joined(levels.removeValue(forKey: number)!).compactMap { line($0, level: level) }
         guard !lines.isEmpty else { continue }
@@ -116,9 +120,10 @@ struct ContourTracer {
     return bytes
   }
 
-  private func forEachCell(_ body: (_ x: Int, _ y: Int, UnsafeBufferPointer<Float>) -> Void) {
-    heights.withUnsafeBufferPointer { heights in
+  private func forEachCell(_ body: (_ x: Int, _ y: Int, UnsafeBufferPointer<Float>) -> Void) throws {
+    try heights.withUnsafeBufferPointer { heights in
       for y in 0..<max(height - 1, 0) {
+        try Cancellation.check()
         for x in 0..<max(width - 1, 0) { body(x, y, heights) }
       }
     }

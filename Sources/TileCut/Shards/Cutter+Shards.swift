@@ -24,10 +24,16 @@ extension Cutter {
     if let done = folder.receipt(index) { return done }
     try shards.check(self, path: path)
     remote?.stop { cancellation.isCancelled }
+    return try cancellation.run { try make(index, of: shards, folder, onProgress) }
+  }
+
+  private func make(
+    _ index: Int, of shards: ShardPlan, _ folder: ShardFolder, _ onProgress: ((CutProgress) -> Void)?
+  ) throws -> ShardReceipt {
     do {
       let attempt = try ShardAttempt(folder, index)
       defer { attempt.remove() }
-      let receipt = try cut(index, of: shards, attempt, cancellation, onProgress)
+      let receipt = try cut(index, of: shards, attempt, onProgress)
       try attempt.publish(receipt)
       return receipt
     } catch {
@@ -38,8 +44,7 @@ extension Cutter {
   }
 
   private func cut(
-    _ index: Int, of shards: ShardPlan, _ attempt: ShardAttempt, _ cancellation: CutCancellation,
-    _ onProgress: ((CutProgress) -> Void)?
+    _ index: Int, of shards: ShardPlan, _ attempt: ShardAttempt, _ onProgress: ((CutProgress) -> Void)?
   ) throws -> ShardReceipt {
     let start = ContinuousClock.now
     let root = shards.shards[index].root
@@ -56,7 +61,7 @@ extension Cutter {
       pixels = $0
     }
     let total = tileCount(under: root)
-    try assemble(assembler, subtrees.under(root, in: plan.matrixSet), cancellation) {
+    try assemble(assembler, subtrees.under(root, in: plan.matrixSet)) {
       onProgress?(
         CutProgress(
           tilesDone: assembler.tilesDone, tilesTotal: total, tilesStored: sink.tileCount,

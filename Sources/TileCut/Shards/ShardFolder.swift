@@ -112,7 +112,7 @@ public struct ShardFolder: Sendable {
 
   /// Refuses a folder with files of others: those with names of shards would be replaced.
   ///
-  /// - Throws: ``CutError`` `.unwritableOutput`.
+  /// - Throws: ``CutError`` `.invalidOption`: trying again would not help.
   fileprivate func check() throws {
     let extensions: Set = [plan.container.rawValue, "rgba", "json"]
     let foreign = FileSystem.names(in: path).first { name in
@@ -123,7 +123,7 @@ public struct ShardFolder: Sendable {
     }
     guard let foreign else { return }
     throw CutError(
-      .unwritableOutput, path: path, "is to take the shards of a plan, and holds \(foreign)",
+      .invalidOption, path: path, "is to take the shards of a plan, and holds \(foreign)",
       remedy: "move that folder away, or give the plan another name")
   }
 

@@ -16,7 +16,7 @@ public struct ImageDecoder: TileDecoder {
   }
 
   /// The default limit of ``decode(_:format:pixelCountMax:)``: 4096 x 4096 pixels.
-  public static let pixelCountMax = 1 << 24
+  public static let pixelCountMax = ImageHeader.pixelCountMax
 
   /// Decodes an image to straight RGBA8.
   ///
@@ -52,6 +52,26 @@ public struct ImageDecoder: TileDecoder {
     case .webp: try WebPDecoder.size(of: bytes)
     case .pbf: throw ImageError(.unsupported, "vector tiles are no images")
     }
+  }
+
+  /// The image's size, and the memory that ``decode(_:format:pixelCountMax:)`` takes for it, from its header alone: the
+  /// pixels and what the codec holds beside them.
+  ///
+  /// - Throws: ``ImageError``: `tooLarge` as decoding would, `malformed` or `unsupported`.
+  package static func need(
+    of bytes: UnsafeRawBufferPointer, format: TileFormat
+  ) throws(ImageError) -> (width: Int, height: Int, byteCount: Int) {
+    let (width, height) = try size(of: bytes, format: format)
+    try ImageError.check(width: width, height: height, pixelCountMax: pixelCountMax)
+    let pixels = width * height * 4
+    let beside: Int
+    switch format {
+    case .png, .pbf: beside = 0
+    case .jpg: beside = try JPEGDecoder.workingBytes(of: bytes)
+    // The lossless codec makes a second picture.
+    case .webp: beside = pixels
+    }
+    return (width, height, pixels + beside)
   }
 
   private static func imageFormat(

@@ -22,6 +22,11 @@ enum JPEGDecoder {
     let reader = try JPEGReaderHandle(bytes)
     return (Int(reader.header.width), Int(reader.header.height))
   }
+
+  /// What decoding takes beside the pixels, by the header.
+  static func workingBytes(of bytes: UnsafeRawBufferPointer) throws(ImageError) -> Int {
+    Int(try JPEGReaderHandle(bytes).header.working_bytes)
+  }
 }
 
 /// Decodes a JPEG file row by row, for sources too large for memory.

@@ -86,6 +86,9 @@ public struct ImageHeader: Hashable, Sendable {
   /// Pixels.
   public let height: Int
 
+  /// The pixels of the largest tile that is decoded: 4096 x 4096.
+  public static let pixelCountMax = 1 << 24
+
   /// Nil when the bytes are not PNG, JPEG or WebP, or end before the size.
   public init?(_ bytes: UnsafeRawBufferPointer) {
     guard let format = TileFormat(sniffing: bytes) else { return nil }

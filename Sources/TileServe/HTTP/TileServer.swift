@@ -11,11 +11,15 @@ import TilePrefetch
 ///
 /// ```swift
 /// let registry = try TilesetRegistry(["/maps"])
-/// let server = try await TileServer.start(registry)
-/// print(try await server.url(for: "usa"))  // http://127.0.0.1:43210/usa/{z}/{x}/{y}.png
-/// try await server.shutdown()
+/// try await withTileServer(registry) { server in
+///   print(try await server.url(for: "usa"))  // http://127.0.0.1:43210/usa/{z}/{x}/{y}.png
+///   try await server.wait()
+/// }
 /// await registry.close()
 /// ```
+///
+/// An object that lives as long as the app keeps the server of ``start(_:_:accessLog:logger:)``. Whoever lets go of one
+/// without ``shutdown(afterSeconds:)`` ends it at once, without an answer to requests in progress.
 ///
 /// For Linux. On Apple's platforms, which lack libraries that it needs, the examples `BundleOverlay.swift` and
 /// `BundleURLProtocol.swift` give a bundle to a map view. Where a system takes the sockets of an app in the background,
@@ -64,7 +68,7 @@ public final class TileServer: Sendable {
     begin(listening)
   }
 
-  /// Starts to listen and to serve.
+  /// Starts to listen and to serve, as long as the server is kept.
   ///
   /// - Throws: ``ServeError`` with `.cannotListen` (also where too few files may be open) or `.invalidOption`.
   public static func start(
@@ -153,6 +157,19 @@ public final class TileServer: Sendable {
     }
   }
 
+  deinit {
+    guard !isEnding.load(ordering: .relaxed) else { return }
+    pressure?.stop()
+    service.hasEnded.store(true, ordering: .sequentiallyConsistent)
+    if let open = listening.withLock({ $0 }) {
+      open.maintenance?.stop()
+      open.socketFile?.remove()
+    }
+    end.succeed()
+    // Closes the listener and all connections.
+    group.shutdownGracefully { _ in }
+  }
+
   /// The URL of a tileset's tiles, with `{z}`, `{x}` and `{y}`, as map views take it.
   ///
   /// - Throws: ``ServeError`` with `.unknownTileset` or `.unavailable`; `BundleError`.
@@ -164,7 +181,17 @@ public final class TileServer: Sendable {
   public func tileJSON(for tileset: String) -> String { address.url(ServicePaths.tileJSON(tileset)) }
 
   /// Returns when the server has ended; a pause is no end.
-  public func wait() async throws { try await end.futureResult.get() }
+  ///
+  /// - Throws: `CancellationError` if the task is cancelled before.
+  public func wait() async throws {
+    let own = group.next().makePromise(of: Void.self)
+    end.futureResult.cascade(to: own)
+    try await withTaskCancellationHandler {
+      try await own.futureResult.get()
+    } onCancel: {
+      own.fail(CancellationError())
+    }
+  }
 
   private func begin(_ new: Listening) {
     var new = new
@@ -197,24 +224,35 @@ public final class TileServer: Sendable {
     }
   }
 
-  /// Stops listening, waits for requests in progress within the limits, and ends.
-  /// A second call returns at once.
+  /// Stops listening, waits for requests in progress within the limits, and ends. From the call on each response is its
+  /// connection's last, and what a thread has been doing for a request for more than 1.5 seconds is cancelled: that is
+  /// answered with 503. A second call returns at once.
   ///
   /// - Parameter seconds: the delay before it stops listening. Meanwhile `/ready` is 503, so that a load balancer
   ///   sends requests elsewhere before the port is closed.
   public func shutdown(afterSeconds seconds: Int = 0) async throws {
     guard !isEnding.exchange(true, ordering: .relaxed) else { return }
     service.isLeaving.store(true, ordering: .relaxed)
+    for loop in loops { try? await loop.eventLoop.submit { loop.value.leave() }.get() }
+    let work = service.registry.work
+    let hurry = group.next().scheduleRepeatedTask(initialDelay: .zero, delay: .milliseconds(100)) { _ in
+      work.cancelRequests(runningFor: Self.runningSecondsMax)
+    }
     if seconds > 0 { await pause(.seconds(Int64(seconds))) }
     try await inTurn { [self] in
       pressure?.stop()
       await stopListening()
+      hurry.cancel()
       accessLog?.flush()
       service.hasEnded.store(true, ordering: .sequentiallyConsistent)
       end.succeed()
       try await group.shutdownGracefully()
     }
   }
+
+  /// How long a thread may work for one request when the server stops. With the 2 seconds that `tileserve` waits before
+  /// it closes the port, and one for the last answers, an endless query delays the end by less than 5 seconds.
+  private static let runningSecondsMax = 1.5
 
   private func inTurn(_ work: @escaping @Sendable () async throws -> Void) async throws {
     let task = turn.withLock { last in
@@ -265,5 +303,27 @@ public final class TileServer: Sendable {
     case "::": "[::1]"
     default: host.contains(":") ? "[\(host)]" : host
     }
+  }
+}
+
+/// Serves the tilesets of a registry while a closure runs.
+///
+/// The server has ended when this returns or throws; requests in progress are answered within its limits before.
+///
+/// - Returns: what the closure returns.
+/// - Throws: as ``TileServer/start(_:_:accessLog:logger:)``; what the closure throws.
+public func withTileServer<Result>(
+  _ registry: TilesetRegistry, _ options: TileServerOptions = TileServerOptions(), accessLog: AccessLog? = nil,
+  logger: Logger = Logger(label: "tileserve"), isolation: isolated (any Actor)? = #isolation,
+  _ serving: (TileServer) async throws -> Result
+) async throws -> Result {
+  let server = try await TileServer.start(registry, options, accessLog: accessLog, logger: logger)
+  do {
+    let result = try await serving(server)
+    try await server.shutdown()
+    return result
+  } catch {
+    try? await server.shutdown()
+    throw error
   }
 }

@@ -22,6 +22,8 @@ public struct ServeError: Error, Hashable, Sendable, CustomStringConvertible {
     public static let unavailable = Code("unavailable")
     /// A tile is damaged.
     public static let damagedTile = Code("damaged tile")
+    /// Drawing a tile would take more memory than is for that. As it is stored it can be had.
+    public static let tooLarge = Code("tile too large")
     /// A bundle of a tileset of shards is not there.
     public static let missingShard = Code("missing shard")
     /// An option of the server cannot be met.

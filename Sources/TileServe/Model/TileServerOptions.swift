@@ -74,6 +74,9 @@ public struct TileServerOptions: Sendable {
   /// Memory for tiles, in bytes: half for rendered tiles, half for the responses with stored tiles that were requested
   /// last.
   public var cacheBytes = 64 << 20
+  /// Memory for tiles that are being decoded and drawn, in bytes, beside ``cacheBytes``: what takes more waits, and a
+  /// tile that takes more by itself is not drawn. The default has room for any tile of 4096 x 4096 pixels.
+  public var drawingBytes = 256 << 20
   /// Which tiles are fetched or rendered before they are requested.
   public var prefetch = Prefetch.auto
   /// False leaves out what exists only to answer repeated requests for stored tiles with less processor time; the bytes

@@ -227,16 +227,21 @@ public final class Tileset: TileSource {
   }
 
   private func reading<Result>(_ body: (any BundleReader) throws -> Result) throws -> Result {
-    let reader = try take() ?? openReader()
+    try Cancellation.check()
     // A reader that failed is not kept: the file may have changed.
-    let result: Result
     do {
-      result = try body(reader.bundle)
-    } catch let error as BundleError where error.code == .notFound && error.path != path {
-      throw ServeError(.missingShard, "\(id): its shard \(Folder.name(error.path)) is not there")
+      let reader = try take() ?? openReader()
+      let result = try body(reader.bundle)
+      give(reader)
+      return result
+    } catch {
+      // What was interrupted says nothing of the bundle.
+      try Cancellation.check()
+      if let error = error as? BundleError, error.code == .notFound, error.path != path {
+        throw ServeError(.missingShard, "\(id): its shard \(Folder.name(error.path)) is not there")
+      }
+      throw error
     }
-    give(reader)
-    return result
   }
 
   /// Checks whether the tileset can be opened. Sends no request to an upstream: without it the cached tiles are still

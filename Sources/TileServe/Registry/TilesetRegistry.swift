@@ -1,3 +1,4 @@
+import Support
 import Synchronization
 public import TileIndex
 
@@ -177,6 +178,8 @@ public final class TilesetRegistry: Sendable {
         do {
           try tileset.check()
           self.note(tileset, failure: nil)
+        } catch is CancellationError {
+          break
         } catch {
           self.note(tileset, failure: error)
         }
@@ -222,6 +225,8 @@ public final class TilesetRegistry: Sendable {
             try new.check()
             after.tilesets[place.id] = new
             if old == nil { change.added.append(place.id) } else { change.replaced.append(place.id) }
+          } catch is CancellationError {
+            after.tilesets[place.id] = old
           } catch {
             // A locked bundle, or one that could not be opened for lack of file descriptors, is tried again although it
             // does not change.
@@ -259,7 +264,7 @@ public final class TilesetRegistry: Sendable {
   /// Tilesets that have files open.
   package var openCount: Int { open.count }
 
-  /// Ends the threads. Tilesets can still be read, but not served.
+  /// Interrupts what reads and draws, and ends the threads. Tilesets can still be read, but not served.
   public func close() async {
     isClosed.store(true, ordering: .relaxed)
     await work.shutdown()
@@ -295,7 +300,13 @@ extension TilesetRegistry {
         ?? ServeError(.unknownTileset, "there is no tileset \(id)")
     }
     return try await withCheckedThrowingContinuation { continuation in
-      let accepted = work.submit(tileset.lane) { continuation.resume(with: Result { try body(tileset) }) }
+      let accepted = work.submit(tileset.lane) {
+        continuation.resume(
+          with: Result {
+            try Cancellation.check()
+            return try body(tileset)
+          })
+      }
       if !accepted {
         continuation.resume(
           throwing: ServeError(.unavailable, "too many reads of \(id) wait", remedy: "ask again later"))

@@ -77,7 +77,7 @@ final class TrackReader: BundleReader {
     }
     do {
       return try map("[\(lines),\(places)]")
-    } catch {
+    } catch  where !error.isCancelled {
       return try map("[\(lines),\(points)]")
     }
   }

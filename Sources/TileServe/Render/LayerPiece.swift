@@ -58,9 +58,12 @@ struct StoredImage: Sendable {
     do {
       return try bytes.withUnsafeBytes { try ImageDecoder.decode($0, format: format) }
     } catch {
-      throw ServeError(
-        .damagedTile, "tile \(tile) of \(tilesetID) is damaged (\(error)): verify the bundle")
+      throw damaged(error)
     }
+  }
+
+  func damaged(_ error: any Error) -> ServeError {
+    ServeError(.damagedTile, "tile \(tile) of \(tilesetID) is damaged (\(error)): verify the bundle")
   }
 
   /// True if the file's header proves that no pixel is transparent; false if only decoding can tell.

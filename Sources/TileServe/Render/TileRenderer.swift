@@ -1,3 +1,4 @@
+import Support
 import Synchronization
 import TileImage
 import TileIndex
@@ -30,6 +31,7 @@ final class TileRenderer: @unchecked Sendable {
     let size = pictures.reduce(ImageSize(width: 1, height: 1)) { $0.union($1.size) }
     let result = enlarged(pictures.removeLast(), to: size)
     for picture in pictures.reversed() { Overlay.draw(enlarged(picture, to: size), over: result) }
+    try Cancellation.check()
     // 4. Encode; lossless input stays lossless if the format allows both.
     let isLossless = !pieces.contains { $0.images.contains { $0.isLossy } }
     return Tile(bytes: try encode(result, as: Self.encoding(format, isLossless: isLossless)), format: format)
@@ -42,6 +44,7 @@ final class TileRenderer: @unchecked Sendable {
   }
 
   private func picture(of piece: LayerPiece) throws -> PixelBuffer {
+    try Cancellation.check()
     switch piece {
     case .whole(let image): return try image.decode()
     case .part(let part, let size):

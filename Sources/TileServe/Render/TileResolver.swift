@@ -1,3 +1,4 @@
+import Support
 package import TileIndex
 package import TilePrefetch
 
@@ -9,9 +10,13 @@ package final class TileResolver: Sendable {
   package let cache: DrawnTileCache
   private let renderers = TileRendererPool()
   private let blanks = BlankTiles()
+  private let budget: DrawingBudget
 
-  package init(cache: DrawnTileCache) {
-    self.cache = cache
+  /// - Parameter budget: for all that is drawn at a time.
+  package init(
+    cache: DrawnTileCache, budget: DrawingBudget = DrawingBudget(byteCountMax: TileServerOptions().drawingBytes)
+  ) {
+    (self.cache, self.budget) = (cache, budget)
   }
 
   /// Answers a query.
@@ -22,7 +27,8 @@ package final class TileResolver: Sendable {
   /// 4. None: answer by the policy. One that fits: return it as stored. Otherwise render, cache and return; a
   ///    substitute for an unreachable tile is not cached.
   ///
-  /// - Throws: ``ServeError``: `badRequest` for what the layers do not support, `damagedTile`; what sources throw.
+  /// - Throws: ``ServeError``: `badRequest` for what the layers do not support, `damagedTile`, `tooLarge`; what sources
+  ///   throw.
   /// - Precondition: at least one layer, and as many policies.
   package func answer(_ query: TileQuery) throws -> TileAnswer {
     let stack = try LayerStack(query)
@@ -35,7 +41,7 @@ package final class TileResolver: Sendable {
     guard !pieces.isEmpty else { return try answerMissing(query, stack) }
     if pieces.contains(where: \.isStandIn) { return .standIn(try draw(pieces, query, stack)) }
     if let tile = Self.stored(pieces, query, stack) { return .tile(tile) }
-    let kept = try cache.value(for: key, byteCount: DrawnTileKey.reservedBytes) {
+    let kept = try shared(key) {
       let tile = try draw(pieces, query, stack)
       return (tile, cost(tile, key))
     }
@@ -52,7 +58,7 @@ package final class TileResolver: Sendable {
   /// The answer from a slow source: concurrent queries for one tile wait for a single read.
   private func answerSlowly(_ query: TileQuery, _ stack: LayerStack, _ key: DrawnTileKey) throws -> TileAnswer {
     do {
-      let tile = try cache.value(for: key, byteCount: DrawnTileKey.reservedBytes) {
+      let tile = try shared(key) {
         let pieces = try stack.pieces(query.tile, scale: query.scale)
         guard !pieces.isEmpty else { return nil }
         if pieces.contains(where: \.isStandIn) { throw StandIn(tile: try draw(pieces, query, stack)) }
@@ -62,6 +68,17 @@ package final class TileResolver: Sendable {
       return try tile.map { .tile($0) } ?? answerMissing(query, stack)
     } catch let standIn as StandIn {
       return .standIn(standIn.tile)
+    }
+  }
+
+  /// A tile that concurrent queries read or draw once. Where that one's client leaves, one of the others goes on.
+  private func shared(_ key: DrawnTileKey, load: () throws -> (Tile, byteCount: Int)?) throws -> Tile? {
+    while true {
+      do {
+        return try cache.value(for: key, byteCount: DrawnTileKey.reservedBytes, load: load)
+      } catch is CancellationError {
+        try Cancellation.check()
+      }
     }
   }
 
@@ -117,7 +134,9 @@ package final class TileResolver: Sendable {
   private func cost(_ tile: Tile, _ key: DrawnTileKey) -> Int { tile.bytes.count + key.byteCount }
 
   private func draw(_ pieces: [LayerPiece], _ query: TileQuery, _ stack: LayerStack) throws -> Tile {
-    try renderers.withRenderer { try $0.draw(pieces, format: query.format ?? stack.format) }
+    try budget.drawing(pieces) {
+      try renderers.withRenderer { try $0.draw(pieces, format: query.format ?? stack.format) }
+    }
   }
 
   /// The stored tile if nothing has to be rendered.

@@ -1,4 +1,5 @@
 import NIOPosix
+package import Support
 import Synchronization
 
 /// Threads for work that may block: reading cold pages, opening bundles, drawing.
@@ -9,6 +10,8 @@ import Synchronization
 /// than disks.
 ///
 /// Requests take priority over prefetching (``Urgency``), which leaves one thread of a lane free for them.
+///
+/// A request whose client is gone is cancelled, waiting or running (``cancellation()``); all work is at the pool's end.
 package final class WorkPool: Sendable {
   /// Threads that one tileset may hold.
   static let laneWidth = 2
@@ -38,13 +41,30 @@ package final class WorkPool: Sendable {
     fileprivate let width: Int
     fileprivate let state = Mutex(LaneState())
     fileprivate init(_ group: Group, width: Int) { (self.group, self.width) = (group, width) }
+
+    /// Cancels the requests that wait.
+    fileprivate func cancelWaiting() {
+      for job in state.withLock({ $0.waiting.all }) { job.cancellation.cancel() }
+    }
+  }
+
+  fileprivate struct Job: Sendable {
+    let cancellation: Cancellation
+    let work: @Sendable () -> Void
+  }
+
+  /// A request that a thread answers.
+  private struct Running {
+    let cancellation: Cancellation
+    let lane: Lane
+    let start: Double
   }
 
   fileprivate struct LaneState {
     var running = 0
     var runningLater = 0
-    var waiting = Queue<@Sendable () -> Void>()
-    var later = Queue<@Sendable () -> Void>()
+    var waiting = Queue<Job>()
+    var later = Queue<Job>()
 
     /// True if a thread could start work.
     func canStart(width: Int) -> Bool {
@@ -79,10 +99,35 @@ package final class WorkPool: Sendable {
   private let urgent = Atomic(0)
   package var urgentCount: Int { urgent.load(ordering: .relaxed) }
 
+  private let running = Mutex<[ObjectIdentifier: Running]>([:])
+  private let end = Cancellation()
+
   package init() { threads.start() }
 
-  /// Ends the threads when the queued work is done.
+  /// Without ``shutdown()`` nobody waits for the threads, but they end.
+  deinit {
+    end.cancel()
+    threads.shutdownGracefully { _ in }
+    remoteThreads.withLock { $0 }?.shutdownGracefully { _ in }
+  }
+
+  /// For one request, see ``submit(_:urgency:request:_:)``.
+  func cancellation() -> Cancellation { Cancellation(parent: end) }
+
+  /// Cancels the requests that threads have been answering for so long, and those that wait for the same tilesets. What
+  /// has been running for seconds is a query that may have no end.
+  func cancelRequests(runningFor seconds: Double) {
+    let now = MonotonicClock.seconds
+    let slow = running.withLock { $0.values.filter { now - $0.start >= seconds } }
+    for request in slow {
+      request.cancellation.cancel()
+      request.lane.cancelWaiting()
+    }
+  }
+
+  /// Cancels all work, and ends the threads when they have left it. What waits is called, and finds itself cancelled.
   package func shutdown() async {
+    end.cancel()
     try? await threads.shutdownGracefully()
     try? await remoteThreads.withLock({ $0 })?.shutdownGracefully()
   }
@@ -112,17 +157,20 @@ package final class WorkPool: Sendable {
   }
 
   /// Queues work for a thread. False if too much waits already; the work is then not done.
+  ///
+  /// - Parameter request: the cancellation of a request; nil for other work.
   package func submit(
-    _ lane: Lane, urgency: Urgency = .now, _ work: @escaping @Sendable () -> Void
+    _ lane: Lane, urgency: Urgency = .now, request: Cancellation? = nil, _ work: @escaping @Sendable () -> Void
   ) -> Bool {
+    let job = Job(cancellation: request ?? end, work: work)
     let accepted = lane.state.withLock { state in
       switch urgency {
       case .now:
         guard state.waiting.count < Self.waitingCountMax else { return false }
-        state.waiting.append(work)
+        state.waiting.append(job)
       case .later:
         guard state.later.count < Self.laterCountMax else { return false }
-        state.later.append(work)
+        state.later.append(job)
       }
       return true
     }
@@ -159,21 +207,21 @@ package final class WorkPool: Sendable {
         return nil
       }
       guard let lane = next else { return }
-      let found = lane.state.withLock { state -> (work: @Sendable () -> Void, isLater: Bool)? in
+      let found = lane.state.withLock { state -> (job: Job, isLater: Bool)? in
         state.isInLine = false
         guard state.canStart(width: lane.width) else { return nil }
         let isLater = state.waiting.isEmpty
-        guard let work = isLater ? state.later.popFirst() : state.waiting.popFirst() else { return nil }
+        guard let job = isLater ? state.later.popFirst() : state.waiting.popFirst() else { return nil }
         state.running += 1
         if isLater { state.runningLater += 1 }
-        return (work, isLater)
+        return (job, isLater)
       }
       guard let found else { continue }
       // Other work of the lane may run at the same time.
       start(lane)
       let counts = !found.isLater && group.threads === threads
       if counts { urgent.add(1, ordering: .relaxed) }
-      found.work()
+      perform(found.job, in: lane)
       if counts { urgent.subtract(1, ordering: .relaxed) }
       lane.state.withLock { state in
         state.running -= 1
@@ -184,6 +232,18 @@ package final class WorkPool: Sendable {
   }
 }
 
+extension WorkPool {
+  private func perform(_ job: Job, in lane: Lane) {
+    guard job.cancellation !== end else { return end.run(job.work) }
+    let id = ObjectIdentifier(job.cancellation)
+    running.withLock {
+      $0[id] = Running(cancellation: job.cancellation, lane: lane, start: MonotonicClock.seconds)
+    }
+    job.cancellation.run(job.work)
+    running.withLock { _ = $0.removeValue(forKey: id) }
+  }
+}
+
 /// First in, first out, in amortised constant time.
 struct Queue<Element> {
   private var elements: [Element?] = []
@@ -191,6 +251,8 @@ struct Queue<Element> {
 
   var count: Int { elements.count - first }
   var isEmpty: Bool { first == elements.count }
+
+  var all: [Element] { elements[first...].compactMap(\.self) }
 
   mutating func append(_ element: Element) { elements.append(element) }
 

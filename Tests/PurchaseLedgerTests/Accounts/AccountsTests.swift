@@ -117,6 +117,105 @@ import Testing
     #expect(try accounts.list().isEmpty)
   }
 
+  /// Letters of other scripts, phonetic ones, characters that show as nothing or as another one, damaged ones.
+  @Test(arguments: [
+    // Cyrillic alone, mixed with Latin, Greek, Armenian; digits beside them.
+    "раура", "pаypal", "сосо7", "αιοp", "ονο", "օսօ", "ada.раура",
+    // Latin, but phonetic.
+    "ɑda", "ɡoogle", "ǀogin",
+    // Default-ignorable, blank, symbols, other punctuation than ASCII's, two spaces.
+    "a\u{3164}da", "ada\u{fe0f}", "a\u{34f}da", "ada\u{115f}", "ada\u{2800}", "ada\u{2019}s", "ada\u{2010}b",
+    "a\u{b7}b",
+    "ada  b", "🗺",
+    // Marks without a letter, or too many.
+    "\u{301}ada", "1\u{301}", "a\u{323}\u{324}\u{325}\u{326}\u{327}\u{328}",
+    // Digits of two scripts; a rare script.
+    "ada1\u{661}", "ꓮꓮꓮ", "Ꭺda",
+    // Half a surrogate pair.
+    "\u{fffd}", "ada\u{fffd}",
+  ])
+  func loginsThatLookAlikeAreRefused(login: String) async throws {
+    let test = try TestLedger()
+    let accounts = accounts(test)
+    await #expect { try await accounts.add(login: login, password: "correct horse") } throws: {
+      ($0 as? LedgerError)?.code == .account
+    }
+    #expect(try accounts.list().isEmpty)
+  }
+
+  @Test(arguments: [
+    "ada@example.org", "o'brien", "ada lovelace", "jürgen", "çağlar", "анна", "владимир@пример.рф", "νίκος", "νικος",
+    "משה", "محمد", "अनीता", "สมชาย", "김철수", "山田たろう", "suzuki鈴木", "ძია", "1234", "ada-1_2+x", "ñandú", "anna7",
+  ])
+  func loginsOfOneLanguageAreTaken(login: String) async throws {
+    let test = try TestLedger()
+    let accounts = accounts(test)
+    let id = try await accounts.add(login: login, password: "correct horse")
+    for spelling in [login, login.uppercased(), " \(login) ", login.decomposedStringWithCanonicalMapping] {
+      #expect(try accounts.find(spelling) == id, "\(spelling)")
+    }
+    _ = try await accounts.signIn(login: login, password: "correct horse", lasting: 1000)
+  }
+
+  /// Spellings that fold to one are one login.
+  @Test(arguments: [
+    ("straße", "STRASSE"), ("ΟΔΟΣ", "οδος"), ("İnci", "inci"), ("ışık", "IŞIK"), ("ﬁnn", "FINN"), ("ＡＤＡ", "ada"),
+  ])
+  func spellingsAreOneLogin(first: String, second: String) async throws {
+    let test = try TestLedger()
+    let accounts = accounts(test)
+    let id = try await accounts.add(login: first, password: "correct horse")
+    #expect(try accounts.find(second) == id && accounts.find(first) == id)
+    await #expect { try await accounts.add(login: second, password: "correct horse") } throws: {
+      ($0 as? LedgerError)?.code == .loginTaken
+    }
+  }
+
+  /// Accounts of earlier versions have logins that no new account gets; they sign in as ever.
+  @Test(arguments: ["раура", "straße", "ada  b", "🗺", "\u{fffd}", "i\u{307}nci", "οδος", "pаypal"])
+  func accountsOfEarlierVersionsKeepTheirLogins(stored: String) async throws {
+    let test = try TestLedger()
+    let accounts = accounts(test)
+    let id = AccountID.random()
+    let hash = try PasswordHash(of: "correct horse", cost: accounts.cost)
+    try test.ledger.write { recorder in
+      try recorder.append(.accountOpened(id, token: .random()))
+      let number = try #require(try recorder.projections.accounts.account(id: id)).number
+      try Accounts.store(hash, of: number, login: stored, at: recorder.now, in: recorder.db)
+    }
+    #expect(try accounts.find(stored) == id && accounts.find(" \(stored)") == id)
+    let session = try await accounts.signIn(login: stored, password: "correct horse", lasting: 1000)
+    #expect(try accounts.account(for: session) == id)
+    await #expect(throws: LedgerError.self) { try await accounts.add(login: stored, password: "correct horse") }
+  }
+
+  @Test func damagedPasswordsAreRefused() async throws {
+    let test = try TestLedger()
+    let accounts = accounts(test)
+    await #expect { try await accounts.add(login: "ada", password: "\u{fffd}\u{fffd}345678") } throws: {
+      "\($0)".contains("U+FFFD")
+    }
+  }
+
+  /// Each change of the password has a greater generation, also within a millisecond and when the clock is set back; a
+  /// hash of another cost is not a change.
+  @Test func passwordsHaveGenerations() async throws {
+    let test = try TestLedger()
+    let cheap = accounts(test)
+    let id = try await cheap.add(login: "ada", password: "correct horse")
+    var last = try #require(try cheap.passwordGeneration(of: id))
+    for password in ["battery staple", "correct horse"] {
+      try await cheap.changePassword(of: id, to: password)
+      let next = try #require(try cheap.passwordGeneration(of: id))
+      #expect(next > last)
+      last = next
+    }
+    _ = try await test.ledger.accounts.signIn(login: "ada", password: "correct horse", lasting: 1000)
+    #expect(try test.count("SELECT rounds FROM credential") == 32_768 && cheap.passwordGeneration(of: id) == last)
+    try await cheap.erase(id)
+    #expect(try cheap.passwordGeneration(of: id) == nil)
+  }
+
   @Test func sessionsOpenAndEnd() async throws {
     let test = try TestLedger()
     let accounts = accounts(test)

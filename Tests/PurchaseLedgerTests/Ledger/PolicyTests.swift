@@ -49,7 +49,7 @@ import Testing
     for (later, isQuarantined) in [(0, false), (1, true)] as [(Int64, Bool)] {
       let date = TestLedger.now + Int64(seconds) * 1000 + later
       let answer = "{\"purchaseTimeMillis\": \"\(date)\", \"purchaseState\": 0, \"orderId\": \"GPA.1\"}"
-      let found = try await EvidenceVerifier(identity: identity).verify(
+      let found = try await EvidenceVerifier(identity: identity).read(
         Array(answer.utf8), context: .init(productID: "region.alps"), at: TestLedger.now)
       #expect((found.quarantine?.code == .signedInFuture) == isQuarantined, "\(later)")
     }

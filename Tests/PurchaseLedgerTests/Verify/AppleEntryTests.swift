@@ -21,7 +21,7 @@ struct AppleEntryTests {
     let root = ReceiptIndex.item("pki-021").bytes
     let verifier = try EvidenceVerifier(
       identity: StoreIdentity(rootCertificates: [root], bundleID: "com.Abilities"))
-    let found = try await verifier.verify(item.bytes, at: testNow)
+    let found = try await verifier.read(item.bytes, at: testNow)
     let payload = try #require(item.expected["payload"])
     #expect(found.kind == .notification && found.environment == .sandbox && found.transactions.isEmpty)
     #expect(found.notification?.type == payload["notificationType"]?.string)
@@ -30,14 +30,14 @@ struct AppleEntryTests {
     // Signed under another root of Apple's and for another app.
     let others = try EvidenceVerifier(
       identity: StoreIdentity(rootCertificates: [ReceiptIndex.item("pki-022").bytes], bundleID: "com.Abilities"))
-    #expect(await refusal { try await others.verify(item.bytes, at: testNow) }?.code == .untrustedChain)
+    #expect(await refusal { try await others.read(item.bytes, at: testNow) }?.code == .untrustedChain)
     let stranger = try EvidenceVerifier(identity: StoreIdentity(rootCertificates: [root], bundleID: "com.example"))
-    #expect(await refusal { try await stranger.verify(item.bytes, at: testNow) }?.code == .wrongBundle)
+    #expect(await refusal { try await stranger.read(item.bytes, at: testNow) }?.code == .wrongBundle)
   }
 
   @Test func jwsDerived164_aNumericIDEqualsItsText() async throws {
     let item = ReceiptIndex.item("jws-derived-164")
-    let found = try await verifier(root: Self.testRoot, bundle: "com.example", app: 41_234).verify(
+    let found = try await verifier(root: Self.testRoot, bundle: "com.example", app: 41_234).read(
       item.bytes, at: testNow)
     let text = try payload(of: item.bytes)
     let number = try #require(text.firstMatch(of: /"transactionId":\s*(\d+)/), "\(text)")
@@ -55,7 +55,7 @@ struct AppleEntryTests {
     var outcomes: [String] = []
     for bytes in [plain, padded, plain] {
       do {
-        let found = try await verifier.verify(bytes, at: testNow)
+        let found = try await verifier.read(bytes, at: testNow)
         var fact = try #require(found.transactions.first)
         fact.appAccountToken = nil
         try books.book(fact, as: account, bytes: bytes)
@@ -96,7 +96,7 @@ struct AppleEntryTests {
     let jws = try EphemeralCA().sign(
       Array(EphemeralCA.payload(of: Evidences.fact(), bundleID: Evidences.bundle).utf8),
       header: EphemeralCA.header(certificates: certificates))
-    return await refusal { try await verifier.verify(jws, at: testNow) }?.code
+    return await refusal { try await verifier.read(jws, at: testNow) }?.code
   }
 
   /// The certificate in a PEM file, which may start with explanatory text.

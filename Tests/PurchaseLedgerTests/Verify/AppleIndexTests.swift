@@ -16,7 +16,7 @@ struct AppleIndexTests {
   @Test(arguments: verdicts)
   func verdictHolds(_ item: ReceiptIndex.Item) async throws {
     let verifier = try EvidenceVerifier(identity: item.identity)
-    let refusal = await refusal { try await verifier.verify(item.bytes, at: testNow) }
+    let refusal = await refusal { try await verifier.read(item.bytes, at: testNow) }
     #expect((refusal == nil) == item.isValid, "\(item.id): \(refusal.map(String.init(describing:)) ?? "accepted")")
   }
 
@@ -31,14 +31,14 @@ struct AppleIndexTests {
     for (id, reason) in reasons {
       let item = ReceiptIndex.item(id)
       let verifier = try EvidenceVerifier(identity: item.identity)
-      #expect(await refusal { try await verifier.verify(item.bytes, at: testNow) }?.code == reason, "\(id)")
+      #expect(await refusal { try await verifier.read(item.bytes, at: testNow) }?.code == reason, "\(id)")
     }
   }
 
   /// Signed payloads decode to the values in the index.
   @Test(arguments: verdicts.filter { $0.isValid && $0.family.hasPrefix("jws") })
   func payloadMatchesTheIndex(_ item: ReceiptIndex.Item) async throws {
-    let evidence = try await EvidenceVerifier(identity: item.identity).verify(item.bytes, at: testNow)
+    let evidence = try await EvidenceVerifier(identity: item.identity).read(item.bytes, at: testNow)
     let payload = item.expected["decoded"]?["payload"] ?? item.expected["payload"]
     #expect(evidence.quarantine == nil)
     guard let payload else { return }
@@ -59,7 +59,7 @@ struct AppleIndexTests {
   @Test(arguments: ["pkcs7-receipt-030", "pkcs7-receipt-036", "pkcs7-receipt-039"])
   func receiptMatchesTheIndex(_ id: String) async throws {
     let item = ReceiptIndex.item(id)
-    let evidence = try await EvidenceVerifier(identity: item.identity).verify(item.bytes, at: testNow)
+    let evidence = try await EvidenceVerifier(identity: item.identity).read(item.bytes, at: testNow)
     let decoded = try #require(item.expected["decoded"])
     #expect(evidence.kind == .receipt)
     #expect(evidence.environment == .sandbox)
@@ -96,7 +96,7 @@ struct AppleIndexTests {
   @Test(arguments: ReceiptIndex.items.filter { $0.family == "legacy-transaction-receipt" })
   func receiptOfIOS6IsRejectedWithAReason(_ item: ReceiptIndex.Item) async throws {
     let verifier = try EvidenceVerifier(identity: StoreIdentity())
-    let refusal = await refusal { try await verifier.verify(item.bytes, at: testNow) }
+    let refusal = await refusal { try await verifier.read(item.bytes, at: testNow) }
     #expect(refusal?.code == .unsupportedFormat)
     #expect(refusal?.reason.contains("iOS 6") == true)
   }
@@ -109,9 +109,9 @@ struct AppleIndexTests {
     switch status {
     case 21002, 21006, 21010:
       #expect(
-        await refusal { try await verifier.verify(item.bytes, context: context, at: testNow) }?.code == .storeRefused)
+        await refusal { try await verifier.read(item.bytes, context: context, at: testNow) }?.code == .storeRefused)
     case 0 where item.expected["in_app"] != nil:
-      let evidence = try await verifier.verify(item.bytes, at: testNow)
+      let evidence = try await verifier.read(item.bytes, at: testNow)
       #expect(evidence.environment?.rawValue == item.expected["environment"]?.string)
       let ids = Set(evidence.transactions.map(\.transactionID))
       #expect(ids.count == Int(item.expected["distinct_transaction_ids"]?.integer ?? -1))
@@ -120,7 +120,7 @@ struct AppleIndexTests {
           == Int(item.expected["distinct_original_ids"]?.integer ?? -1))
       #expect(evidence.transactions.allSatisfy { $0.trust == .unsigned && $0.revocation == nil })
     default:
-      let evidence = try await verifier.verify(item.bytes, context: context, at: testNow)
+      let evidence = try await verifier.read(item.bytes, context: context, at: testNow)
       #expect(evidence.quarantine?.code == .retryLater)
       #expect(evidence.transactions.isEmpty)
     }
@@ -128,7 +128,7 @@ struct AppleIndexTests {
 
   @Test func notificationOfVersionOneYieldsOnlyLookUps() async throws {
     let item = ReceiptIndex.items.first { $0.family == "notification-v1-json" }!
-    let evidence = try await EvidenceVerifier(identity: StoreIdentity(bundleID: "my.app")).verify(
+    let evidence = try await EvidenceVerifier(identity: StoreIdentity(bundleID: "my.app")).read(
       item.bytes, at: testNow)
     #expect(evidence.kind == .notificationV1)
     #expect(evidence.transactions.isEmpty)
@@ -138,7 +138,7 @@ struct AppleIndexTests {
     #expect(evidence.lookups.map(\.key.id) == ["100000000000001"])
     #expect(evidence.notes == ["look-up"])
     let other = try EvidenceVerifier(identity: StoreIdentity(bundleID: "com.other"))
-    #expect(await refusal { try await other.verify(item.bytes, at: testNow) }?.code == .wrongBundle)
+    #expect(await refusal { try await other.read(item.bytes, at: testNow) }?.code == .wrongBundle)
   }
 }
 

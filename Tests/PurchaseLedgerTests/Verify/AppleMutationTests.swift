@@ -32,8 +32,8 @@ import Testing
     for _ in 0..<Self.rounds {
       let jws = try evidences.authority.sign(damaged(payload, using: &generator))
       let message = try evidences.notification("REFUND", of: jws)
-      if await refusal({ try await verifier.verify(jws, at: testNow) }) != nil { refused += 1 }
-      _ = await refusal { try await verifier.verify(message, at: testNow) }
+      if await refusal({ try await verifier.read(jws, at: testNow) }) != nil { refused += 1 }
+      _ = await refusal { try await verifier.read(message, at: testNow) }
     }
     #expect(refused > Self.rounds / 10 && refused < Self.rounds, "seed \(Self.seed)")
   }
@@ -84,7 +84,7 @@ import Testing
     let json = Array("{\"a\":".utf8) + [UInt8](repeating: UInt8(ascii: "["), count: depth)
     let closed = indefinite + [UInt8](repeating: 0, count: 2 * depth)
     for bytes in [indefinite, octets, closed, json] {
-      #expect(await refusal { try await verifier.verify(bytes, at: testNow) }?.code == .malformed)
+      #expect(await refusal { try await verifier.read(bytes, at: testNow) }?.code == .malformed)
     }
   }
 
@@ -101,7 +101,7 @@ import Testing
     for round in 0..<rounds {
       let bytes = damaged(seeds[round % seeds.count], using: &generator)
       _ = EvidenceVerifier.detect(bytes)
-      if await refusal({ try await verifier.verify(bytes, at: testNow, trusted: trusted) }) == nil { accepted += 1 }
+      if await refusal({ try await verifier.read(bytes, at: testNow, trusted: trusted) }) == nil { accepted += 1 }
     }
     #expect(Double(accepted) <= acceptedMax * Double(rounds), "seed \(Self.seed)")
   }

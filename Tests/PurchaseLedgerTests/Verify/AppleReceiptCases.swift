@@ -16,17 +16,17 @@ import Testing
     let verifier = try verifier()
     let receipt = try ReceiptAuthority.shared.sign(
       MadeReceipt(purchases: [.init(id: "1"), .init(id: "2")]).payload, sha1: sha1)
-    let evidence = try await verifier.verify(receipt, at: testNow)
+    let evidence = try await verifier.read(receipt, at: testNow)
     #expect(evidence.transactions.map(\.transactionID) == ["1", "2"])
     #expect(evidence.transactions.allSatisfy { $0.trust == .signed && $0.signedDate == 1_704_067_200_000 })
     var forged = receipt
     forged[receipt.count - 10] ^= 1
-    #expect(await refusal { try await verifier.verify(forged, at: testNow) }?.code == .badSignature)
+    #expect(await refusal { try await verifier.read(forged, at: testNow) }?.code == .badSignature)
     // A changed product id of the same length breaks the signature.
     let place = try #require(receipt.firstRange(of: Array("com.example.region".utf8)))
     forged = receipt
     forged.replaceSubrange(place, with: Array("com.example.empire".utf8))
-    #expect(await refusal { try await verifier.verify(forged, at: testNow) }?.code == .badSignature)
+    #expect(await refusal { try await verifier.read(forged, at: testNow) }?.code == .badSignature)
   }
 
   /// One signature in 64 ends with the byte of a space, tab or line break.
@@ -38,10 +38,10 @@ import Testing
       found = receipt.last.map { [0x20, 0x09, 0x0A, 0x0D].contains($0) } ?? false
       guard found else { continue }
       for ending in ["", "\n", "\r\n  "] {
-        let evidence = try await verifier.verify(receipt + Array(ending.utf8), at: testNow)
+        let evidence = try await verifier.read(receipt + Array(ending.utf8), at: testNow)
         #expect(evidence.transactions.map(\.transactionID) == ["\(number)"])
       }
-      let rest = try #require(await refusal { try await verifier.verify(receipt + [0x20, 0x41], at: testNow) })
+      let rest = try #require(await refusal { try await verifier.read(receipt + [0x20, 0x41], at: testNow) })
       #expect(rest.code == .malformed)
     }
     #expect(found)
@@ -51,10 +51,10 @@ import Testing
     let receipt = try ReceiptAuthority.shared.sign(MadeReceipt(purchases: [.init(id: "1")]).payload)
     let other = try EvidenceVerifier(
       identity: StoreIdentity(rootCertificates: [EphemeralCA().rootCertificate]))
-    #expect(await refusal { try await other.verify(receipt, at: testNow) }?.code == .untrustedChain)
+    #expect(await refusal { try await other.read(receipt, at: testNow) }?.code == .untrustedChain)
     let xcode = try ReceiptAuthority.shared.sign(MadeReceipt(environment: "Xcode").payload)
     let verifier = try verifier()
-    #expect(await refusal { try await verifier.verify(xcode, at: testNow) }?.code == .testEnvironment)
+    #expect(await refusal { try await verifier.read(xcode, at: testNow) }?.code == .testEnvironment)
   }
 
   /// Signed evidence is quarantined for review, unsigned evidence is rejected.
@@ -65,17 +65,17 @@ import Testing
         MadeReceipt.Purchase(id: "2", purchaseDate: date), MadeReceipt.Purchase(id: "2", cancellationDate: date),
       ] {
         let payload = MadeReceipt(creationDate: "2024-06-01T00:00:00Z", purchases: [.init(id: "1"), purchase]).payload
-        let found = try await verifier.verify(ReceiptAuthority.shared.sign(payload), at: testNow)
+        let found = try await verifier.read(ReceiptAuthority.shared.sign(payload), at: testNow)
         #expect(found.quarantine?.code == .inconsistent, "\(found)")
       }
       let created = try ReceiptAuthority.shared.sign(MadeReceipt(creationDate: date).payload)
-      #expect(await refusal { try await verifier.verify(created, at: testNow) }?.code == .dateOutOfRange)
+      #expect(await refusal { try await verifier.read(created, at: testNow) }?.code == .dateOutOfRange)
       let other = try ReceiptAuthority.shared.sign(
         MadeReceipt(bundle: "org.example", purchases: [.init(id: "1", purchaseDate: date)]).payload)
-      #expect(await refusal { try await verifier.verify(other, at: testNow) }?.code == .wrongBundle)
+      #expect(await refusal { try await verifier.read(other, at: testNow) }?.code == .wrongBundle)
       let printed = date.replacing("T", with: " ").replacing("Z", with: " Etc/GMT")
       let answer = Self.answer(entries: ["{\"transaction_id\":\"1\",\"purchase_date\":\"\(printed)\"}"])
-      #expect(await refusal { try await verifier.verify(Array(answer.utf8), at: testNow) }?.code == .malformed)
+      #expect(await refusal { try await verifier.read(Array(answer.utf8), at: testNow) }?.code == .malformed)
     }
   }
 
@@ -88,7 +88,7 @@ import Testing
     ] as [(String, String, VerificationError.Code?)] {
       let answer = Self.answer(
         environment: environment, type: type, entries: [#"{"purchase_date_ms":"1700000000000"}"#])
-      #expect(try await verifier.verify(Array(answer.utf8), at: testNow).quarantine?.code == code)
+      #expect(try await verifier.read(Array(answer.utf8), at: testNow).quarantine?.code == code)
     }
   }
 
@@ -96,26 +96,26 @@ import Testing
     let purchases = (1...187).map { MadeReceipt.Purchase(id: "\(1_000_000_000_000_000 + $0)") }
     let receipt = try ReceiptAuthority.shared.sign(MadeReceipt(purchases: purchases, filling: 200).payload)
     #expect(receipt.count > 79_000)
-    #expect(try await verifier().verify(receipt, at: testNow).transactions.count == 187)
+    #expect(try await verifier().read(receipt, at: testNow).transactions.count == 187)
 
     let evidences = try Evidences()
     let filling = #""offerIdentifier":"\#(String(repeating: "x", count: 11_000))""#
     let transaction = try evidences.authority.transaction(Evidences.fact(), bundleID: Evidences.bundle, extra: filling)
     let message = try evidences.notification("REFUND", of: transaction)
     #expect(message.count > 18_700)
-    #expect(try await evidences.verifier().verify(message, at: testNow).transactions.count == 1)
+    #expect(try await evidences.verifier().read(message, at: testNow).transactions.count == 1)
 
     let entries = (1...700).map { #"{"transaction_id":"\#($0)","purchase_date_ms":"1700000000000"}"# }
     let answer = Array(Self.answer(entries: entries, filling: 250).utf8)
     #expect(answer.count > 200_000)
-    #expect(try await verifier().verify(answer, at: testNow).transactions.count == 700)
+    #expect(try await verifier().read(answer, at: testNow).transactions.count == 700)
 
     for piece in [receipt, message, answer] {
       let exact = try verifier(bytesMax: piece.count)
-      #expect(await refusal { try await exact.verify(piece, at: testNow) }?.code != .tooLarge)
+      #expect(await refusal { try await exact.read(piece, at: testNow) }?.code != .tooLarge)
       let small = try verifier(bytesMax: piece.count - 1)
-      #expect(await refusal { try await small.verify(piece, at: testNow) }?.code == .tooLarge)
-      #expect(await refusal { try await small.verify(piece, as: .receipt, at: testNow) }?.code == .tooLarge)
+      #expect(await refusal { try await small.read(piece, at: testNow) }?.code == .tooLarge)
+      #expect(await refusal { try await small.read(piece, as: .receipt, at: testNow) }?.code == .tooLarge)
     }
   }
 
@@ -128,7 +128,7 @@ import Testing
       for start in stride(from: 0, to: text.count, by: width) {
         lines += text[start..<min(start + width, text.count)] + Array(separator.utf8)
       }
-      #expect(try await verifier().verify(lines, at: testNow).transactions.map(\.transactionID) == ["1"])
+      #expect(try await verifier().read(lines, at: testNow).transactions.map(\.transactionID) == ["1"])
     }
   }
 
@@ -140,9 +140,9 @@ import Testing
     let numbers = Self.answer(entries: [
       #"{"transaction_id":1000,"original_transaction_id":900,"quantity":2,"purchase_date_ms":1700000000000}"#
     ])
-    let facts = try await verifier.verify(Array(text.utf8), at: testNow).transactions
+    let facts = try await verifier.read(Array(text.utf8), at: testNow).transactions
     #expect(facts.map(\.transactionID) == ["1000"] && facts.first?.quantity == 2)
-    #expect(try await verifier.verify(Array(numbers.utf8), at: testNow).transactions == facts)
+    #expect(try await verifier.read(Array(numbers.utf8), at: testNow).transactions == facts)
   }
 
   @Test func case30_onlyMillisecondsAndUTCAreRead() async throws {
@@ -156,7 +156,7 @@ import Testing
       #"{"purchase_date":"2020-07-14 19:36:40 Etc/GMT","purchase_date_pst":"1999-01-01 00:00:00 America/Los_Angeles"}"#,
     ]
     for form in forms {
-      let evidence = try await verifier.verify(Array(Self.answer(entries: [form]).utf8), at: testNow)
+      let evidence = try await verifier.read(Array(Self.answer(entries: [form]).utf8), at: testNow)
       #expect(evidence.transactions.first?.purchaseDate == 1_594_755_400_000)
     }
     for form in [
@@ -164,12 +164,12 @@ import Testing
       #"{"purchase_date":"2020-07-14 7:36:40 p.m. Etc/GMT"}"#, #"{"purchase_date":"2020-07-14T19:36:40+0100"}"#,
     ] {
       let answer = Array(Self.answer(entries: [form]).utf8)
-      #expect(await refusal { try await verifier.verify(answer, at: testNow) } != nil)
+      #expect(await refusal { try await verifier.read(answer, at: testNow) } != nil)
     }
     // Dates in receipts include a zone.
     let receipt = try ReceiptAuthority.shared.sign(
       MadeReceipt(purchases: [.init(id: "1", purchaseDate: "2020-07-22T18:33:14+0100")]).payload)
-    let fact = try await self.verifier().verify(receipt, at: testNow).transactions.first
+    let fact = try await self.verifier().read(receipt, at: testNow).transactions.first
     #expect(fact?.purchaseDate == 1_595_439_194_000)
   }
 
@@ -179,14 +179,14 @@ import Testing
     {
       let purchase = MadeReceipt.Purchase(id: "1", cancellationDate: date)
       let receipt = try ReceiptAuthority.shared.sign(MadeReceipt(purchases: [purchase]).payload)
-      let fact = try #require(try await verifier().verify(receipt, at: testNow).transactions.first)
+      let fact = try #require(try await verifier().read(receipt, at: testNow).transactions.first)
       #expect(fact.statement == statement && (fact.revocation != nil) == (statement == .revoked))
     }
     let answer = Self.answer(entries: [
       #"{"purchase_date_ms":"1700000000000","cancellation_date_ms":"","cancellation_date":""}"#
     ])
     let open = try EvidenceVerifier(identity: StoreIdentity())
-    #expect(try await open.verify(Array(answer.utf8), at: testNow).transactions.first?.statement == .purchased)
+    #expect(try await open.read(Array(answer.utf8), at: testNow).transactions.first?.statement == .purchased)
   }
 
   /// They are not recorded. Zero values are not shown.
@@ -195,7 +195,7 @@ import Testing
       .init(id: "1", numbers: [1711: 77, 1713: 1, 1719: 0]), .init(id: "2", numbers: [1711: 0, 1719: 1]),
     ]
     let receipt = try ReceiptAuthority.shared.sign(MadeReceipt(purchases: purchases).payload)
-    let details = try await verifier().verify(receipt, at: testNow).details.filter { $0.name.contains(" ") }
+    let details = try await verifier().read(receipt, at: testNow).details.filter { $0.name.contains(" ") }
     #expect(
       details == [
         .init("originalPurchaseDate 1", "1698148900000"), .init("webOrderLineItemId 1", "77"),
@@ -213,20 +213,20 @@ import Testing
           entries: [#"{"purchase_date_ms":"1700000000000"}"#]
         ).replacing(#""receipt":{"#, with: #""receipt":{"\#(name)":\#(id),"#).utf8)
     }
-    #expect(await refusal { try await verifier.verify(answer("99"), at: testNow) }?.code == .wrongApp)
+    #expect(await refusal { try await verifier.read(answer("99"), at: testNow) }?.code == .wrongApp)
     for id in ["41234", #""41234""#, "0"] {
-      #expect(try await verifier.verify(answer(id), at: testNow).transactions.count == 1, "\(id)")
+      #expect(try await verifier.read(answer(id), at: testNow).transactions.count == 1, "\(id)")
     }
-    #expect(try await verifier.verify(answer("99", "Sandbox"), at: testNow).transactions.count == 1)
+    #expect(try await verifier.read(answer("99", "Sandbox"), at: testNow).transactions.count == 1)
   }
 
   @Test func case32_anEmptyListOfPurchasesHasNoFacts() async throws {
     let receipt = try ReceiptAuthority.shared.sign(MadeReceipt().payload)
-    let evidence = try await verifier().verify(receipt, at: testNow)
+    let evidence = try await verifier().read(receipt, at: testNow)
     #expect(evidence.transactions.isEmpty && evidence.notes == ["no-transactions"] && evidence.quarantine == nil)
     let answer = Array(Self.answer(entries: []).utf8)
     let open = try EvidenceVerifier(identity: StoreIdentity())
-    #expect(try await open.verify(answer, at: testNow).notes == ["no-transactions"])
+    #expect(try await open.read(answer, at: testNow).notes == ["no-transactions"])
   }
 
   @Test func case33_inconclusiveResponsesAreQuarantined() async throws {
@@ -237,7 +237,7 @@ import Testing
       #"{"status":21100}"#, #"{"status":21150,"is-retryable":true}"#, #"{"status":21199,"is-retryable":"1"}"#,
       #"{"status":"21009"}"#, #"{"status":0}"#, #"{"status":401}"#,
     ] {
-      let evidence = try await verifier.verify(Array(answer.utf8), at: testNow)
+      let evidence = try await verifier.read(Array(answer.utf8), at: testNow)
       #expect(evidence.quarantine?.code == .retryLater && evidence.transactions.isEmpty, "\(answer)")
     }
     for answer in [
@@ -245,7 +245,7 @@ import Testing
       #"{"status":21150,"is-retryable":false}"#,
     ] {
       #expect(
-        await refusal { try await verifier.verify(Array(answer.utf8), at: testNow) }?.code == .storeRefused, "\(answer)"
+        await refusal { try await verifier.read(Array(answer.utf8), at: testNow) }?.code == .storeRefused, "\(answer)"
       )
     }
   }

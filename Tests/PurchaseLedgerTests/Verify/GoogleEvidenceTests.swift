@@ -54,7 +54,7 @@ import Testing
     let forced = await outcome { try await verify(text, kind) }
     let verifier = try EvidenceVerifier(identity: .init(packageName: "org.example.maps"))
     let found = await outcome {
-      try await verifier.verify(
+      try await verifier.read(
         Array(text.utf8), as: nil, context: .init(productID: "region.alps", purchaseToken: "token-1"), at: Self.now)
     }
     #expect(found == forced)

@@ -66,6 +66,18 @@ public final class SampleShop: Sendable {
     return next
   }
 
+  /// Gives a region another id in the catalogue, as its publisher does; files and product stay.
+  public func rename(_ id: String, to new: String, formerIDs: [String]? = nil) {
+    change(id) { ($0.id, $0.formerIds) = (new, formerIDs) }
+  }
+
+  /// Changes a region's entry of the catalogue.
+  public func change(_ id: String, _ change: (inout Catalog.Region) -> Void) {
+    published.withLock { regions in
+      if let index = regions.firstIndex(where: { $0.id == id }) { change(&regions[index]) }
+    }
+  }
+
   /// Lists another file as a region's patch in the catalogue, with the right size and hash.
   public func replaceFile(of id: String, patch file: String, with bytes: [UInt8]) throws {
     try folder.write(file, bytes: bytes)

@@ -19,7 +19,7 @@ import UnixSignals
       if isNew { try Ledger.create(at: words[1], policy: LedgerPolicy(), clock: .system).close() }
       let ledger = try Ledger.open(at: words[1], policy: nil, clock: .system)
       // Whose purchases are accepted: the app's names at Apple and Google, and Apple's root certificate.
-      let identity = StoreIdentity(packageName: "org.example.maps")
+      let identity = StoreIdentity(packageName: "org.example.maps", googlePublicKey: nil, environments: .all)
       let store = try await MapStoreServer.start(
         storeOptions, ledger: ledger, identity: identity, clock: .system, logger: logger)
       logger.info("tiles: \(tiles.url)")

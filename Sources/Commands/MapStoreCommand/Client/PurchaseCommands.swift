@@ -93,6 +93,7 @@ struct SyncCommand: DeviceCommand {
 
   private struct Output: Encodable {
     let purchases: [PurchaseResult]
+    let renamed: [SyncReport.Renamed]
     let regions: [OfflineRegion]
   }
 
@@ -133,8 +134,9 @@ struct SyncCommand: DeviceCommand {
     if let error = report.grantsError { printError("mapstore: \(error)") }
     let regions = try device.manager.regions()
     if flags.json {
-      printJSON(Output(purchases: report.purchases.map(\.result), regions: regions))
+      printJSON(Output(purchases: report.purchases.map(\.result), renamed: report.renamed, regions: regions))
     } else {
+      for region in report.renamed { printLine("\(region.from): has the id \(region.to) now") }
       BuyCommand.show(report.purchases)
       RegionTable.lines(regions).forEach(printLine)
     }

@@ -125,6 +125,7 @@ struct MapStoreSettings {
     }
     identity.googlePublicKey = try settings.text("googlePublicKey").map(Self.der)
     identity.packageName = settings.text("packageName")
+    identity.requiresApp = true
     return identity
   }
 

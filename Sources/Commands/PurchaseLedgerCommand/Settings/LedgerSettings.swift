@@ -51,6 +51,7 @@ struct LedgerSettings {
     }
     identity.googlePublicKey = try values.text("googlePublicKey").map(InputFile.der)
     identity.packageName = values.text("packageName")
+    identity.requiresApp = true
     clock = try values.text("now").map { .fixed(try TimeArgument.milliseconds($0, option: "now")) } ?? .system
     policies = values.members(of: "policy")
     for (name, value) in policies where name == "environment" {

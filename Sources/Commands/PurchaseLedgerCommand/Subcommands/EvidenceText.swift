@@ -9,6 +9,8 @@ enum EvidenceText {
       switch refusal.code {
       case .noRootCertificate: "--root-certificate"
       case .noLicensingKey: "--google-public-key"
+      case .noBundleID: "--bundle-id"
+      case .noPackageName: "--package-name"
       case .unknownKind: "--as"
       default: nil
       }
@@ -20,7 +22,8 @@ enum EvidenceText {
 
   static func json(_ evidence: VerifiedEvidence) -> JSONValue {
     .fields([
-      ("valid", .bool(evidence.quarantine == nil)), ("kind", .string(evidence.kind.name)),
+      ("valid", .bool(evidence.quarantine == nil)), ("signed", .bool(evidence.isSigned)),
+      ("kind", .string(evidence.kind.name)),
       ("store", .string(evidence.store.rawValue)), ("environment", .init(evidence.environment?.rawValue)),
       ("signedDate", .init(evidence.signedDate)), ("reason", .init(evidence.quarantine?.code.rawValue)),
       ("message", .init(evidence.quarantine.map(message))),
@@ -43,7 +46,8 @@ enum EvidenceText {
   /// One field per line.
   static func lines(_ evidence: VerifiedEvidence) -> [String] {
     var lines = [
-      evidence.quarantine.map { "quarantined: \(line($0))" } ?? "valid",
+      evidence.quarantine.map { "quarantined: \(line($0))" }
+        ?? (evidence.isSigned ? "valid" : "readable, but not signed: nothing proves that a store wrote it"),
       "  kind: \(evidence.kind.name)", "  store: \(evidence.store.rawValue)",
     ]
     if let environment = evidence.environment { lines.append("  environment: \(environment)") }

@@ -32,11 +32,12 @@ struct InspectEvidenceCommand: AsyncParsableCommand {
     let settings = try LedgerSettings(options, evidence.values)
     var identity = settings.identity
     identity.requiredEnvironment = settings.environment
+    identity.requiresApp = false
     let verifier = try EvidenceVerifier(identity: identity)
     let context = EvidenceContext(
       productID: productId, purchaseToken: purchaseToken, packageName: nil, environment: settings.environment)
     do {
-      let evidence = try await verifier.verify(
+      let evidence = try await verifier.read(
         try InputFile.read(file), as: kind?.kind, context: context, at: settings.clock.now())
       for line in options.json ? [EvidenceText.json(evidence).text] : EvidenceText.lines(evidence) { printLine(line) }
       if evidence.quarantine != nil { throw ExitCode(.found) }

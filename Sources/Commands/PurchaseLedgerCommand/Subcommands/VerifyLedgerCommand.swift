@@ -69,6 +69,8 @@ struct VerifyLedgerCommand: AsyncParsableCommand {
     }
     // Evidence that was accepted under a higher cap stays valid.
     identity.evidenceBytesMax = .max
+    // What import required is not required again.
+    identity.requiresApp = false
     return try EvidenceVerifier(identity: identity)
   }
 

@@ -1,5 +1,7 @@
 import ArgumentParser
 import CommandSupport
+import Support
+import Synchronization
 import TileCut
 import TileIndex
 
@@ -13,14 +15,29 @@ import TileIndex
 
 /// Runs work that can be cancelled. A signal cancels it, and the process ends with 128 and its number.
 ///
+/// Libraries cannot be interrupted in a call, and some take minutes for one: an SVG filter, a block of a picture. Where
+/// the work has not ended after ``secondsToStop``, the process ends as that of ``stoppable(_:)`` does.
+///
 /// - Parameter body: calls `begin` before it writes anything; until then a signal ends the process at once.
 func cancellable<Result>(_ body: (_ begin: () -> CutCancellation) throws -> Result) throws -> Result {
   let signals = SignalWatch()
-  defer { signals.stop() }
+  let hasEnded = WorkEnd()
+  defer {
+    signals.stop()
+    hasEnded.flag.store(true, ordering: .relaxed)
+  }
   do {
     return try body {
       let cancellation = CutCancellation()
-      signals.whenStopped { cancellation.cancel() }
+      signals.whenStopped { [unowned signals] in
+        cancellation.cancel()
+        let signal = signals.received ?? SIGTERM
+        WorkerThread.start {
+          sleep(secondsToStop)
+          guard !hasEnded.flag.load(ordering: .relaxed) else { return }
+          OutputFile.abandonAll { _exit(128 + signal) }
+        }?.detach()
+      }
       return cancellation
     }
   } catch {
@@ -28,6 +45,13 @@ func cancellable<Result>(_ body: (_ begin: () -> CutCancellation) throws -> Resu
     throw error
   }
 }
+
+private final class WorkEnd: Sendable {
+  let flag = Atomic(false)
+}
+
+/// How long work may take to stop.
+private let secondsToStop: UInt32 = 4
 
 /// Runs work that writes one file. A signal ends the process with 128 and its number, and removes the unfinished file.
 func stoppable<Result>(_ body: () throws -> Result) rethrows -> Result {

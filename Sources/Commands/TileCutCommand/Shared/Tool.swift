@@ -86,6 +86,7 @@ func exitStatus(of error: any Error) -> ExitStatus? {
     case .invalidOption: .usage
     case .unreadableInput: .unreadableInput
     case .unwritableOutput: .outputFailed
+    case .orphansOwners: .cannotCreate
     default: .internalError
     }
   default: nil

@@ -1,5 +1,6 @@
 import NIOCore
 import NIOHTTP1
+import Support
 import Synchronization
 
 /// One client's connection: requests are answered one after the other, in their order.
@@ -33,6 +34,8 @@ final class ConnectionHandler: ChannelDuplexHandler {
   private var bodyCount = 0
   /// True from the start of a request until its response is written.
   private var isAnswering = false
+  /// Of the request that a thread answers.
+  private var cancellation: Cancellation?
   /// No more requests are read or answered; the connection closes when its bytes are sent.
   private var isEnding = false
   /// True if the client's input is not HTTP; the error response may have to wait for earlier ones.
@@ -81,6 +84,8 @@ final class ConnectionHandler: ChannelDuplexHandler {
   func channelInactive(context: ChannelHandlerContext) {
     isEnding = true
     waiting.removeAll()
+    // Nobody reads the answer.
+    cancellation?.cancel()
     context.fireChannelInactive()
   }
 
@@ -274,7 +279,8 @@ final class ConnectionHandler: ChannelDuplexHandler {
   private func answer(_ facts: RequestFacts, _ start: NIODeadline, _ context: ChannelHandlerContext) {
     isAnswering = true
     let connection = TileService.ConnectionContext(
-      client: peerNumber, date: loop.date(), isTrusted: isTrusted, isDraining: loop.isDraining)
+      client: peerNumber, date: loop.date(), isTrusted: isTrusted, isDraining: loop.isDraining,
+      isLeaving: { [service] in service.isLeaving.load(ordering: .relaxed) })
     let generation = service.registry.generation
     switch service.plan(facts, connection) {
     case .reply(let reply): finish(reply, facts, start, context)
@@ -285,8 +291,13 @@ final class ConnectionHandler: ChannelDuplexHandler {
       let handler = NIOLoopBound(self, eventLoop: context.eventLoop)
       let eventLoop = context.eventLoop
       let service = service
-      let accepted = service.registry.work.submit(lane) {
-        let reply = make()
+      let cancellation = service.registry.work.cancellation()
+      self.cancellation = cancellation
+      let request = TileService.RequestContext(
+        facts: facts, connection: connection,
+        crossOriginFields: CrossOriginFields.fields(service.options.crossOrigin, facts))
+      let accepted = service.registry.work.submit(lane, request: cancellation) {
+        let reply = cancellation.isCancelled ? service.failure(CancellationError(), .other, request) : make()
         guard !service.hasEnded.load(ordering: .sequentiallyConsistent) else { return }
         eventLoop.execute {
           let handler = handler.value
@@ -297,9 +308,6 @@ final class ConnectionHandler: ChannelDuplexHandler {
         }
       }
       guard !accepted else { return }
-      let request = TileService.RequestContext(
-        facts: facts, connection: connection,
-        crossOriginFields: CrossOriginFields.fields(service.options.crossOrigin, facts))
       finish(
         request.writer(.other).failure(503, "too many requests wait for this tileset", fields: TileService.retry),
         facts,
@@ -311,6 +319,7 @@ final class ConnectionHandler: ChannelDuplexHandler {
     _ reply: EncodedResponse, _ facts: RequestFacts, _ start: NIODeadline, _ context: ChannelHandlerContext
   ) {
     isAnswering = false
+    cancellation = nil
     let time = record(reply.route, status: reply.status, bytes: reply.bodyCount, start)
     write(reply, context)
     loop.accessLog?.record(

@@ -52,8 +52,11 @@ final class LoopState {
   }
 
   /// From now on every response is its connection's last.
+  func leave() { isDraining = true }
+
+  /// Closes idle connections too.
   func drain() {
-    isDraining = true
+    leave()
     for connection in Array(connections.values) { connection.drain() }
   }
 

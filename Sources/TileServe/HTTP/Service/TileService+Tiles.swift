@@ -121,10 +121,12 @@ extension TileService {
     }
   }
 
-  /// Logs that a tile or a shard cannot be read, once for each state of the bundle, since viewers request it again and
-  /// again.
+  /// Logs that a tile or a shard cannot be read, or a tile not be drawn, once for each state of the bundle, since
+  /// viewers request it again and again.
   private func note(_ error: any Error, _ layers: [Tileset]) {
-    guard let error = error as? ServeError, [.damagedTile, .missingShard].contains(error.code) else { return }
+    guard let error = error as? ServeError, [.damagedTile, .tooLarge, .missingShard].contains(error.code) else {
+      return
+    }
     let damage = Damage(message: error.message, places: layers.map(\.place))
     let isNew = damages.withLock { $0.count < Self.damageCountMax && $0.insert(damage).inserted }
     if isNew { logger.warning("\(layers.map(\.path).joined(separator: ", ")): \(error.message)") }
@@ -207,6 +209,8 @@ extension TileService {
       let info = try tileset.info()
       registry.note(tileset, failure: nil)
       return info
+    } catch let error as CancellationError {
+      throw error
     } catch {
       registry.note(tileset, failure: error)
       throw error

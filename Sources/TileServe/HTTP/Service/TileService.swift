@@ -25,6 +25,8 @@ final class TileService: Sendable {
     /// True for peers whose X-Forwarded fields are trusted.
     var isTrusted: Bool
     var isDraining: Bool
+    /// Whether the server stops by now: the answer may be made later.
+    var isLeaving: @Sendable () -> Bool = { false }
   }
 
   /// A request with its context.
@@ -36,7 +38,7 @@ final class TileService: Sendable {
     func writer(_ route: RouteName) -> ReplyWriter {
       ReplyWriter(
         request: facts, route: route, date: connection.date, commonFields: crossOriginFields,
-        isDraining: connection.isDraining)
+        isDraining: connection.isDraining || connection.isLeaving())
     }
   }
 
@@ -78,7 +80,7 @@ final class TileService: Sendable {
     self.logger = logger
     self.options = options
     self.metrics = metrics
-    resolver = TileResolver(cache: metrics.cache)
+    resolver = TileResolver(cache: metrics.cache, budget: DrawingBudget(byteCountMax: options.drawingBytes))
     prefetcher = Prefetcher(options.prefetch, resolver, registry.work, coreCount: System.coreCount)
     libraries = WebLibraries.find(in: options.webLibraryFolders ?? WebLibraries.systemFolders)
     documentLane = registry.work.lane(device: .max)
@@ -160,6 +162,8 @@ final class TileService: Sendable {
       // Locked, half copied, or on a failing disk: it may be available in a moment, and a 404 would be cached.
       default: return (503, TilesetRegistry.Failure(error).reason)
       }
+    // The client of any other request that is cancelled is gone.
+    case is CancellationError: return (503, "the server is stopping")
     default: return (500, "internal error")
     }
   }

@@ -1,0 +1,53 @@
+import TestSupport
+import Testing
+
+@testable import TileServe
+
+/// A server ends with the code that uses it, however that is left.
+@Suite(.ownThread) struct ServerLifetimeTests {
+  private struct Failure: Error {}
+
+  private func isListening(_ port: Int) async throws -> Bool { try await onThread { (try? Socket(port: port)) != nil } }
+
+  /// Between `start` and `shutdown` anything may throw.
+  @Test func aServerThatIsLetGoEnds() async throws {
+    let registry = try TilesetRegistry([SampleTilesets.path])
+    func failing() async throws -> Int {
+      let server = try await TileServer.start(registry)
+      let port = try #require(server.port)
+      if try await isListening(port) { return port }
+      throw Failure()
+    }
+    let port = try await failing()
+    #expect(try await onThread { eventually { (try? Socket(port: port)) == nil } })
+    await registry.close()
+  }
+
+  @Test func theRegistryMayBeLetGoToo() async throws {
+    let port = try await TileServer.start(TilesetRegistry([SampleTilesets.path])).port!
+    #expect(try await onThread { eventually { (try? Socket(port: port)) == nil } })
+  }
+
+  @Test func theServerOfAClosureEndsWithIt() async throws {
+    let registry = try TilesetRegistry([SampleTilesets.path])
+    let port = try await withTileServer(registry) { server in
+      let port = try #require(server.port)
+      #expect(try await isListening(port))
+      return port
+    }
+    #expect(try await !isListening(port))
+    let last = Locked(0)
+    await #expect(throws: Failure.self) {
+      try await withTileServer(registry) { server in
+        last.withLock { $0 = server.port ?? 0 }
+        throw Failure()
+      }
+    }
+    #expect(try await !isListening(last.withLock { $0 }))
+    // A server that serves until its task is cancelled.
+    let task = Task { try await withTileServer(registry) { try await $0.wait() } }
+    task.cancel()
+    await #expect(throws: CancellationError.self) { try await task.value }
+    await registry.close()
+  }
+}
