@@ -85,7 +85,7 @@ public final class PlaceIndex {
   }
 
   /// Takes a few tenths of a second at worst.
-  private static let workMax: Int32 = 5_000_000
+  private static let workMax = 5_000_000
   private static let candidatesMax = 300
   /// The distance in degrees to each side for a search near a position.
   private static let nearDegrees = 0.5
@@ -111,13 +111,13 @@ public final class PlaceIndex {
         statement.bind(5, near.latitude - Self.nearDegrees)
         statement.bind(6, near.latitude + Self.nearDegrees)
       }
-      connection.limitWork(to: Self.workMax)
-      defer { connection.limitWork(to: nil) }
       do {
-        while try statement.step() {
-          if let row = PlaceTable.Row(statement) { found[row.id] = row.place }
+        try connection.limitingSteps(to: Self.workMax) {
+          while try statement.step() {
+            if let row = PlaceTable.Row(statement) { found[row.id] = row.place }
+          }
         }
-      } catch let error as SQLiteError where error.isInterrupted {
+      } catch let error as SQLiteError where error.isOverBudget {
         // The places found within the limit are the answer.
       }
     }

@@ -131,12 +131,85 @@ import Testing
     #expect(throws: SQLiteError.self) { try connection.execute("INSERT INTO none VALUES (1)") }
   }
 
-  @Test func longStatementsAreInterrupted() throws {
-    let endless = "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n) SELECT count(*) FROM n"
-    connection.limitWork(to: 10_000)
-    #expect { try connection.prepare(endless).run() } throws: { ($0 as? SQLiteError)?.isInterrupted == true }
-    connection.limitWork(to: nil)
-    #expect(try connection.prepare("SELECT 1").first { $0.int(0) } == 1)
+  private static let endless = "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n) SELECT"
+
+  @Test func statementsAboveALimitOfStepsEnd() throws {
+    #expect {
+      try connection.limitingSteps(to: 10_000) { try connection.prepare("\(Self.endless) count(*) FROM n").run() }
+    } throws: {
+      ($0 as? SQLiteError)?.isOverBudget == true
+    }
+    let one = try connection.limitingSteps(to: 10_000) { try connection.prepare("SELECT 1").first { $0.int(0) } }
+    #expect(one == 1)
+    let many = try connection.prepare("\(Self.endless) i FROM n LIMIT 5000").all { $0.int(0) }
+    #expect(many.count == 5000)
+  }
+
+  @Test func stepsAreCountedForEachRunOfAStatement() throws {
+    connection.setLimits(SQLiteLimits(steps: 50_000, valueBytes: 1000))
+    let rows = try connection.prepare("\(Self.endless) i FROM n")
+    let single = try connection.prepare("SELECT ?1")
+    var count = 0
+    #expect {
+      while try rows.step() {
+        count += 1
+        // What runs between the rows neither counts nor begins the count again.
+        single.bind(1, count)
+        #expect(try single.first { $0.int(0) } == count)
+      }
+    } throws: { ($0 as? SQLiteError)?.isOverBudget == true }
+    #expect((1000..<50_000).contains(count))
+    // A reset begins again.
+    for _ in 0..<20 {
+      for _ in 0..<(count / 2) { #expect(try rows.step()) }
+      rows.reset()
+    }
+  }
+
+  @Test("Few steps that take long are above the limit too", arguments: [true, false])
+  func longStepsCount(hasRows: Bool) throws {
+    connection.setLimits(SQLiteLimits(steps: 2_000_000, valueBytes: 64 << 20))
+    // Each row copies and hashes megabytes; there are 300,000 before the limit of plain steps.
+    let condition = "length(hex(zeroblob(1000000 + i % 2))) \(hasRows ? ">" : "<") 0"
+    let rows = try connection.prepare("\(Self.endless) i FROM n WHERE \(condition)")
+    var count = 0
+    #expect { while try rows.step() { count += 1 } } throws: { ($0 as? SQLiteError)?.isOverBudget == true }
+    #expect(count < 100_000)
+  }
+
+  @Test func valuesAboveALimitAreRefused() throws {
+    connection.setLimits(SQLiteLimits(steps: 1_000_000, valueBytes: 100_000))
+    #expect { try connection.prepare("SELECT zeroblob(900000000)").run() } throws: {
+      ($0 as? SQLiteError)?.isTooBig == true
+    }
+    try connection.execute("INSERT INTO t (a) VALUES (zeroblob(50000))")
+    let select = try connection.prepare("SELECT a FROM t WHERE length(a) = 50000")
+    #expect {
+      _ = try connection.limitingValues(to: 10_000) { try select.first { $0.bytes(0).count } }
+    } throws: {
+      ($0 as? SQLiteError)?.isTooBig == true
+    }
+    #expect(try select.first { $0.bytes(0).count } == 50_000)
+  }
+
+  @Test("Functions of unbounded time are refused where limits are set", arguments: ["instr(a, b)", "a LIKE b"])
+  func slowFunctionsAreRefused(expression: String) throws {
+    try connection.execute("CREATE TABLE s (a, b)")
+    _ = try connection.prepare("SELECT \(expression) FROM s")
+    connection.setLimits(SQLiteLimits(steps: 1_000_000, valueBytes: 100_000))
+    #expect(throws: SQLiteError.self) { _ = try connection.prepare("SELECT \(expression) FROM s") }
+    _ = try connection.prepare("SELECT lower(a), length(b), substr(a, 1, 2) FROM s")
+  }
+
+  @Test func aCancellationEndsStatements() throws {
+    let cancellation = Cancellation()
+    connection.setLimits(SQLiteLimits(steps: .max, valueBytes: 1000))
+    Thread.detachNewThread { cancellation.cancel() }
+    #expect { try cancellation.run { try connection.prepare("\(Self.endless) count(*) FROM n").run() } } throws: {
+      ($0 as? SQLiteError)?.isInterrupted == true
+    }
+    let many = try connection.prepare("\(Self.endless) i FROM n LIMIT 5000").all { $0.int(0) }
+    #expect(many.count == 5000)
   }
 
   // MARK: Transactions

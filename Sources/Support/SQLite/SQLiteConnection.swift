@@ -6,6 +6,8 @@ package final class SQLiteConnection {
   package let handle: OpaquePointer
   private var statements: [String: SQLiteStatement] = [:]
   private var isClosed = false
+  /// Counts what statements cost; nil where nobody limits it.
+  private(set) var meter: StepMeter?
 
   /// - Parameters:
   ///   - uri: a path, or a `file:` URI with its path escaped by ``uri(path:parameters:)``; empty for a temporary
@@ -23,7 +25,7 @@ package final class SQLiteConnection {
       throw error
     }
     handle = opened
-    limitWork(to: nil)
+    sqlite3_progress_handler(handle, 1000, { _ in Cancellation.isCancelled ? 1 : 0 }, nil)
   }
 
   /// Opens a database for reading and writing; creates it if missing. Waits up to five seconds for another process's
@@ -65,9 +67,10 @@ package final class SQLiteConnection {
   // MARK: Errors
 
   /// The error of the last failed call.
-  package func error(_ code: Int32) -> SQLiteError { Self.error(code, in: handle) }
+  package func error(_ code: Int32) -> SQLiteError { Self.error(code, in: handle, meter) }
 
-  static func error(_ code: Int32, in handle: OpaquePointer) -> SQLiteError {
+  static func error(_ code: Int32, in handle: OpaquePointer, _ meter: StepMeter?) -> SQLiteError {
+    if code == SQLITE_INTERRUPT, let meter, meter.isOverLimit { return meter.overLimit }
     let isIO = code & 0xff == SQLITE_IOERR || code & 0xff == SQLITE_CANTOPEN || code & 0xff == SQLITE_FULL
     return SQLiteError(
       code: code, message: String(cString: sqlite3_errmsg(handle)),
@@ -78,6 +81,7 @@ package final class SQLiteConnection {
 
   /// Runs statements that return no rows, or whose rows are ignored.
   package func execute(_ sql: String) throws {
+    meter?.begin()
     let code = sqlite3_exec(handle, sql, nil, nil, nil)
     guard code == SQLITE_OK else { throw error(code) }
   }
@@ -161,16 +165,37 @@ package final class SQLiteConnection {
   /// How long a statement waits for another connection's lock; 0 to fail at once.
   package func setBusyTimeout(milliseconds: Int32) { sqlite3_busy_timeout(handle, milliseconds) }
 
-  /// Interrupts statements that take more steps of SQLite's virtual machine than this; nil removes the limit, and
-  /// leaves them to the ``Cancellation`` of the thread's work.
+  /// Limits what the statements compiled from now on may cost: for files from strangers.
+  package func setLimits(_ limits: SQLiteLimits) {
+    install(StepMeter(limits.steps))
+    sqlite3_limit(handle, SQLITE_LIMIT_LENGTH, Int32(clamping: limits.valueBytes))
+    limits.applySchemaLimits(to: handle)
+  }
+
+  /// Ends statements whose run takes more steps of SQLite's virtual machine than this.
   ///
-  /// A lookup by an index takes about a hundred.
-  package func limitWork(to steps: Int32?) {
-    if let steps {
-      sqlite3_progress_handler(handle, steps, { _ in 1 }, nil)
-    } else {
-      sqlite3_progress_handler(handle, 1000, { _ in Cancellation.isCancelled ? 1 : 0 }, nil)
-    }
+  /// A lookup by an index takes about a hundred. Statements that were compiled when nothing was limited are not ended.
+  package func limitingSteps<Value>(to steps: Int, _ body: () throws -> Value) rethrows -> Value {
+    let meter = meter ?? install(StepMeter(.max))
+    let before = meter.limit
+    meter.limit = min(steps, before)
+    defer { meter.limit = before }
+    return try body()
+  }
+
+  /// Refuses texts, blobs and rows with more bytes than this (`SQLITE_TOOBIG`), without reading them.
+  package func limitingValues<Value>(to bytes: Int, _ body: () throws -> Value) rethrows -> Value {
+    let before = sqlite3_limit(handle, SQLITE_LIMIT_LENGTH, -1)
+    sqlite3_limit(handle, SQLITE_LIMIT_LENGTH, min(before, Int32(clamping: bytes)))
+    defer { sqlite3_limit(handle, SQLITE_LIMIT_LENGTH, before) }
+    return try body()
+  }
+
+  @discardableResult
+  private func install(_ meter: StepMeter) -> StepMeter {
+    self.meter = meter
+    meter.watch(handle)
+    return meter
   }
 
   /// Turns one of SQLite's `SQLITE_DBCONFIG_...` switches on or off.

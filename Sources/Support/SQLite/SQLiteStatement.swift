@@ -8,16 +8,21 @@ package final class SQLiteStatement {
   @usableFromInline let database: OpaquePointer
   /// Keeps the connection open; nil in the connection's own cache, which would be a cycle.
   private let connection: SQLiteConnection?
+  /// Counts the steps of a run; nil where they are not limited.
+  @usableFromInline let meter: StepMeter?
+  private var metered = StepMeter.Run()
   /// The first error of binding since the last step, which the next step throws.
   @exclusivity(unchecked) @usableFromInline var bindingError = SQLITE_OK
 
   init(_ connection: SQLiteConnection, _ sql: String, isCached: Bool) throws {
     var compiled: OpaquePointer?
+    connection.meter?.begin()
     let code = sqlite3_prepare_v3(connection.handle, sql, -1, UInt32(SQLITE_PREPARE_PERSISTENT), &compiled, nil)
     guard code == SQLITE_OK else { throw connection.error(code) }
     guard let compiled else { throw SQLiteError(code: SQLITE_MISUSE, message: "not a statement") }
     self.connection = isCached ? nil : connection
     database = connection.handle
+    meter = connection.meter
     raw = compiled
   }
 
@@ -88,7 +93,7 @@ package final class SQLiteStatement {
   /// Steps to the next row; false when there is none. After an error the statement is reset.
   @inlinable package func step() throws -> Bool {
     if bindingError == SQLITE_OK {
-      let code = sqlite3_step(raw)
+      let code = meter == nil ? sqlite3_step(raw) : meteredStep()
       if code == SQLITE_ROW { return true }
       if code == SQLITE_DONE { return false }
       throw failed(code)
@@ -96,8 +101,10 @@ package final class SQLiteStatement {
     throw failed(bindingError)
   }
 
+  @usableFromInline func meteredStep() -> Int32 { meter?.step(raw, &metered) ?? sqlite3_step(raw) }
+
   @usableFromInline func failed(_ code: Int32) -> SQLiteError {
-    let error = SQLiteConnection.error(code, in: database)
+    let error = SQLiteConnection.error(code, in: database, meter)
     reset()
     return error
   }
@@ -106,7 +113,10 @@ package final class SQLiteStatement {
   @inlinable package func reset() {
     sqlite3_reset(raw)
     bindingError = SQLITE_OK
+    if meter != nil { endRun() }
   }
+
+  @usableFromInline func endRun() { metered = StepMeter.Run() }
 
   func clear() {
     reset()

@@ -19,6 +19,8 @@ public struct BundleError: Error, CustomStringConvertible, Sendable {
     public static let changed = Code("changed")
     /// The process has reached its limit of open files; try again, or raise the limit.
     public static let tooManyOpenFiles = Code("too many open files")
+    /// A query takes more steps than the size of the file explains.
+    public static let tooCostly = Code("too costly")
     /// The target exists, and replacing it was not requested.
     public static let exists = Code("exists")
     /// The target is one of its own inputs, or lies inside one.

@@ -51,6 +51,15 @@ enum BundleAccess {
     preconditionFailure("unreachable")
   }
 
+  /// What a query may cost: many times a scan of the whole file with sorting, which takes two steps a byte at most where
+  /// rows are smallest. For a small file what a processor does in about a second.
+  static func limits(fileBytes: Int) -> SQLiteLimits {
+    SQLiteLimits(steps: 50_000_000 + 16 * fileBytes, valueBytes: tileBytesMax + 1024)
+  }
+
+  /// Larger tiles are refused, in every container.
+  static let tileBytesMax = 64 << 20
+
   private static let attemptsMax = 3
 
   /// The bytes that SQLite locks while it writes pages ("File Locking And Concurrency", section 3).
@@ -71,7 +80,7 @@ enum BundleAccess {
         try connection.setOption(SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, true)
         try connection.execute("PRAGMA locking_mode = EXCLUSIVE")
       }
-      try prepare(connection)
+      try prepare(connection, path)
       // The first read opens the log, which must be the one that is watched.
       _ = try connection.prepare("PRAGMA schema_version").first { $0.int(0) }
       try log.check()
@@ -90,7 +99,7 @@ enum BundleAccess {
       let header = DatabaseHeader(connection)
       if !isLocked, size("-journal") == 0, isEdition(file.signature, path, header) {
         try header?.check(fileBytes: file.signature.bytes, path: named)
-        try prepare(connection)
+        try prepare(connection, path)
         return BundleDatabase(connection, .unchanged(file))
       }
       // Without its log SQLite would make one.
@@ -98,11 +107,12 @@ enum BundleAccess {
     }
     let connection = try connect()
     connection.setBusyTimeout(milliseconds: 200)
-    try prepare(connection)
+    try prepare(connection, path)
     return BundleDatabase(connection, .locks(try WatchedLocks(connection, realPath: path, path: named)))
   }
 
-  private static func prepare(_ connection: SQLiteConnection) throws {
+  private static func prepare(_ connection: SQLiteConnection, _ path: String) throws {
+    connection.setLimits(limits(fileBytes: FileSystem.size(path) + FileSystem.size(path + "-wal")))
     // Mapped pages measured 2.5 times slower when cold, and a truncated file would raise SIGBUS.
     try connection.execute("PRAGMA mmap_size = 0")
     // The system caches the pages once for all readers. A server has a reader for each thread, and SQLite's default
@@ -121,11 +131,25 @@ enum BundleAccess {
   /// `SQLITE_IOERR_GETTEMPPATH`
   private static let noTemporaryFolder = SQLITE_IOERR | (25 << 8)
 
-  /// The error for a failed read of a bundle.
-  static func bundleError(_ error: SQLiteError, path: String) -> BundleError {
+  /// The error for a failed read of a bundle: `BundleError`, or `CancellationError`.
+  static func bundleError(_ error: SQLiteError, path: String) -> any Error {
+    if error.isInterrupted { return CancellationError() }
     let systemError = FileSystem.SystemError(number: error.systemError)
-    if systemError.isOutOfDescriptors { return .unopened(systemError, path: path) }
+    if systemError.isOutOfDescriptors { return BundleError.unopened(systemError, path: path) }
+    if error.isOverBudget {
+      return BundleError(
+        .tooCostly, path: path, "\(error), far more than a file of its size needs; a view in it may have no end",
+        remedy: "make it again with its tiles in a table")
+    }
     return switch error.primary {
+    case SQLITE_TOOBIG:
+      BundleError(
+        .malformed, path: path, "has a value of more bytes than are read (a tile may have \(tileBytesMax >> 20) MB)",
+        remedy: "make it again")
+    case SQLITE_AUTH:
+      BundleError(
+        .tooCostly, path: path, "a view in it uses a function whose time has no bound: \(error)",
+        remedy: "make it again with its tiles in a table")
     case SQLITE_NOTADB where (try? BundleMagic.head(path).starts(with: BundleMagic.pmtiles)) == true:
       BundleError(
         .malformed, path: path, "is a PMTiles archive; only MBTiles bundles are read here",
@@ -144,7 +168,7 @@ enum BundleAccess {
       BundleError(
         .busy, path: path, "a transaction that was cut off lies beside it and cannot be undone without writing",
         remedy: "undo it with: sqlite3 '\(path)' .tables")
-    case SQLITE_CANTOPEN, SQLITE_PERM, SQLITE_AUTH:
+    case SQLITE_CANTOPEN, SQLITE_PERM:
       BundleError(.notFound, path: path, "cannot be opened: \(error)", remedy: "check the permissions")
     case SQLITE_FULL,
       SQLITE_IOERR where error.primary == SQLITE_FULL || error.code == noTemporaryFolder:

@@ -88,16 +88,12 @@ extension DatabaseReader {
   func residentRead(_ body: () throws -> ResidentRead) throws -> ResidentRead {
     guard let file = database.residentFile, !scansForTiles else { return .wouldWait }
     file.setMayWait(false)
-    // A view with endless rows would block the event loop as well.
-    connection.limitWork(to: 20_000)
-    defer {
-      file.setMayWait(true)
-      connection.limitWork(to: nil)
-    }
+    defer { file.setMayWait(true) }
     return try database.reading(path) {
       do {
-        return try body()
-      } catch let error as SQLiteError where error.code == ResidentFileSystem.wouldWait || error.isInterrupted {
+        // A view with endless rows would block the event loop as well.
+        return try connection.limitingSteps(to: 20_000, body)
+      } catch let error as SQLiteError where error.code == ResidentFileSystem.wouldWait || error.isOverBudget {
         return .wouldWait
       }
     }

@@ -34,7 +34,9 @@ public final class MBTilesReader: DatabaseReader {
     self.database = database
     (schema, metadata, lookup) = try database.reading(path) {
       let schema = try BundleSchema(connection, path: path)
-      return (schema, try Self.readMetadata(connection), try connection.prepare(Self.lookup(in: schema)))
+      return (
+        schema, try Self.readMetadata(connection, path: path), try connection.prepare(Self.lookup(in: schema))
+      )
     }
     if let matrixSet {
       self.matrixSet = matrixSet
@@ -90,17 +92,22 @@ public final class MBTilesReader: DatabaseReader {
     try residentRead { try withStoredTile(tile, body) == nil ? .absent : .found }
   }
 
-  /// Far more than any bundle has; a view may have rows without end.
-  private static let metadataRowsMax = 1000
-
-  private static func readMetadata(_ connection: SQLiteConnection) throws -> StoredMetadata {
+  private static func readMetadata(_ connection: SQLiteConnection, path: String) throws -> StoredMetadata {
     let columns = try BundleSchema.columns(of: "metadata", connection)
     guard columns["name"] != nil, columns["value"] != nil else { return StoredMetadata([]) }
-    let statement = try connection.prepare("SELECT name, value FROM metadata LIMIT \(metadataRowsMax)")
+    let statement = try connection.prepare("SELECT name, value FROM metadata LIMIT \(MetadataLimits.rowsMax + 1)")
     var entries: [StoredMetadata.Entry] = []
-    while try statement.step() {
-      entries.append(StoredMetadata.Entry(name: statement.text(0), value: statement.text(1)))
+    do {
+      try connection.limitingValues(to: MetadataLimits.rowBytesMax) {
+        while try statement.step() {
+          entries.append(StoredMetadata.Entry(name: statement.text(0), value: statement.text(1)))
+        }
+      }
+    } catch let error as SQLiteError where error.isTooBig {
+      let before = entries.last.map { "the row after \"\($0.name.prefix(100))\"" } ?? "the first row"
+      throw MetadataLimits.tooLong(path, "\(before) has too many bytes")
     }
+    try MetadataLimits.check(entries, path: path)
     return StoredMetadata(entries)
   }
 }

@@ -16,8 +16,6 @@ final class PMTilesArchive {
     (root.entries.count + leaves.entryCount) * MemoryLayout<PMTilesDirectory.Entry>.stride
   }
 
-  /// Larger tiles are refused.
-  static let tileBytesMax = 64 << 20
   /// A root and three levels of leaves; producers use one.
   static let depthMax = 4
   /// A leaf of 4,000 entries has 5 to 25 kB.
@@ -62,7 +60,7 @@ final class PMTilesArchive {
   /// Where the bytes of a tile's entry lie in the file.
   func place(of entry: PMTilesDirectory.Entry) throws -> (offset: Int, count: Int) {
     let count = Int(entry.byteCount)
-    guard count <= Self.tileBytesMax else { throw damaged("a tile has \(count) bytes") }
+    guard count <= BundleAccess.tileBytesMax else { throw damaged("a tile has \(count) bytes") }
     let (end, overflow) = entry.offset.addingReportingOverflow(UInt64(count))
     guard !overflow, end <= UInt64(max(file.byteCount - header.tileData.offset, 0)) else {
       throw damaged("a tile lies beyond the end of the file")

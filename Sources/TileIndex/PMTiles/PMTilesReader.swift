@@ -84,7 +84,7 @@ public final class PMTilesReader: BundleReader {
       guard unpacksTiles else { return try body(bytes) }
       let image: [UInt8]
       do {
-        image = try Gunzip.bytes(bytes, byteCountMax: PMTilesArchive.tileBytesMax)
+        image = try Gunzip.bytes(bytes, byteCountMax: BundleAccess.tileBytesMax)
       } catch {
         throw archive.damaged("tile \(tile) cannot be unpacked")
       }

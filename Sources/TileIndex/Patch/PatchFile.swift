@@ -17,12 +17,23 @@ final class PatchFile {
     self.path = path
     self.database = database
     let rows = try Self.reading(path) {
-      let statement = try connection.prepare("SELECT name, value FROM info LIMIT 100")
-      var rows: [String: String] = [:]
-      while try statement.step() { rows[statement.text(0)] = statement.text(1) }
-      return rows
+      guard try Self.hasOnlyTables(connection) else {
+        throw PatchInfo.damaged(path, "it has views or virtual tables, which no patch has")
+      }
+      return try connection.limitingValues(to: MetadataLimits.rowBytesMax) {
+        let statement = try connection.prepare("SELECT name, value FROM info LIMIT 100")
+        var rows: [String: String] = [:]
+        while try statement.step() { rows[statement.text(0)] = statement.text(1) }
+        return rows
+      }
     }
     info = try PatchInfo(rows, matrixSet: matrixSet, path: path)
+  }
+
+  /// A view has rows that are in no page of the file, perhaps without end.
+  private static func hasOnlyTables(_ connection: SQLiteConnection) throws -> Bool {
+    try connection.prepare("SELECT 1 FROM sqlite_master WHERE type <> 'table' OR rootpage = 0 LIMIT 1")
+      .first { _ in false } ?? true
   }
 
   /// SQLite file format, section 1.3: the application id is at byte 68, big-endian.
@@ -65,10 +76,12 @@ final class PatchFile {
   /// The rows of the result's metadata; nil for a value that is equal to the base's.
   func metadata() throws -> [(name: String, value: String?)] {
     try reading {
-      let statement = try connection.prepare("SELECT name, value FROM metadata LIMIT 10000")
-      var rows: [(name: String, value: String?)] = []
-      while try statement.step() { rows.append((statement.text(0), statement.optionalText(1))) }
-      return rows
+      try connection.limitingValues(to: MetadataLimits.rowBytesMax) {
+        let statement = try connection.prepare("SELECT name, value FROM metadata LIMIT \(MetadataLimits.rowsMax)")
+        var rows: [(name: String, value: String?)] = []
+        while try statement.step() { rows.append((statement.text(0), statement.optionalText(1))) }
+        return rows
+      }
     }
   }
 
@@ -147,7 +160,8 @@ final class PatchFile {
     do {
       return try body()
     } catch let error as SQLiteError {
-      throw error.isIO ? BundleAccess.bundleError(error, path: path) : PatchInfo.damaged(path, "\(error)")
+      if error.isIO || error.isInterrupted { throw BundleAccess.bundleError(error, path: path) }
+      throw PatchInfo.damaged(path, "\(error)")
     }
   }
 }

@@ -29,9 +29,6 @@ public final class TileFolderReader: BundleReader {
   let statesScheme: Bool
   private let extensions: [String]
 
-  /// Larger tiles are refused.
-  private static let tileBytesMax = 64 << 20
-
   /// Opens a folder of tiles.
   ///
   /// - Parameters:
@@ -94,7 +91,7 @@ public final class TileFolderReader: BundleReader {
     do {
       let file = try ReadOnlyFile(name)
       let signature = try Self.stillSignature(file, name)
-      guard signature.bytes <= Self.tileBytesMax else {
+      guard signature.bytes <= BundleAccess.tileBytesMax else {
         throw BundleError(
           .malformed, path: path, "its tile \(tile) has \(signature.bytes) bytes", remedy: "make it again")
       }

@@ -1,3 +1,4 @@
+import AsyncHTTPClient
 import Testing
 
 @testable import PurchaseLedger
