@@ -17,8 +17,8 @@ import Support
 /// non-blocking mode, a page that is not in the system's page cache (`preadv2` with `RWF_NOWAIT`) fails the query with
 /// `SQLITE_IOERR_BLOCKED`, and the caller repeats the query on a thread that may block.
 ///
-/// Temporary files, which SQLite needs for sorting many rows, are those of the default VFS: they have no name, and lie in
-/// the folder that `SQLITE_TMPDIR` or `TMPDIR` names, or in `/var/tmp`.
+/// Temporary files, which SQLite needs for sorting many rows, are those of the default VFS: they have no name, and lie
+/// in the folder that `SQLITE_TMPDIR` or `TMPDIR` names, or in `/var/tmp`.
 enum ResidentFileSystem {
   static let name = "resident"
   /// The error of a read that would block.

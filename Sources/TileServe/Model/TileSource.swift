@@ -24,8 +24,8 @@ public protocol TileSource: Sendable {
   /// tiles.
   var revision: SourceRevision { get }
 
-  /// Stays the same while all tiles that are read are of one state: a tile that is drawn of several reads is drawn again
-  /// if it changed meanwhile. The default is ``revision``.
+  /// Stays the same while all tiles that are read are of one state: a tile that is drawn of several reads is drawn
+  /// again if it changed meanwhile. The default is ``revision``.
   var edition: SourceRevision { get }
 
   /// True if reading takes so long that tiles should be cached in memory: they are drawn then, or on a slow disk. The

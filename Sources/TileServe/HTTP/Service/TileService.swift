@@ -159,7 +159,7 @@ final class TileService: Sendable {
     case let error as BundleError:
       switch error.code {
       case .notFound: return (404, "the bundle is gone")
-      // Locked, changing, half copied, or on a failing disk: it may be available in a moment, and a 404 would be cached.
+      // Locked, changing, half copied, on a failing disk: it may be available in a moment, and a 404 would be cached.
       default: return (503, TilesetRegistry.Failure(error).reason)
       }
     // The client of any other request that is cancelled is gone.
