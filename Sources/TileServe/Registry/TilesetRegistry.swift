@@ -304,8 +304,12 @@ extension TilesetRegistry {
       let accepted = work.submit(tileset.lane) {
         continuation.resume(
           with: Result {
-            try Cancellation.check()
-            return try body(tileset)
+            do {
+              try Cancellation.check()
+              return try body(tileset)
+            } catch is CancellationError {
+              throw ServeError(.unavailable, "\(id): the registry was closed", remedy: "open it again")
+            }
           })
       }
       if !accepted {

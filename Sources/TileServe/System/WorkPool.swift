@@ -162,7 +162,8 @@ package final class WorkPool: Sendable {
   package func submit(
     _ lane: Lane, urgency: Urgency = .now, request: Cancellation? = nil, _ work: @escaping @Sendable () -> Void
   ) -> Bool {
-    let job = Job(cancellation: request ?? end, work: work)
+    // What comes after the end is done: a closed registry can still be read.
+    let job = Job(cancellation: request ?? (end.isCancelled ? Cancellation() : end), work: work)
     let accepted = lane.state.withLock { state in
       switch urgency {
       case .now:

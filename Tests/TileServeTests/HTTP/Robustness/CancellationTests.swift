@@ -111,7 +111,8 @@ import TilePrefetch
     #expect(try await onThread { eventually { pool.cancellation().isCancelled } })
     gate.open()
     await end.value
-    #expect(done.withLock { $0 } == 0 && dropped.withLock { $0 } == 100)
+    #expect(try await onThread { eventually { dropped.withLock { $0 } == 100 } })
+    #expect(done.withLock { $0 } == 0)
   }
 
   /// Two clients ask for one tile, and the one whose request reads it leaves.
