@@ -163,7 +163,7 @@ enum BundleAccess {
         .malformed, path: path, "is damaged: \(error)",
         remedy: "make or copy it again; sqlite3's .recover may save a part")
     case SQLITE_BUSY, SQLITE_LOCKED:
-      .beingWritten(path)
+      BundleError.beingWritten(path)
     case SQLITE_READONLY:
       BundleError(
         .busy, path: path, "a transaction that was cut off lies beside it and cannot be undone without writing",
