@@ -36,6 +36,28 @@ import Testing
     for connection in connections { connection.socket.close() }
   }
 
+  /// Previews that nobody reads are on the disk, not in memory, however many are asked for.
+  @Test(
+    .enabled(if: FileManager.default.fileExists(atPath: "/proc/self/status"), "the system tells no process's memory"))
+  func unreadPreviewsAreBounded() throws {
+    let server = try ServerProcess(try ServerProcess.Shop(previewBytes: 700_000))
+    let path = StoreRoute.preview.path("alps")
+    #expect(try server.get(path).body.count == 700_000)
+    let before = try memory(server)
+    let head = HTTPConnection.head(path, method: "GET", [:])
+    let sockets = try (0..<100).map { _ in
+      let socket = try Socket(port: server.port, receiveBytes: 2048)
+      try socket.send(Array(String(repeating: head, count: 20).utf8))
+      return socket
+    }
+    // Answered after all that was asked before.
+    for _ in 0..<50 { #expect(try server.get(StoreRoute.health.path).status == 200) }
+    Thread.sleep(forTimeInterval: 1)
+    let grown = try memory(server) - before
+    #expect(grown < 32 << 20, "\(grown >> 20) MB")
+    for socket in sockets { socket.close() }
+  }
+
   /// The process's peak memory.
   private func memory(_ server: ServerProcess) throws -> Int {
     let text = try String(contentsOfFile: "/proc/\(server.process.processID)/status", encoding: .utf8)
@@ -91,7 +113,7 @@ import Testing
       try await onThread {
         let first = try HTTPConnection(port: port)
         try first.socket.send(Array(head.utf8) + body)
-        #expect(eventually(seconds: 30) { store.server.service.bodies.total == body.count })
+        #expect(eventually(seconds: 30) { store.server.service.capacity.bodies.total == body.count })
         let second = try HTTPConnection(port: port)
         try second.socket.send(Array(head.utf8) + body)
         let answer = try second.response(to: "POST")
@@ -103,7 +125,7 @@ import Testing
           body: WireJSON.encode(PurchaseSubmission(transactions: [evidence])))
         #expect(other.status == 200, "\(other)")
         first.socket.close()
-        #expect(eventually(seconds: 30) { store.server.service.bodies.total == 0 })
+        #expect(eventually(seconds: 30) { store.server.service.capacity.bodies.total == 0 })
         let again = try TestStore.request(
           port: port, "POST", path, token: hasSession ? anna.token : nil, body: body)
         #expect(again.status == 400, "\(again)")

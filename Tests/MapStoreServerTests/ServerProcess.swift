@@ -17,9 +17,9 @@ final class ServerProcess {
     let authority: EphemeralCA
     var ledger: String { folder.file("ledger.sqlite") }
 
-    init() throws {
+    init(previewBytes: Int = 2000) throws {
       folder = try TemporaryFolder()
-      catalog = try TestCatalog(folder)
+      catalog = try TestCatalog(folder, previewBytes: previewBytes)
       authority = try EphemeralCA()
       try folder.write("root.der", bytes: authority.rootCertificate)
       try folder.write("link.key", bytes: (0..<32).map { _ in UInt8.random(in: 0...255) })

@@ -13,10 +13,16 @@ final class TestCatalog: Sendable {
   static func product(_ region: String) -> String { "org.example.maps.\(region)" }
 
   private let alpsBytes: Int
+  private let previewBytes: Int
+  private let corners: Int
 
-  /// - Parameter alpsBytes: the size of the first region's bundle.
-  init(_ folder: TemporaryFolder, alpsBytes: Int = 700_000) throws {
+  /// - Parameters:
+  ///   - alpsBytes: the size of the first region's bundle.
+  ///   - previewBytes: the size of each preview.
+  ///   - corners: of each region's outline; 0 for regions that are boxes.
+  init(_ folder: TemporaryFolder, alpsBytes: Int = 700_000, previewBytes: Int = 2000, corners: Int = 0) throws {
     (self.folder, self.alpsBytes) = (folder, alpsBytes)
+    (self.previewBytes, self.corners) = (previewBytes, corners)
     path = folder.file("catalogue")
     try FileManager.default.createDirectory(atPath: path, withIntermediateDirectories: true)
     try write(edition: "1")
@@ -38,7 +44,7 @@ final class TestCatalog: Sendable {
         keepingBundles
         ? try member("\(id)-\(edition).mbtiles", bytes("\(id)-\(edition).mbtiles"))
         : try file("\(id)-\(edition).mbtiles", bytes: index == 0 ? alpsBytes : 700_000 + index * 1000)
-      let preview = try file("\(id)-\(edition).png", bytes: 2000)
+      let preview = try file("\(id)-\(edition).png", bytes: previewBytes)
       let pack = try file("\(id)-\(edition)-overview.mbtiles", bytes: 5000)
       let patches = try patchesFrom.map { from in
         let patch = try file("\(id)-\(from)-\(edition).patch", bytes: 3000)
@@ -47,7 +53,7 @@ final class TestCatalog: Sendable {
       return """
         {"id":"\(id)","productId":"\(Self.product(id))","title":"The \
         \(id.capitalized)","category":"\(index % 2 == 0 ? "park" : "state")",\
-        "bounds":\(bounds),"tileMatrixSet":"WebMercatorQuad","minzoom":0,"maxzoom":5,"format":"png",\(bundle),\
+        "bounds":\(bounds),\(outline(west: west))"tileMatrixSet":"WebMercatorQuad","minzoom":0,"maxzoom":5,"format":"png",\(bundle),\
         "tileCount":9,"tilesHash":"00",\
         "edition":"\(edition)","preview":{\(preview)},"priceTier":"tier-\(index)",\
         "packs":[{\(pack),"bounds":\(bounds),"minzoom":0,"maxzoom":5,"roots":["0/0/0"],\
@@ -58,6 +64,16 @@ final class TestCatalog: Sendable {
     let text = "{\"version\":1,\"regions\":[\n\(regions.joined(separator: ",\n"))\n]}\n"
     // Published atomically, as by `tilecut build`.
     try Data(text.utf8).write(to: URL(fileURLWithPath: "\(path)/catalogue.json"), options: .atomic)
+  }
+
+  /// A member `boundary`: a circle of ten degrees.
+  private func outline(west: Double) -> String {
+    guard corners > 0 else { return "" }
+    let points = (0...corners).map { number -> String in
+      let angle = 2 * Double.pi * Double(number % corners) / Double(corners)
+      return "[\(west + 5 + 5 * cos(angle)),\(45 + 5 * sin(angle))]"
+    }
+    return "\"boundary\":{\"type\":\"Polygon\",\"coordinates\":[[\(points.joined(separator: ","))]]},"
   }
 
   func catalogue() throws -> Catalog { try Catalog(path: "\(path)/catalogue.json") }

@@ -1,11 +1,12 @@
 import Foundation
 import Logging
-import MapStoreServer
 import MapStoreWire
 import Support
 import TestSupport
+import Testing
 import TileIndex
 
+@testable import MapStoreServer
 @testable import PurchaseLedger
 
 /// A map store over loopback: a real server over a fake catalogue and a real ledger, with an ephemeral certificate
@@ -34,12 +35,12 @@ final class TestStore: Sendable {
   ///   - log: receives the messages of the log.
   ///   - change: changes the default options, which have no limits that a test could reach by accident.
   static func run<Value: Sendable>(
-    products: String? = nil, alpsBytes: Int = 700_000, packageName: String? = bundleID, googleKey: [UInt8]? = nil,
-    log: Locked<[String]>? = nil, _ change: (inout StoreOptions) -> Void = { _ in },
+    products: String? = nil, alpsBytes: Int = 700_000, corners: Int = 0, packageName: String? = bundleID,
+    googleKey: [UInt8]? = nil, log: Locked<[String]>? = nil, _ change: (inout StoreOptions) -> Void = { _ in },
     _ body: @escaping @Sendable (TestStore) async throws -> Value
   ) async throws -> Value {
     let folder = try TemporaryFolder()
-    let catalog = try TestCatalog(folder, alpsBytes: alpsBytes)
+    let catalog = try TestCatalog(folder, alpsBytes: alpsBytes, corners: corners)
     let time = Locked(now)
     let clock = LedgerClock(now: { time.withLock { $0 } })
     let ledger = try Ledger.create(at: folder.file("ledger.sqlite"), policy: LedgerPolicy(), clock: clock)
@@ -101,6 +102,26 @@ final class TestStore: Sendable {
   ) async throws -> HTTPResponse {
     try await send(
       method, target, token: token, ["Content-Type": "application/json"], body: try WireJSON.encode(message))
+  }
+
+  /// Keeps everything that computes waiting until it is ended.
+  final class Hold: Sendable {
+    private let holds = Locked(true)
+    func end() { holds.withLock { $0 = false } }
+    fileprivate func wait() { _ = eventually(seconds: 120) { holds.withLock { !$0 } } }
+  }
+
+  /// Takes all turns of answers that compute.
+  func holdTurns() async throws -> Hold {
+    let (hold, queue) = (Hold(), server.service.capacity.queue)
+    let count = max(1, Processors.count / 2)
+    for number in 0..<count {
+      Task {
+        try await queue.run(for: .init(FairQueue.Lane("test"), network: "\(number)")) { hold.wait() }
+      }
+    }
+    #expect(try await onThread { eventually(seconds: 60) { queue.runningCount == count } })
+    return hold
   }
 
   // MARK: People and purchases

@@ -45,8 +45,54 @@ struct CatalogQuery: Hashable, Sendable {
     cursor = try query.value("cursor")
   }
 
+  /// What a query finds; its page of ``regions`` are positions in the catalogue.
+  private struct Results {
+    var regions: ArraySlice<Int>
+    var places: [Int: [FoundPlace]]
+    /// In metres; empty without ``near``.
+    var distances: [Int: Double]
+    var total: Int
+    var categories: [CategoryCount]
+    var nextCursor: String?
+  }
+
   /// - Throws: `Problem` 400 if the cursor's region has left the catalogue.
   func page(of snapshot: CatalogSnapshot) throws(Problem) -> CatalogPage {
+    let results = try results(in: snapshot)
+    return CatalogPage(
+      regions: results.regions.map { index in
+        var listing = snapshot.listings[index]
+        listing.places = results.places[index]
+        listing.near = found(index, snapshot, results)
+        return listing
+      }, total: results.total, categories: results.categories, nextCursor: results.nextCursor)
+  }
+
+  /// The JSON of the page. Most of a region's text is the same for all queries, so it is encoded once.
+  ///
+  /// - Throws: `Problem` 400 if the cursor's region has left the catalogue.
+  func document(of snapshot: CatalogSnapshot) throws -> [UInt8] {
+    let results = try results(in: snapshot)
+    let frame = try WireJSON.encode(
+      CatalogPage(
+        regions: [], total: results.total, categories: results.categories, nextCursor: results.nextCursor))
+    var bytes = Array("{\"regions\":[".utf8)
+    for (position, index) in results.regions.enumerated() {
+      if position > 0 { bytes.append(UInt8(ascii: ",")) }
+      bytes += snapshot.listingTexts.text(index).dropLast()
+      // The last members of a listing, in the order of their declaration.
+      if let near = found(index, snapshot, results) { bytes += Array(",\"near\":".utf8) + (try WireJSON.encode(near)) }
+      if let places = results.places[index] { bytes += Array(",\"places\":".utf8) + (try WireJSON.encode(places)) }
+      bytes.append(UInt8(ascii: "}"))
+    }
+    return bytes + frame.dropFirst("{\"regions\":[".utf8.count)
+  }
+
+  private func found(_ index: Int, _ snapshot: CatalogSnapshot, _ results: Results) -> FoundNear? {
+    near.flatMap { place in results.distances[index].map { snapshot.near(index, place, metres: $0) } }
+  }
+
+  private func results(in snapshot: CatalogSnapshot) throws(Problem) -> Results {
     let sold = snapshot.regions.indices.filter { snapshot.isForSale[$0] }
     var counts: [(String, Int)] = []
     for index in sold {
@@ -73,13 +119,8 @@ struct CatalogQuery: Hashable, Sendable {
       rest = found[(last + 1)...]
     }
     let page = rest.prefix(limit)
-    return CatalogPage(
-      regions: page.map { index in
-        var listing = snapshot.listings[index]
-        listing.places = places[index]
-        listing.near = near.flatMap { place in distances[index].map { snapshot.near(index, place, metres: $0) } }
-        return listing
-      }, total: found.count,
+    return Results(
+      regions: page, places: places, distances: distances, total: found.count,
       categories: counts.map { CategoryCount(category: $0.0, regions: $0.1) },
       nextCursor: page.count < rest.count ? page.last.map { snapshot.regions[$0].id } : nil)
   }
@@ -137,7 +178,13 @@ extension CatalogSnapshot {
   }
 }
 
-extension CatalogQuery {
+extension CatalogQuery: CustomStringConvertible {
+  /// All that makes one query differ from another. No member contains NUL.
+  var description: String {
+    let place = near.map { "\($0.longitude) \($0.latitude)" } ?? ""
+    return [text, category ?? "", place, "\(limit)", cursor ?? ""].joined(separator: "\u{0}")
+  }
+
   /// The URL query of the next page, which begins after a region.
   func query(after cursor: String) -> String {
     var pairs = [("cursor", cursor)]
@@ -196,7 +243,17 @@ enum RegionDistance {
   private static func metres(from place: Place, to ring: RegionBoundary.Ring) -> Double {
     let scale = SIMD2(cosine(ofDegrees: place.latitude), 1)
     var least = Double.infinity
-    for point in turns(of: place) {
+    guard
+      let (west, east) = ring.reduce(
+        nil as (Double, Double)?,
+        { ends, point in
+          ends.map { (min($0.0, point.x), max($0.1, point.x)) } ?? (point.x, point.x)
+        })
+    else { return least }
+    // The nearest turn first: it usually rules out the others.
+    func beyond(_ point: SIMD2<Double>) -> Double { max(west - point.x, point.x - east, 0) * scale.x }
+    for point in turns(of: place).sorted(by: { beyond($0) < beyond($1) })
+    where beyond(point) * beyond(point) < least {
       for (a, b) in zip(ring, ring.dropFirst()) {
         let (edge, offset) = ((b - a) * scale, (point - a) * scale)
         let square = (edge * edge).sum()

@@ -3,6 +3,7 @@ import Gazetteer
 import MapStoreWire
 import RegionCatalog
 import Support
+import Synchronization
 import TileIndex
 
 /// The catalogue and which regions are for sale, at one moment. Immutable; replaced as a whole.
@@ -17,6 +18,7 @@ final class CatalogSnapshot: Sendable {
   let regions: [Catalog.Region]
   let isForSale: [Bool]
   let listings: [RegionListing]
+  let listingTexts: ListingTexts
   /// A hash of the public contents.
   let etag: String
   /// By present and former ids.
@@ -52,6 +54,7 @@ final class CatalogSnapshot: Sendable {
     }
     hasBundles = regions.isEmpty || regions.contains { $0.isInstallable && faults[$0.file] == nil }
     listings = regions.map(RegionListing.init)
+    listingTexts = ListingTexts(listings)
     searchTexts = regions.map(SearchText.init)
     let names = regions.map(\.names).enumerated()
     indexByID = Dictionary(
@@ -85,6 +88,25 @@ final class CatalogSnapshot: Sendable {
   var products: some Collection<String> { indicesByProduct.keys }
   func file(named name: String) -> FilePlace? { files[name] }
   func packIndex(of region: Int) -> TilePackIndex? { packIndexes[region] }
+}
+
+/// The listings as JSON. Each is encoded when it is first asked for: outlines have thousands of numbers.
+final class ListingTexts: Sendable {
+  private let listings: [RegionListing]
+  private let texts: Mutex<[[UInt8]?]>
+
+  init(_ listings: [RegionListing]) {
+    self.listings = listings
+    texts = Mutex(Array(repeating: nil, count: listings.count))
+  }
+
+  func text(_ index: Int) -> [UInt8] {
+    if let known = texts.withLock({ $0[index] }) { return known }
+    // Numbers of a catalogue are finite, so encoding does not fail.
+    let text = (try? WireJSON.encode(listings[index])) ?? Array("{}".utf8)
+    texts.withLock { $0[index] = text }
+    return text
+  }
 }
 
 extension RegionListing {

@@ -5,19 +5,19 @@ import NIOHTTPTypesHTTP1
 import PurchaseLedger
 import Synchronization
 
-/// The body of a download: a part of a file, sent by `sendfile`.
+/// The body of a download, preview or asset: a file or a part of it, sent by `sendfile`.
 ///
 /// Hummingbird's writer takes bytes only. So a download goes past it, to the encoder of HTTP/1: the system moves the
 /// bytes from its page cache to the connection, and none of them come into this process. docs/reference/performance.md
 /// has the figures.
 enum DownloadBody {
   /// - Parameters:
-  ///   - slot: kept as long as the body.
+  ///   - slot: kept as long as the body; nil where files are not counted.
   ///   - whenOver: called after the last byte was handed to the system, or the connection has ended, with the end of
   ///     the last piece that was begun. How much arrived of a piece that was cut off is unknown.
   static func make(
-    _ file: RegularFile, _ range: Range<Int>, slot: ConcurrencyLimiter<AccountID>.Slot, channel: any Channel,
-    metrics: StoreMetrics, whenOver: @escaping @Sendable (Int) async -> Void
+    _ file: RegularFile, _ range: Range<Int>, slot: ConcurrencyLimiter<AccountID>.Slot? = nil, channel: any Channel,
+    metrics: StoreMetrics, whenOver: @escaping @Sendable (Int) async -> Void = { _ in }
   ) -> ResponseBody {
     ResponseBody(contentLength: range.count) { writer in
       defer { withExtendedLifetime(slot) {} }

@@ -16,7 +16,8 @@ import Synchronization
 
 /// Limits what one connection, and one address, may cost.
 ///
-/// - An address with too many connections is refused another one.
+/// - An address with too many connections is refused another one. When there are too many of all addresses, one of
+///   the address with most of them gives way to that of an address with fewer (``FairBudget``).
 /// - A request that does not arrive in time ends its connection.
 /// - So does a client that reads its answer too slowly.
 /// - An answer with `Connection: close` ends the connection after it was sent.
@@ -41,12 +42,13 @@ final class ConnectionGuard: ChannelDuplexHandler, RemovableChannelHandler {
   private var takenWrites = 0
   private var closesAfterResponse = false
   private var parserProblem: ParserProblem?
-  private let addresses: ConcurrencyLimiter<String>
+  private let proxies: Set<String>
+  private let budget: FairBudget
   private let connections: OpenConnections
-  private var slot: ConcurrencyLimiter<String>.Slot?
+  private var share: FairBudget.Share?
 
-  init(_ limits: StoreLimits, addresses: ConcurrencyLimiter<String>, connections: OpenConnections) {
-    (self.addresses, self.connections) = (addresses, connections)
+  init(_ limits: StoreLimits, proxies: Set<String>, budget: FairBudget, connections: OpenConnections) {
+    (self.proxies, self.budget, self.connections) = (proxies, budget, connections)
     requestTime = .seconds(Int64(limits.requestSeconds))
     stallTime = .seconds(Int64(limits.stallSeconds))
   }
@@ -61,10 +63,13 @@ final class ConnectionGuard: ChannelDuplexHandler, RemovableChannelHandler {
   }
 
   private func takeSeat(_ context: ChannelHandlerContext) {
-    guard slot == nil else { return }
+    guard share == nil else { return }
     let address = ClientAddress(context.remoteAddress?.ipAddress ?? "local")
-    slot = addresses.take(addresses.isExempt(address.text) ? address.text : address.network)
-    guard slot != nil else { return context.close(promise: nil) }
+    let share = budget.share(
+      of: proxies.contains(address.text) ? .proxy(ObjectIdentifier(context.channel)) : .address(address.network))
+    guard share.take(1) else { return context.close(promise: nil) }
+    share.join(context.channel)
+    self.share = share
     connections.insert(context.channel)
     // A few read buffers wait on each connection, and there may be thousands of connections.
     try? context.channel.syncOptions?.setOption(
@@ -72,6 +77,7 @@ final class ConnectionGuard: ChannelDuplexHandler, RemovableChannelHandler {
   }
 
   func channelRead(context: ChannelHandlerContext, data: NIOAny) {
+    share?.move()
     switch unwrapInboundIn(data) {
     case .head:
       requestDeadline?.cancel()
@@ -115,6 +121,7 @@ final class ConnectionGuard: ChannelDuplexHandler, RemovableChannelHandler {
     promise.futureResult.assumeIsolated().whenComplete { _ in
       self.pendingWrites -= 1
       self.takenWrites += 1
+      self.share?.move()
     }
     watchStall(context)
     return promise
@@ -141,7 +148,7 @@ final class ConnectionGuard: ChannelDuplexHandler, RemovableChannelHandler {
   }
 
   private func stop(_ context: ChannelHandlerContext) {
-    slot = nil
+    share = nil
     connections.remove(context.channel)
     requestDeadline?.cancel()
     stallCheck?.cancel()

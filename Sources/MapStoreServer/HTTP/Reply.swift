@@ -20,6 +20,7 @@ enum Reply {
     bytes(ByteBuffer(string: text), type: type, headers: [.cacheControl: "no-store"])
   }
 
+  /// For small bodies, which are neither counted nor written in pieces.
   static func bytes(
     _ bytes: ByteBuffer, status: HTTPResponse.Status = .ok, type: String, headers: HTTPFields
   ) -> Response {
@@ -32,18 +33,47 @@ enum Reply {
   static func notModified(_ headers: HTTPFields) -> Response { Response(status: .notModified, headers: headers) }
 
   /// A body that is the same for many clients: 304 if the client has it, compressed if the client accepts gzip.
+  ///
+  /// - Throws: ``Rejection`` 503 if there is no memory for it.
   static func shared(
     _ body: ReplyBody, type: String, etag: String, caching: String, for request: StoreRequest
-  ) -> Response {
-    let takesGzip = body.isWorthPacking && acceptsGzip(request.field(.acceptEncoding))
-    // The compressed form is another representation, so it has another tag (RFC 9110, section 8.8.3.3).
-    let tag = "\"\(etag)\(takesGzip ? "-gzip" : "")\""
-    var headers: HTTPFields = [.eTag: tag, .cacheControl: caching, .vary: "Accept-Encoding"]
-    // If-None-Match turns only GET and HEAD into 304 (RFC 9110, section 13.1.2).
-    if request.route.method == .get, matches(request.field(.ifNoneMatch), tag) { return notModified(headers) }
-    guard takesGzip, let packed = body.gzip() else { return bytes(body.plain, type: type, headers: headers) }
+  ) throws -> Response {
+    let takesGzip = body.isWorthPacking && request.acceptsGzip
+    var headers = sharedFields(etag, isPacked: takesGzip, caching: caching)
+    if isKnown(headers, to: request) { return notModified(headers) }
+    headers[.contentType] = type
+    guard takesGzip, let packed = body.gzip() else {
+      return Response(status: .ok, headers: headers, body: try request.sending(body, body.plain))
+    }
     headers[.contentEncoding] = "gzip"
-    return bytes(packed, type: type, headers: headers)
+    return Response(status: .ok, headers: headers, body: try request.sending(body, packed))
+  }
+
+  /// 304 before the body is made; nil if the client does not have it, or only the body tells.
+  static func knownShared(etag: String, caching: String, for request: StoreRequest) -> Response? {
+    let headers = sharedFields(etag, isPacked: request.acceptsGzip, caching: caching)
+    return isKnown(headers, to: request) ? notModified(headers) : nil
+  }
+
+  private static func sharedFields(_ etag: String, isPacked: Bool, caching: String) -> HTTPFields {
+    // The compressed form is another representation, so it has another tag (RFC 9110, section 8.8.3.3).
+    let tag = "\"\(etag)\(isPacked ? "-gzip" : "")\""
+    return [.eTag: tag, .cacheControl: caching, .vary: "Accept-Encoding"]
+  }
+
+  /// If-None-Match turns only GET and HEAD into 304 (RFC 9110, section 13.1.2).
+  private static func isKnown(_ headers: HTTPFields, to request: StoreRequest) -> Bool {
+    request.route.method == .get && headers[.eTag].map { matches(request.field(.ifNoneMatch), $0) } ?? false
+  }
+
+  /// A body for one client.
+  ///
+  /// - Throws: ``Rejection`` 503 if there is no memory for it.
+  static func body(
+    _ body: ReplyBody, type: String = "application/json", caching: String, for request: StoreRequest
+  ) throws -> Response {
+    Response(
+      status: .ok, headers: [.contentType: type, .cacheControl: caching], body: try request.sending(body, body.plain))
   }
 
   /// Whether `If-None-Match` names the tag; compared weakly.
@@ -53,6 +83,4 @@ enum Reply {
   static func matchesStrongly(_ field: String?, _ tag: String) -> Bool {
     field.map { EntityTagList.matchesStrongly($0, tag) } ?? false
   }
-
-  static func acceptsGzip(_ field: String?) -> Bool { field.map { AcceptEncoding.accepts("gzip", $0) } ?? false }
 }

@@ -74,6 +74,8 @@ final class ReplyBody: Sendable {
   /// A hash of the bytes.
   let tag: String
   private let packed = Mutex<ByteBuffer?>(nil)
+  /// Of whoever began to send the body that others are sent as well.
+  private let share = Mutex(WeakShare())
   /// Smaller bodies are not worth compressing.
   private static let packedBytesMin = 256
 
@@ -83,6 +85,8 @@ final class ReplyBody: Sendable {
   }
 
   var isWorthPacking: Bool { plain.readableBytes >= Self.packedBytesMin }
+  /// Whether ``gzip()`` has nothing left to compute.
+  var isPacked: Bool { !isWorthPacking || packed.withLock { $0 != nil } }
 
   /// Compressed on first use; nil for small bodies.
   func gzip() -> ByteBuffer? {
@@ -91,5 +95,21 @@ final class ReplyBody: Sendable {
       if packed == nil { packed = Gzip.compress(Array(plain.readableBytesView)).map { ByteBuffer(bytes: $0) } }
       return packed
     }
+  }
+
+  /// The memory of the body, counted once while it is sent to any number of clients.
+  ///
+  /// - Parameter take: makes the share; nil if there is no room.
+  func share(_ take: () -> FairBudget.Share?) -> FairBudget.Share? {
+    share.withLock { known in
+      if let share = known.share { return share }
+      let share = take()
+      known.share = share
+      return share
+    }
+  }
+
+  private struct WeakShare {
+    weak var share: FairBudget.Share?
   }
 }

@@ -35,8 +35,10 @@ struct StoreRequest: Sendable {
   let channel: any Channel
   /// Nil for requests without a session.
   let session: Session?
-  /// The memory of the body, reserved until the request is answered.
-  let share: BodyBudget.Share?
+  /// The memory of the body, in use until the request is answered.
+  let share: FairBudget.Share?
+  /// Where answers are computed, and the memory of those that are sent.
+  let capacity: StoreCapacity
 
   struct Session: Sendable {
     let token: SessionToken
@@ -47,6 +49,8 @@ struct StoreRequest: Sendable {
 
   func field(_ name: HTTPField.Name) -> String? { request.headers[name] }
 
+  var acceptsGzip: Bool { field(.acceptEncoding).map { AcceptEncoding.accepts("gzip", $0) } ?? false }
+
   /// The account of the session.
   ///
   /// - Throws: `Problem` 401.
@@ -54,6 +58,72 @@ struct StoreRequest: Sendable {
     guard let session else { throw .unauthorized }
     return session.account
   }
+
+  /// Who is charged for the request.
+  var holder: FairBudget.Holder { session.map { .account($0.account) } ?? .address(address) }
+
+  /// Runs what takes more than a moment when it is the client's turn; the connection's event loop serves others
+  /// meanwhile.
+  ///
+  /// - Throws: ``Rejection`` 503 if too much waits already, or what the work throws.
+  func compute<Value: Sendable>(_ work: @escaping @Sendable () async throws -> Value) async throws -> Value {
+    let client = FairQueue.Client(
+      capacity.lane(of: route), network: address, account: session?.account.description ?? "")
+    do {
+      return try await capacity.queue.run(for: client) { [channel] in
+        // Nobody reads the answer.
+        guard channel.isActive else { throw ChannelError.alreadyClosed }
+        return try await work()
+      }
+    } catch is FairQueue.Full {
+      throw Rejection(.unavailable("too many requests are waiting"), retryAfter: 1, account: session?.account)
+    }
+  }
+
+  /// The body of a key, and its compressed form if the client accepts that: kept ones at once, others when it is the
+  /// client's turn.
+  func body<Key>(
+    _ key: Key, in cache: ReplyCache<Key>, _ make: @escaping @Sendable () throws -> [UInt8]
+  ) async throws -> ReplyBody {
+    let packs = acceptsGzip
+    if let known = cache.known(key), !packs || known.isPacked { return known }
+    return try await compute {
+      let body = try cache.body(for: key, make)
+      if packs { _ = body.gzip() }
+      return body
+    }
+  }
+
+  /// Sends a form of a body. Large ones count while they are sent, and are written in pieces: a client that does not
+  /// read holds one piece beside the body.
+  ///
+  /// - Throws: ``Rejection`` 503 if there is no memory.
+  func sending(_ body: ReplyBody, _ form: ByteBuffer) throws -> ResponseBody {
+    let count = form.readableBytes
+    guard count > Self.pieceBytes, !isHead else { return ResponseBody(byteBuffer: form) }
+    let share = body.share {
+      let share = capacity.answers.share(of: holder)
+      return share.take(count) ? share : nil
+    }
+    guard let share else {
+      throw Rejection(
+        .unavailable("too many answers are being read"), retryAfter: 5, account: session?.account)
+    }
+    return ResponseBody(contentLength: count) { [channel] writer in
+      share.join(channel)
+      defer { share.leave(channel) }
+      var rest = form.readableBytesView
+      while !rest.isEmpty {
+        // A copy: the piece that waits in the connection does not keep the whole body.
+        try await writer.write(ByteBuffer(bytes: rest.prefix(Self.pieceBytes)))
+        rest = rest.dropFirst(Self.pieceBytes)
+        share.move()
+      }
+      try await writer.finish(nil)
+    }
+  }
+
+  private static let pieceBytes = 16 << 10
 
   /// The body.
   ///
@@ -75,14 +145,56 @@ struct StoreRequest: Sendable {
       }
       bytes.append(contentsOf: part.readableBytesView)
     }
+    share?.keep()
     return bytes
   }
 
   /// The body as a message.
   ///
   /// - Throws: `Problem` 400 that says what is wrong with it.
-  func message<Message: Decodable>(_ type: Message.Type, bytesMax: Int) async throws -> Message {
+  func message<Message: Decodable & Sendable>(_ type: Message.Type, bytesMax: Int) async throws -> Message {
     let bytes = try await body(bytesMax: bytesMax)
-    do { return try WireJSON.decode(type, from: bytes) } catch { throw Problem.badRequest("\(error)") }
+    @Sendable func decoded() throws -> Message {
+      do { return try WireJSON.decode(type, from: bytes) } catch { throw Problem.badRequest("\(error)") }
+    }
+    return bytes.count > Self.pieceBytes ? try await compute(decoded) : try decoded()
   }
+}
+
+/// What requests share: the turns of what computes, and memory.
+struct StoreCapacity: Sendable {
+  let queue: FairQueue
+  let bodies: BodyBudgets
+  let answers: FairBudget
+  let connections: FairBudget
+
+  private static let notifications = FairQueue.Lane("notifications")
+  private static let accounts = FairQueue.Lane("accounts")
+  private static let everybody = FairQueue.Lane("everybody")
+
+  init(_ limits: StoreLimits) {
+    queue = FairQueue(
+      runningMax: max(1, Processors.count / 2), waitingMax: limits.computations,
+      waitingMaxOfNetwork: limits.computationsByAddress)
+    bodies = BodyBudgets(limits)
+    answers = .answers(limits)
+    connections = .connections(limits)
+  }
+
+  /// Notifications of the app stores, and what needs a session, have turns that the catalogue's visitors never take.
+  func lane(of route: StoreRoute) -> FairQueue.Lane {
+    if route.isNotification { return Self.notifications }
+    return route.access == .session ? Self.accounts : Self.everybody
+  }
+
+  /// The memory for a request's body.
+  func bodies(of route: StoreRoute) -> FairBudget {
+    if route.isNotification { return bodies.notifications }
+    return [.purchases, .libraryOfDevice].contains(route) ? bodies.large : bodies.small
+  }
+}
+
+extension StoreRoute {
+  /// Whether the app stores' servers send it.
+  var isNotification: Bool { path.hasPrefix("/v1/notifications/") }
 }

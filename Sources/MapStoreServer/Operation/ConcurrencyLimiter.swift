@@ -1,17 +1,12 @@
 import Synchronization
 
-/// Limits how many operations each holder has under way: connections of an address, downloads of an account.
+/// Limits how many operations each holder has under way: downloads of an account.
 final class ConcurrencyLimiter<Holder: Hashable & Sendable>: Sendable {
   private let max: Int
-  private let exempt: Set<Holder>
   private let counts = Mutex<[Holder: Int]>([:])
 
-  /// - Parameters:
-  ///   - max: for each holder.
-  ///   - exempt: holders without a limit, such as proxies, which carry many clients.
-  init(max: Int, exempt: Set<Holder> = []) { (self.max, self.exempt) = (max, exempt) }
-
-  func isExempt(_ holder: Holder) -> Bool { exempt.contains(holder) }
+  /// - Parameter max: for each holder.
+  init(max: Int) { self.max = max }
 
   var total: Int { counts.withLock { $0.values.reduce(0, +) } }
 
@@ -30,7 +25,7 @@ final class ConcurrencyLimiter<Holder: Hashable & Sendable>: Sendable {
   /// Nil if the holder is at its limit.
   func take(_ holder: Holder) -> Slot? {
     let isAllowed = counts.withLock { counts in
-      guard counts[holder, default: 0] < max || exempt.contains(holder) else { return false }
+      guard counts[holder, default: 0] < max else { return false }
       counts[holder, default: 0] += 1
       return true
     }

@@ -94,9 +94,9 @@ public struct StoreLimits: Sendable {
   public var auditsOfStrangers = Rate(burst: 60, perMinute: 10)
   /// Concurrent downloads of one account.
   public var transfersByAccount = 4
-  /// Searches of the catalogue that wait or run at a time, of one address and of all; they run one after the other.
-  public var searchesByAddress = 8
-  public var searches = 32
+  /// Answers that wait to be computed (`FairQueue`), of one address and of all.
+  public var computationsByAddress = 64
+  public var computations = 512
   public var connections = 4_096
   /// Many customers may share one address. Trusted proxies have no limit.
   public var connectionsByAddress = 512
@@ -106,9 +106,11 @@ public struct StoreLimits: Sendable {
   public var messageBytes = 128 << 10
   /// The size of all other bodies.
   public var smallBodyBytes = 16 << 10
-  /// Of the bodies of all requests under way (``BodyBudget``); each takes up to four times as much memory while it is
+  /// Of the bodies of all requests under way (``BodyBudgets``); each takes up to four times as much memory while it is
   /// read and recorded.
   public var bodiesBytes = 64 << 20
+  /// Of the answers that are being sent from memory, each counted once for all clients that it is sent to.
+  public var answersBytes = 64 << 20
   /// The size of all header fields of a request together.
   public var headerBytes = 16 << 10
   public var headerFields = 64

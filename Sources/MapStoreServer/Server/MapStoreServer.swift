@@ -47,14 +47,13 @@ public final class MapStoreServer: Sendable {
   public static func start(
     _ options: StoreOptions, ledger: Ledger, identity: StoreIdentity, clock: LedgerClock, logger: Logger
   ) async throws -> MapStoreServer {
-    let options = try options.checked()
+    let options = try options.checked().fittingDescriptors(logger)
     let service = try StoreService(
       options, ledger: ledger, verifier: try EvidenceVerifier(identity: identity),
       sellsAtGoogle: identity.packageName != nil, clock: clock, logger: logger)
     let (ports, reportPort) = AsyncStream<Int>.makeStream()
     let limits = options.limits
     let connections = OpenConnections()
-    let addresses = ConcurrencyLimiter(max: limits.connectionsByAddress, exempt: options.trustedProxies)
     // At that level Hummingbird announces the address, and so do we.
     var frameworkLogger = logger
     if logger.logLevel == .info { frameworkLogger.logLevel = .notice }
@@ -66,7 +65,9 @@ public final class MapStoreServer: Sendable {
             responder: responder,
             configuration: .init(
               additionalChannelHandlers: [
-                ConnectionGuard(limits, addresses: addresses, connections: connections)
+                ConnectionGuard(
+                  limits, proxies: options.trustedProxies, budget: service.capacity.connections,
+                  connections: connections)
               ],
               idleTimeout: .seconds(Int64(limits.idleSeconds)),
               httpDecoderConfiguration: .init(
@@ -74,8 +75,7 @@ public final class MapStoreServer: Sendable {
                 maxHeaderFieldCount: limits.headerFields))))
       },
       configuration: ApplicationConfiguration(
-        address: .hostname(options.host, port: options.port), backlog: 1024,
-        availableConnectionsDelegate: MaximumAvailableConnections(limits.connections, logger: logger)),
+        address: .hostname(options.host, port: options.port), backlog: 1024),
       onServerRunning: { channel in
         reportPort.yield(channel.localAddress?.port ?? options.port)
         reportPort.finish()
@@ -152,12 +152,28 @@ extension StoreOptions {
     }
     return options
   }
+
+  /// With no more connections than the process may have open, each with a file that it is sent.
+  fileprivate func fittingDescriptors(_ logger: Logger) -> Self {
+    var options = self
+    let room = max(16, (FileDescriptors.raiseLimit() - Self.ownDescriptors) / 2)
+    if room < limits.connections {
+      logger.warning(
+        "connections: \(room) instead of \(limits.connections); allow the process more open files (ulimit -n)")
+      options.limits.connections = room
+    }
+    return options
+  }
+
+  /// Of the ledger, the catalogue and the listener, at most.
+  private static let ownDescriptors = 128
 }
 
 /// Runs the tasks of a connection on the connection's event loop: on Swift's own threads, each request would hop
 /// between threads several times, which costs more than answering it.
 ///
-/// Handlers that compute for long must move to another executor, or the loop's other connections wait.
+/// Handlers that compute for long do it in the client's turn (``StoreRequest/compute(_:)``), or the loop's other
+/// connections wait.
 struct LoopBoundChannel<Base: ServerChildChannel>: ServerChildChannel {
   let base: Base
 

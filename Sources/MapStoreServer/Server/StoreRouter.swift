@@ -32,9 +32,9 @@ enum StoreRouter {
 
   private static let handlers: [StoreRoute: Handler] = [
     .catalogue: { try await $0.catalogue($1) },
-    .region: { try $0.region($1) },
+    .region: { try await $0.region($1) },
     .preview: { try $0.preview($1) },
-    .packs: { try $0.packs($1) },
+    .packs: { try await $0.packs($1) },
     .register: { try await $0.register($1) },
     .signIn: { try await $0.signIn($1) },
     .signOut: { try await $0.signOut($1) },
@@ -42,7 +42,7 @@ enum StoreRouter {
     .account: { try $0.account($1) },
     .changePassword: { try await $0.changePassword($1) },
     .eraseAccount: { try await $0.eraseAccount($1) },
-    .library: { try $0.library($1) },
+    .library: { try await $0.library($1) },
     .libraryOfDevice: { try await $0.libraryOfDevice($1) },
     .purchases: { try await $0.purchases($1) },
     .downloads: { try await $0.downloads($1) },
@@ -235,7 +235,7 @@ struct StoreEndpoint: HTTPResponder {
 
   func respond(to request: Request, context: StoreContext) async throws -> Response {
     // Notifications of the app stores carry tokens of their own in this field.
-    let session = route.path.hasPrefix("/v1/notifications/") ? nil : try session(of: request)
+    let session = route.isNotification ? nil : try session(of: request)
     if let account = session?.account {
       try service.take(
         service.requestsByAccount, account.description, "too many requests of this account", account: account)
@@ -244,12 +244,15 @@ struct StoreEndpoint: HTTPResponder {
     let share =
       route.method == .get
       ? nil
-      : BodyBudget.Share(service.bodies, of: session.map { .account($0.account) } ?? .address(context.client))
+      : service.capacity.bodies(of: route)
+        .share(of: session.map { .account($0.account) } ?? .address(context.client))
+    share?.join(context.channel)
     return try await handler(
       service,
       StoreRequest(
         route: route, parameters: context.pathParameters, query: try Query(request.uri.query),
-        address: context.client, request: request, channel: context.channel, session: session, share: share))
+        address: context.client, request: request, channel: context.channel, session: session, share: share,
+        capacity: service.capacity))
   }
 
   /// The session that a request names. An expired one is an error, so that no client believes that it is signed in.

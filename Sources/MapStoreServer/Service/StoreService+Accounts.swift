@@ -7,7 +7,8 @@ extension StoreService {
   func register(_ request: StoreRequest) async throws -> Response {
     let credentials = try await request.message(Credentials.self, bytesMax: options.limits.smallBodyBytes)
     try take(passwordsByAddress, request.address, "too many passwords were tried from this address")
-    let account = try await ledger.accounts.add(login: credentials.login, password: credentials.password)
+    let account = try await ledger.accounts.add(
+      login: credentials.login, password: credentials.password, from: request.address)
     return try Reply.message(try details(of: account), status: .created)
   }
 
@@ -24,7 +25,8 @@ extension StoreService {
     try countAttempt(login, known, device, from: request.address)
     let lasting = Int64(options.sessionSeconds) * 1000
     let token = try await ledger.accounts.signIn(
-      login: credentials.login, password: credentials.password, lasting: lasting, isPreferred: device != nil)
+      login: credentials.login, password: credentials.password, lasting: lasting, isPreferred: device != nil,
+      from: request.address)
     guard let account = try ledger.accounts.account(for: token) else { throw Problem.wrongCredentials(status: 401) }
     let now = clock.now()
     let deviceToken = try await devices.note(
@@ -45,6 +47,8 @@ extension StoreService {
     let key = account?.description ?? login.folded
     if let device {
       try take(passwordsByDevice, device.id, "too many passwords were tried on this device")
+      // Apart from the attempts of strangers there, who could otherwise lock the device out.
+      try take(passwordsByDeviceAddress, address, "too many passwords were tried from this address")
     } else {
       try take(passwordsByAddress, address, "too many passwords were tried from this address")
       try take(passwordsByLogin, "\(address) \(key)", what)
@@ -71,27 +75,27 @@ extension StoreService {
   func changePassword(_ request: StoreRequest) async throws -> Response {
     let account = try request.account()
     let change = try await request.message(PasswordChange.self, bytesMax: options.limits.smallBodyBytes)
-    try await check(change.password, of: account)
-    try await ledger.accounts.changePassword(of: account, to: change.newPassword)
+    try await check(change.password, of: account, request)
+    try await ledger.accounts.changePassword(of: account, to: change.newPassword, from: request.address)
     return Reply.noContent
   }
 
   func eraseAccount(_ request: StoreRequest) async throws -> Response {
     let account = try request.account()
     let erasure = try await request.message(AccountErasure.self, bytesMax: options.limits.smallBodyBytes)
-    try await check(erasure.password, of: account)
+    try await check(erasure.password, of: account, request)
     if try await !ledger.accounts.erase(account) { mustEmptyLog.withLock { $0 = true } }
     return Reply.noContent
   }
 
   /// Counted as that of a known device, so that other clients do not lock out a session.
-  private func check(_ password: String, of account: AccountID) async throws {
+  private func check(_ password: String, of account: AccountID, _ request: StoreRequest) async throws {
     try take(
       passwordsByAccount, account.description, "too many passwords were tried for this account", account: account)
     try take(
       passwordsByLoginEverywhere, account.description, "too many passwords were tried for this login", account: account)
     do {
-      try await ledger.accounts.check(password, of: account)
+      try await ledger.accounts.check(password, of: account, from: request.address)
     } catch let error as LedgerError where error.code == .wrongPassword {
       // Not 401: the session is valid.
       throw Rejection(.wrongCredentials(status: 403), account: account)

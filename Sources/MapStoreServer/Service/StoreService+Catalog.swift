@@ -12,57 +12,50 @@ extension StoreService {
   func catalogue(_ request: StoreRequest) async throws -> Response {
     let snapshot = catalog.snapshot
     let query = try CatalogQuery(request.query)
-    let body = try await body(of: query, snapshot, "catalogue", for: request) {
-      try WireJSON.encode(query.page(of: snapshot))
+    let etag = "\(snapshot.etag)-\(query.hashText)"
+    if let answer = Reply.knownShared(etag: etag, caching: Self.caching, for: request) { return answer }
+    let body = try await request.body("catalogue \(query)", in: snapshot.replies) {
+      try query.document(of: snapshot)
     }
-    return Reply.shared(
-      body, type: "application/json", etag: "\(snapshot.etag)-\(query.hashText)", caching: Self.caching, for: request)
-  }
-
-  /// The body of a query's answer. Searches run one after the other on a queue of their own; few may wait.
-  func body(
-    of query: CatalogQuery, _ snapshot: CatalogSnapshot, _ kind: String, for request: StoreRequest,
-    _ make: @escaping @Sendable () throws -> [UInt8]
-  ) async throws -> ReplyBody {
-    let (replies, key) = (snapshot.replies, "\(kind) \(query)")
-    if query.text.isEmpty { return try replies.body(for: key, make) }
-    if let known = replies.known(key) { return known }
-    guard let slot = searchesByAddress.take(request.address), let place = searches.take(.all) else {
-      throw Rejection(.unavailable("too many searches are under way"), retryAfter: 1)
-    }
-    defer { withExtendedLifetime((slot, place)) {} }
-    return try await searchQueue.run { try replies.body(for: key, make) }
+    return try Reply.shared(body, type: "application/json", etag: etag, caching: Self.caching, for: request)
   }
 
   /// A region answers under a former id too, with that as its id: a device that knows no other goes on with it.
-  func region(_ request: StoreRequest) throws -> Response {
+  func region(_ request: StoreRequest) async throws -> Response {
     let (snapshot, index) = try visible(request)
-    var region = snapshot.regions[index]
-    let suffix = request.parameters[0] == region.id ? "" : "-\(request.parameters[0])"
-    region.id = request.parameters[0]
-    let body = try snapshot.replies.body(for: "region \(index)\(suffix)") { [region] in
-      try WireJSON.encode(RegionDetails(region: region, isForSale: snapshot.isForSale[index]))
+    let id = request.parameters[0]
+    let suffix = id == snapshot.regions[index].id ? "" : "-\(id)"
+    let (etag, caching) = ("\(snapshot.etag)-r\(index)\(suffix)", caching(snapshot, index))
+    if let answer = Reply.knownShared(etag: etag, caching: caching, for: request) { return answer }
+    let body = try await request.body("region \(index)\(suffix)", in: snapshot.replies) {
+      var region = snapshot.regions[index]
+      region.id = id
+      return try WireJSON.encode(RegionDetails(region: region, isForSale: snapshot.isForSale[index]))
     }
-    return Reply.shared(
-      body, type: "application/json", etag: "\(snapshot.etag)-r\(index)\(suffix)", caching: caching(snapshot, index),
-      for: request)
+    return try Reply.shared(body, type: "application/json", etag: etag, caching: caching, for: request)
   }
 
-  func packs(_ request: StoreRequest) throws -> Response {
+  func packs(_ request: StoreRequest) async throws -> Response {
     let (snapshot, index) = try visible(request)
-    let region = snapshot.regions[index]
+    let (region, id) = (snapshot.regions[index], request.parameters[0])
     // Parsed for regions without tile packs too, so that errors do not depend on the region.
     let (point, box) = (try Self.point(request.query), try Self.box(request.query))
     guard point == nil || box == nil else { throw Problem.badRequest("bounds: goes without point") }
-    var chosen = Array(region.packs.indices)
-    if let packs = snapshot.packIndex(of: index) {
-      if let point { chosen = packs.packs(longitude: point[0], latitude: point[1]) }
-      if let box { chosen = packs.packs(in: box) }
+    @Sendable func document() throws -> [UInt8] {
+      var chosen = Array(region.packs.indices)
+      if let packs = snapshot.packIndex(of: index) {
+        if let point { chosen = packs.packs(longitude: point[0], latitude: point[1]) }
+        if let box { chosen = packs.packs(in: box) }
+      }
+      return try WireJSON.encode(
+        TilePackList(regionId: id, edition: region.edition, packs: chosen.map { region.packs[$0] }))
     }
-    return try Reply.message(
-      TilePackList(
-        regionId: request.parameters[0], edition: region.edition, packs: chosen.map { region.packs[$0] }),
-      caching: caching(snapshot, index))
+    // Points and boxes seldom come again, and would put other answers out of the cache.
+    let body =
+      point == nil && box == nil
+      ? try await request.body("packs \(index) \(id)", in: snapshot.replies, document)
+      : try await request.compute { ReplyBody(try document()) }
+    return try Reply.body(body, caching: caching(snapshot, index), for: request)
   }
 
   private static func point(_ query: Query) throws(Problem) -> [Double]? {
@@ -93,8 +86,15 @@ extension StoreService {
     guard let file = RegularFile(catalog.path(of: picture.file)), file.byteCount == picture.bytes else {
       throw Rejection(.unavailable("the preview is not in the catalogue"), retryAfter: 5)
     }
-    return Reply.bytes(
-      try file.bytes(at: 0, count: file.byteCount), type: MediaType.ofFile(named: picture.file), headers: headers)
+    return send(file, type: MediaType.ofFile(named: picture.file), headers, for: request)
+  }
+
+  /// Sends a whole file from the disk: clients that do not read hold no memory.
+  private func send(_ file: RegularFile, type: String, _ headers: HTTPFields, for request: StoreRequest) -> Response {
+    var headers = headers
+    headers[.contentType] = type
+    let body = DownloadBody.make(file, 0..<file.byteCount, channel: request.channel, metrics: metrics)
+    return Response(status: .ok, headers: headers, body: body)
   }
 
   /// The region of the path. One that is not for sale is visible to its owners only.
@@ -119,10 +119,10 @@ extension StoreService {
     let snapshot = catalog.snapshot
     let query = try CatalogQuery(request.query)
     let hasMap = libraries.leaflet != nil
-    let body = try await body(of: query, snapshot, "page", for: request) {
+    let body = try await request.body("page \(query)", in: snapshot.replies) {
       StorePage.document(try query.page(of: snapshot), query: query, hasMap: hasMap)
     }
-    var response = Reply.shared(
+    var response = try Reply.shared(
       body, type: "text/html; charset=utf-8", etag: "\(snapshot.etag)-p\(query.hashText)",
       caching: "no-cache", for: request)
     response.headers[.contentSecurityPolicy] = StorePage.contentSecurityPolicy
@@ -131,15 +131,15 @@ extension StoreService {
 
   func asset(_ request: StoreRequest) throws -> Response {
     let name = request.parameters[0]
-    let bytes: [UInt8]
-    switch name {
-    case "store.css": bytes = PackageResources.store_css
-    case "store.js": bytes = PackageResources.store_js
-    default:
-      guard let path = libraries.path(of: name), let file = RegularFile(path) else { throw Problem.notFound }
-      bytes = try file.allBytes(countMax: 4 << 20)
+    let caching = "public, max-age=300"
+    if let body = Self.assets[name] {
+      return try Reply.body(body, type: MediaType.ofFile(named: name), caching: caching, for: request)
     }
-    return Reply.bytes(
-      ByteBuffer(bytes: bytes), type: MediaType.ofFile(named: name), headers: [.cacheControl: "public, max-age=300"])
+    guard let path = libraries.path(of: name), let file = RegularFile(path) else { throw Problem.notFound }
+    return send(file, type: MediaType.ofFile(named: name), [.cacheControl: caching], for: request)
   }
+
+  private static let assets = [
+    "store.css": ReplyBody(PackageResources.store_css), "store.js": ReplyBody(PackageResources.store_js),
+  ]
 }

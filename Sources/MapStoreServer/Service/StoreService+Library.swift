@@ -6,24 +6,24 @@ import TileIndex
 
 /// The handlers of an account's library and grants.
 extension StoreService {
-  func library(_ request: StoreRequest) throws -> Response {
-    try library(try LibraryEntry.installed(request.query["installed"]), for: request)
+  func library(_ request: StoreRequest) async throws -> Response {
+    try await library(try LibraryEntry.installed(request.query["installed"]), for: request)
   }
 
   /// The form of POST, for devices with more regions than a URL has room for.
   func libraryOfDevice(_ request: StoreRequest) async throws -> Response {
     let message = try await request.message(InstalledRegions.self, bytesMax: options.limits.bodyBytes)
-    return try library(try LibraryEntry.installed(message), for: request)
+    return try await library(try LibraryEntry.installed(message), for: request)
   }
 
-  private func library(_ installed: [String: String], for request: StoreRequest) throws -> Response {
+  private func library(_ installed: [String: String], for request: StoreRequest) async throws -> Response {
     let account = try request.account()
     let snapshot = catalog.snapshot
     let key = LibraryKey(try ledger.entitlements(of: account), installed: installed, in: snapshot)
-    let body = snapshot.libraries.body(for: key) {
+    let body = try await request.body(key, in: snapshot.libraries) {
       snapshot.libraryWriter.document(LibraryEntry.all(of: snapshot, key))
     }
-    return Reply.shared(
+    return try Reply.shared(
       body, type: "application/json", etag: "\(snapshot.etag)-l\(body.tag)", caching: "private, no-cache", for: request)
   }
 
@@ -55,7 +55,8 @@ extension StoreService {
         kind: "offline-grant", account: account, subject: nil, outcome: "granted", detail: "\(since.count) regions",
         onceADay: text)
     }
-    return try Reply.message(try grants.sign(document))
+    let signed = try await request.compute { ReplyBody(try WireJSON.encode(try self.grants.sign(document))) }
+    return try Reply.body(signed, caching: "no-store", for: request)
   }
 }
 

@@ -21,14 +21,10 @@ extension StoreService {
     try take(
       evidencesByAccount, account.description, count: submission.transactions.count,
       "too many transactions of this account", account: account)
+    let pieces = try await prepared(submission, account, request)
     let results = try await withThrowingTaskGroup(of: (Int, PurchaseResult).self) { group in
-      for (index, evidence) in submission.transactions.enumerated() {
-        // Not on the connection's event loop: verifying signatures takes long, and a restore has hundreds.
-        group.addTask(executorPreference: globalConcurrentExecutor) {
-          (index, try await self.book(Array(evidence.utf8), account: account, isExplicit: submission.isRestore))
-        }
-      }
-      var results = [PurchaseResult?](repeating: nil, count: submission.transactions.count)
+      for (index, piece) in pieces.enumerated() { group.addTask { (index, try await self.book(piece)) } }
+      var results = [PurchaseResult?](repeating: nil, count: pieces.count)
       for try await (index, result) in group { results[index] = result }
       return results.compactMap { $0 }
     }
@@ -42,9 +38,30 @@ extension StoreService {
     return try Reply.message(PurchaseResults(results: results))
   }
 
-  private func book(_ evidence: [UInt8], account: AccountID, isExplicit: Bool) async throws -> PurchaseResult {
-    let booking = try await ledger.book(
-      Submission(evidence: evidence, account: account, isExplicit: isExplicit, channel: .app), with: verifier)
+  /// Verifies what was posted, some pieces at a turn: a restore has hundreds.
+  private func prepared(
+    _ submission: PurchaseSubmission, _ account: AccountID, _ request: StoreRequest
+  ) async throws -> [PreparedEvidence] {
+    var pieces: [PreparedEvidence] = []
+    while pieces.count < submission.transactions.count {
+      let batch = submission.transactions[pieces.count...].prefix(Self.piecesOfTurn)
+      pieces += try await request.compute {
+        var pieces: [PreparedEvidence] = []
+        for evidence in batch {
+          let piece = Submission(
+            evidence: Array(evidence.utf8), account: account, isExplicit: submission.isRestore, channel: .app)
+          pieces.append(try await self.ledger.prepare(piece, with: self.verifier))
+        }
+        return pieces
+      }
+    }
+    return pieces
+  }
+
+  private static let piecesOfTurn = 16
+
+  private func book(_ piece: PreparedEvidence) async throws -> PurchaseResult {
+    let booking = try await ledger.book(piece)
     let snapshot = catalog.snapshot
     return PurchaseResult(booking) { product in
       snapshot.indices(ofProduct: product).first.map { snapshot.regions[$0].id }
@@ -72,7 +89,7 @@ extension StoreService {
     _ request: StoreRequest, kinds: Set<EvidenceKind>, bytesMax: Int, isVouchedFor: Bool = false
   ) async throws -> Response {
     let bytes = try await request.body(bytesMax: bytesMax)
-    guard let kind = EvidenceVerifier.detect(bytes), kinds.contains(kind) else {
+    guard let kind = try await request.compute({ EvidenceVerifier.detect(bytes) }), kinds.contains(kind) else {
       throw Problem.badRequest("the body is no notification of this store")
     }
     // Anybody who knows the app's name can write these, and the ledger keeps them.
@@ -80,10 +97,10 @@ extension StoreService {
       guard bytes.count <= options.limits.smallBodyBytes else { throw Problem.tooLarge(options.limits.smallBodyBytes) }
       try take(unsignedMessages, "all", "too many messages without a signature")
     }
-    let booking = try await ledger.book(
-      Submission(
-        evidence: bytes, channel: .storeNotification, origin: isVouchedFor ? "vouched for" : request.address),
-      with: verifier)
+    let submission = Submission(
+      evidence: bytes, channel: .storeNotification, origin: isVouchedFor ? "vouched for" : request.address)
+    let piece = try await request.compute { try await self.ledger.prepare(submission, with: self.verifier) }
+    let booking = try await ledger.book(piece)
     if booking.outcome == .refused {
       let detail = "the notification was refused: \(booking.reason?.description ?? "")"
       let isQueueFull = booking.reason?.code == .queueFull

@@ -24,18 +24,16 @@ final class StoreService: Sendable {
   let transfers: ConcurrencyLimiter<AccountID>
   let linkUses: LinkUses
   let devices: KnownDevices
-  let bodies: BodyBudget
+  let capacity: StoreCapacity
   let libraries: WebLibrary
   let passwordsByAddress: RateLimiter
   let passwordsByLogin: RateLimiter
   /// Separate from those of anonymous clients, who can fill a limiter's table.
   let passwordsByDevice: RateLimiter
+  /// Of all known devices at one address: whoever has many accounts has no more attempts.
+  let passwordsByDeviceAddress: RateLimiter
   let passwordsByAccount: RateLimiter
   let passwordsByLoginEverywhere: RateLimiter
-  /// Searches that wait or run.
-  let searchesByAddress: ConcurrencyLimiter<String>
-  let searches: ConcurrencyLimiter<Everybody>
-  let searchQueue = DispatchQueue(label: "map-store.searches")
   private let catalogQueue = DispatchQueue(label: "map-store.catalogue-watch")
   private let ledgerQueue = DispatchQueue(label: "map-store.ledger-watch")
   let requestsByAddress: RateLimiter
@@ -67,14 +65,12 @@ final class StoreService: Sendable {
     self.sellsAtGoogle = sellsAtGoogle
     self.clock = clock
     self.logger = logger
-    searchesByAddress = ConcurrencyLimiter(max: options.limits.searchesByAddress)
-    searches = ConcurrencyLimiter(max: options.limits.searches)
     linkKeys = try HMACKeys(files: options.linkKeys)
     linkUses = try LinkUses(path: LinkUses.path(of: ledger))
     catalog = try StoreCatalog(
       folder: options.catalogFolder, products: options.products, logger: logger, hashes: linkUses)
     devices = try KnownDevices(path: LinkUses.path(of: ledger))
-    bodies = BodyBudget(options.limits)
+    capacity = StoreCapacity(options.limits)
     transfers = ConcurrencyLimiter(max: options.limits.transfersByAccount)
     grants = try GrantSigner(files: options.grantKeys)
     googlePush = try options.googlePush.map { try GooglePush($0, logger: logger) }
@@ -82,6 +78,7 @@ final class StoreService: Sendable {
     passwordsByAddress = RateLimiter(options.limits.passwordsByAddress)
     passwordsByLogin = RateLimiter(options.limits.passwordsByLogin)
     passwordsByDevice = RateLimiter(options.limits.passwordsByLogin)
+    passwordsByDeviceAddress = RateLimiter(options.limits.passwordsByAddress)
     passwordsByAccount = RateLimiter(options.limits.passwordsByLogin)
     passwordsByLoginEverywhere = RateLimiter(options.limits.passwordsByLoginEverywhere)
     requestsByAddress = RateLimiter(options.limits.requestsByAddress)
@@ -207,7 +204,14 @@ final class StoreService: Sendable {
       metrics.document(
         gauges: [
           ("transfers", "Files that are on their way.", transfers.total),
-          ("bodies_bytes", "Bodies of requests that are being read or answered.", bodies.total),
+          ("bodies_bytes", "Bodies of requests that are being read or answered.", capacity.bodies.total),
+          ("answers_bytes", "Answers that are being sent from memory.", capacity.answers.total),
+          ("computations_waiting", "Answers that wait to be computed.", capacity.queue.waitingCount),
+          ("connections", "Open connections.", capacity.connections.total),
+          (
+            "connections_ended", "Connections that were ended since the start to make room for another client's.",
+            capacity.connections.takenCount + capacity.bodies.takenCount + capacity.answers.takenCount
+          ),
           ("regions", "Regions in the catalogue.", snapshot.regions.count),
           ("regions_for_sale", "Regions that everybody sees.", snapshot.isForSale.count { $0 }),
           (
@@ -224,9 +228,6 @@ final class StoreService: Sendable {
       type: "text/plain; version=0.0.4; charset=utf-8")
   }
 }
-
-/// The one holder of a limit that counts all clients together.
-enum Everybody: Hashable, Sendable { case all }
 
 extension DispatchQueue {
   /// Runs blocking work on the queue's thread.

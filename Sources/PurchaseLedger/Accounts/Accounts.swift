@@ -7,7 +7,10 @@ public struct Accounts: Sendable {
   let ledger: Ledger
   let cost: PasswordHash.Cost
 
-  private static let worker = PasswordWorker()
+  /// Few passwords are hashed at a time, because each takes 32 MB and 0.1 s.
+  static let hashing = FairQueue(runningMax: max(1, Processors.count / 2), waitingMax: 256)
+  private static let known = FairQueue.Lane("known", weight: 3)
+  private static let strangers = FairQueue.Lane("strangers")
 
   init(ledger: Ledger, cost: PasswordHash.Cost = .standard) {
     self.ledger = ledger
@@ -18,13 +21,15 @@ public struct Accounts: Sendable {
   ///
   /// - Throws: `LedgerError` with code `login-taken`, or `account` if the token is another account's or the password is
   ///   too short.
-  public func add(login: String, password: String, token: AccountToken? = nil) async throws -> AccountID {
+  public func add(
+    login: String, password: String, token: AccountToken? = nil, from network: String = ""
+  ) async throws -> AccountID {
     let login = try Login(login)
     try login.checkDistinct()
     try Self.check(password)
     // A check before the expensive hash; the transaction below checks again.
     guard try find(login) == nil else { throw Self.taken(login) }
-    let hash = try await Self.worker.run { [cost] in try PasswordHash(of: password, cost: cost) }
+    let hash = try await Self.hash(from: network) { [cost] in try PasswordHash(of: password, cost: cost) }
     let id = AccountID.random()
     let token = token ?? AccountToken.random()
     try await ledger.commits.perform { recorder in
@@ -129,9 +134,11 @@ public struct Accounts: Sendable {
   }
 
   /// Changes the password and ends all sessions.
-  public func changePassword(of account: AccountID, to password: String) async throws {
+  public func changePassword(of account: AccountID, to password: String, from network: String = "") async throws {
     try Self.check(password)
-    let hash = try await Self.worker.run { [cost] in try PasswordHash(of: password, cost: cost) }
+    let hash = try await Self.hash(from: network, for: account) { [cost] in
+      try PasswordHash(of: password, cost: cost)
+    }
     try await ledger.commits.perform { recorder in
       let row = try Self.living(account, in: recorder)
       try Self.replace(hash, of: row.number, at: recorder.now, in: recorder.db)
@@ -139,10 +146,22 @@ public struct Accounts: Sendable {
     }
   }
 
+  /// Hashes a password when it is the turn of the network that asks, and of the account there.
+  ///
+  /// - Parameters:
+  ///   - network: Who is charged for it; networks have equal parts of the time.
+  ///   - account: Of a session or a known device. These have three quarters of the time, so that strangers cannot keep
+  ///     them out.
+  /// - Throws: `LedgerError` with code `busy` if too many wait and none of the others has more that wait.
   static func hash<Value: Sendable>(
-    isPreferred: Bool = false, _ work: @escaping @Sendable () throws -> Value
+    from network: String, for account: AccountID? = nil, _ work: @escaping @Sendable () throws -> Value
   ) async throws -> Value {
-    try await worker.run(isPreferred: isPreferred, work)
+    do {
+      return try await hashing.run(
+        for: .init(account == nil ? strangers : known, network: network, account: account?.description ?? ""), work)
+    } catch is FairQueue.Full {
+      throw LedgerError(.busy, at: "", "too many people sign in at once; try again in a minute")
+    }
   }
 
   /// The row of an open account.

@@ -1,7 +1,5 @@
 import CryptoExtras
-import Dispatch
 import Support
-import Synchronization
 
 /// The stored form of a password: its scrypt hash (RFC 7914) with salt and cost, so that the cost can be raised later.
 struct PasswordHash: Sendable, Equatable {
@@ -53,60 +51,5 @@ extension [UInt8] {
   static func random(count: Int) -> [UInt8] {
     var generator = SystemRandomNumberGenerator()
     return (0..<count).map { _ in UInt8.random(in: 0...255, using: &generator) }
-  }
-}
-
-/// Computes password hashes on threads of its own, few at a time, because each takes 32 MB and 0.1 s.
-final class PasswordWorker: Sendable {
-  private typealias Work = @Sendable () -> Void
-  private struct State {
-    var runningCount = 0
-    var preferred: [Work] = []
-    var others: [Work] = []
-    var count: Int { runningCount + preferred.count + others.count }
-
-    mutating func next() -> Work? {
-      if !preferred.isEmpty { return preferred.removeFirst() }
-      return others.isEmpty ? nil : others.removeFirst()
-    }
-  }
-
-  private let state = Mutex(State())
-  private let queue = DispatchQueue(label: "purchase-ledger.passwords", attributes: .concurrent)
-  private let runningMax = max(1, Processors.count / 2)
-  /// The number of waiting callers above which others are refused, so that an attacker cannot fill the memory.
-  private let waitingMax = 256
-
-  /// - Parameter isPreferred: Takes priority, and has a larger limit, so that strangers cannot keep it out.
-  func run<Value: Sendable>(
-    isPreferred: Bool = false, _ work: @escaping @Sendable () throws -> Value
-  ) async throws -> Value {
-    try await withCheckedThrowingContinuation { continuation in
-      let (isTaken, starts) = state.withLock { state in
-        guard state.count < (isPreferred ? 2 * waitingMax : waitingMax) else { return (false, false) }
-        let work: Work = { continuation.resume(with: Result { try work() }) }
-        if isPreferred { state.preferred.append(work) } else { state.others.append(work) }
-        guard state.runningCount < runningMax else { return (true, false) }
-        state.runningCount += 1
-        return (true, true)
-      }
-      guard isTaken else {
-        return continuation.resume(
-          throwing: LedgerError(.busy, at: "", "too many people sign in at once; try again in a minute"))
-      }
-      if starts { queue.async { [self] in workUntilIdle() } }
-    }
-  }
-
-  private func workUntilIdle() {
-    while true {
-      let work = state.withLock { state in
-        let next = state.next()
-        if next == nil { state.runningCount -= 1 }
-        return next
-      }
-      guard let work else { return }
-      work()
-    }
   }
 }

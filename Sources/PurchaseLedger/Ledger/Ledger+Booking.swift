@@ -25,8 +25,13 @@ extension Ledger {
   /// - Throws: `LedgerError` if the ledger cannot be written; evidence that is not accepted is an outcome, not an
   ///   error.
   public func book(_ submission: Submission, with verifier: EvidenceVerifier) async throws -> Booking {
+    try await book(try await prepare(submission, with: verifier))
+  }
+
+  /// The steps that compute, 1 to 3.
+  package func prepare(_ submission: Submission, with verifier: EvidenceVerifier) async throws -> PreparedEvidence {
     let now = clock.now()
-    return try await book(submission) { (submission, verifiedAs) async throws(VerificationError) in
+    return try await prepare(submission) { (submission, verifiedAs) async throws(VerificationError) in
       try await verifier.read(
         submission.evidence, as: verifiedAs ?? submission.kind, context: submission.context, at: now,
         trusted: verifiedAs != nil)
@@ -43,13 +48,24 @@ extension Ledger {
     _ submission: Submission,
     verifying verify: (Submission, _ verifiedAs: EvidenceKind?) async throws(VerificationError) -> VerifiedEvidence
   ) async throws -> Booking {
+    try await book(try await prepare(submission, verifying: verify))
+  }
+
+  private func prepare(
+    _ submission: Submission,
+    verifying verify: (Submission, _ verifiedAs: EvidenceKind?) async throws(VerificationError) -> VerifiedEvidence
+  ) async throws -> PreparedEvidence {
     let digest = EvidenceDigest(submission.evidence)
     let known = try knownEvidence([digest.sha256])[0]
       .flatMap { submission.trusts($0.kind) ? $0 : nil }
     let result: Result<VerifiedEvidence, VerificationError>
     do { result = .success(try await verify(submission, known?.kind)) } catch { result = .failure(error) }
-    let piece = PreparedEvidence(submission, result, digest: digest, known: known)
-    return try await commits.perform { recorder in
+    return PreparedEvidence(submission, result, digest: digest, known: known)
+  }
+
+  /// Records a prepared piece: the last step.
+  package func book(_ piece: PreparedEvidence) async throws -> Booking {
+    try await commits.perform { recorder in
       var booking = try recorder.book(piece)
       booking.entitlements = try recorder.entitlements(of: booking.transactions)
       return booking

@@ -21,8 +21,10 @@ public final class Socket {
 
   public private(set) var descriptor: Int32
 
-  /// - Parameter receiveBytes: the size of the system's receive buffer, for slow clients.
-  public init(port: Int, isIPv6: Bool = false, receiveBytes: Int? = nil) throws {
+  /// - Parameters:
+  ///   - receiveBytes: the size of the system's receive buffer, for slow clients.
+  ///   - source: the last number of the client's own address, 127.0.0.N. Linux has all of them.
+  public init(port: Int, isIPv6: Bool = false, receiveBytes: Int? = nil, source: UInt8? = nil) throws {
     descriptor = try Self.make(isIPv6 ? AF_INET6 : AF_INET)
     if let receiveBytes { set(SOL_SOCKET, SO_RCVBUF, Int32(receiveBytes)) }
     if isIPv6 {
@@ -35,6 +37,10 @@ public final class Socket {
     } else {
       var address = sockaddr_in()
       address.sin_family = sa_family_t(AF_INET)
+      if let source {
+        address.sin_addr.s_addr = (UInt32(0x7f00_0000) | UInt32(source)).bigEndian
+        try bindTo(&address)
+      }
       address.sin_port = in_port_t(port).bigEndian
       address.sin_addr.s_addr = UInt32(0x7f00_0001).bigEndian
       try connectTo(&address)
@@ -71,6 +77,15 @@ public final class Socket {
       }
     }
     guard code == 0 else { throw Failure("connect") }
+  }
+
+  private func bindTo(_ address: inout sockaddr_in) throws {
+    let code = withUnsafePointer(to: &address) {
+      $0.withMemoryRebound(to: sockaddr.self, capacity: 1) {
+        bind(descriptor, $0, socklen_t(MemoryLayout<sockaddr_in>.size))
+      }
+    }
+    guard code == 0 else { throw Failure("bind") }
   }
 
   private func set<Value>(_ level: Int32, _ name: Int32, _ value: Value) {

@@ -38,7 +38,8 @@ struct MapStoreSettings {
     [
       ("transfersByAccount", \.transfersByAccount, 1...1_000), ("connections", \.connections, 1...1_000_000),
       ("connectionsByAddress", \.connectionsByAddress, 1...1_000_000), ("bodyBytes", \.bodyBytes, 1_024...(64 << 20)),
-      ("bodiesBytes", \.bodiesBytes, (1 << 20)...(64 << 30)), ("idleSeconds", \.idleSeconds, 1...3_600),
+      ("bodiesBytes", \.bodiesBytes, (1 << 20)...(64 << 30)), ("answersBytes", \.answersBytes, (1 << 20)...(64 << 30)),
+      ("idleSeconds", \.idleSeconds, 1...3_600),
       ("requestSeconds", \.requestSeconds, 1...3_600), ("stallSeconds", \.stallSeconds, 1...3_600),
     ]
   }
