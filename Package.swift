@@ -288,7 +288,7 @@ let testTargets = [
       "MapStoreServer", "MapStoreClient", "MapStoreWire", "MapStoreCommand", "PurchaseLedger", "Support", "TileCut",
       "TileImage", "TileIndex", "RegionCatalog",
     ] + products(of: "async-http-client", "AsyncHTTPClient") + products(of: "swift-crypto", "Crypto", "CryptoExtras")
-      + products(of: "swift-nio", "NIOCore", "NIOPosix")),
+      + products(of: "swift-nio", "NIOCore", "NIOPosix") + products(of: "swift-log", "Logging")),
   tests(
     "CommandTests",
     [

@@ -1,6 +1,8 @@
 import Foundation
+import Logging
 import MapStoreWire
 import PurchaseLedger
+import RegionCatalog
 import Support
 import TestSupport
 import Testing

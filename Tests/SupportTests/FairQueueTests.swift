@@ -38,7 +38,7 @@ import Testing
             refused.withLock { $0.append(piece.name) }
           }
         })
-      let come = { queue.waitingCount + refused.withLock { $0.count } == number + 1 }
+      let come = { @Sendable in queue.waitingCount + refused.withLock { $0.count } == number + 1 }
       #expect(try await onThread { eventually(seconds: 60, come) })
     }
     holds.withLock { $0 = false }
