@@ -213,7 +213,8 @@ private struct FairShare {
 
 /// Runs tasks on threads of its own, which start with the first task.
 ///
-/// Swift's own threads, and Dispatch's, are as many as the processors: work that computes would keep them from all else.
+/// Swift's own threads, and Dispatch's, are as many as the processors: work that computes would keep them from all
+/// else.
 private final class ThreadExecutor: TaskExecutor, @unchecked Sendable {
   private let count: Int
   private let condition = ThreadCondition()

@@ -6,8 +6,8 @@ import TileIndex
 
 /// Installs the server's current edition of a region or tile pack.
 ///
-/// 1. The server is asked for the current edition; the installed one decides whether a patch will do. If it is installed
-///    under an id that the server no longer lists, it gets its new one, and nothing is downloaded.
+/// 1. The server is asked for the current edition; the installed one decides whether a patch will do. If it is
+///    installed under an id that the server no longer lists, it gets its new one, and nothing is downloaded.
 /// 2. The download is recorded in the state, before its file is created.
 /// 3. The file is downloaded piece by piece and verified (``FileTransfer``).
 /// 4. A patch is applied to the old edition, and the result verified. If that fails, the whole bundle is downloaded

@@ -30,8 +30,8 @@ struct RegionRenaming {
 
   private static let setting = "renaming"
 
-  /// - Parameter renames: no two have the same old name or the same new one; a region that is installed under a new name
-  ///   is renamed too.
+  /// - Parameter renames: no two have the same old name or the same new one; a region that is installed under a new
+  ///   name is renamed too.
   /// - Throws: ``MapStoreError`` `.storage`, `.noSpace`: then nothing is renamed.
   func run(_ renames: [RegionRename]) throws {
     guard !renames.isEmpty else { return }

@@ -6,8 +6,9 @@ extension OfflineRegionManager {
   /// Gives local regions the names that the server's library has for them, before the library is taken over:
   ///
   /// - a region of which the id is among another one's `formerIds`;
-  /// - a region that the library does not list, or lists with another product than it was installed with, if the library
-  ///   has its product in one region that is new here. (One that was known beside it is another map of that product.)
+  /// - a region that the library does not list, or lists with another product than it was installed with, if the
+  ///   library has its product in one region that is new here. (One that was known beside it is another map of that
+  ///   product.)
   ///
   /// What is installed under the new name too stays; the old one is removed if the server says that it is the same
   /// region. Regions that are being installed keep their names until the next time.

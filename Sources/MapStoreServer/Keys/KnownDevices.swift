@@ -4,9 +4,9 @@ import PurchaseLedger
 import Support
 import TileIndex
 
-/// The devices from which people have signed in, by the tokens that they send at their next sign-in to the same account.
-/// A part of each login's attempts is reserved for known devices, so that an attacker who knows a login cannot lock out
-/// its owner.
+/// The devices from which people have signed in, by the tokens that they send at their next sign-in to the same
+/// account. A part of each login's attempts is reserved for known devices, so that an attacker who knows a login cannot
+/// lock out its owner.
 ///
 /// A token is random and useless without the password. It ends with the password under which it was given. The database
 /// is the service's own (``LinkUses``), shared by processes; it has the tokens' SHA-256 only. Without it, devices are

@@ -159,7 +159,7 @@ extension StoreOptions {
     let room = max(16, (FileDescriptors.raiseLimit() - Self.ownDescriptors) / 2)
     if room < limits.connections {
       logger.warning(
-        "connections: \(room) instead of \(limits.connections); allow the process more open files (ulimit -n)")
+        "connections: \(room) instead of \(limits.connections); raise the limit of open files of the process")
       options.limits.connections = room
     }
     return options

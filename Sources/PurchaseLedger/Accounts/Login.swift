@@ -2,9 +2,10 @@ import Support
 
 /// A login in the two forms in which ledgers have it.
 ///
-/// New accounts get the ``folded`` form, and only if it passes ``checkDistinct()``: it is an identifier of RFC 8264 (letters,
-/// marks, digits, printable ASCII, single spaces) that the Highly Restrictive level of Unicode Technical Standard 39
-/// allows. Accounts of earlier versions were stored in the ``plain`` form without these rules; they are found by it.
+/// New accounts get the ``folded`` form, and only if it passes ``checkDistinct()``: it is an identifier of RFC 8264
+/// (letters, marks, digits, printable ASCII, single spaces) that the Highly Restrictive level of Unicode Technical
+/// Standard 39 allows. Accounts of earlier versions were stored in the ``plain`` form without these rules; they are
+/// found by it.
 package struct Login: Hashable, Sendable {
   /// Trimmed, compatibility-normalised (NFKC), in lower case.
   package let plain: String

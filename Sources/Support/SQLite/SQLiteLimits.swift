@@ -35,7 +35,8 @@ package struct SQLiteLimits: Sendable {
 /// Counts the steps of a connection's statements, each on its own, and ends those above the limit.
 ///
 /// A step may be long, since a text of megabytes can be made in one. So the processor time of the thread counts as
-/// steps too, but not the time that it waits for a disk. A ``Cancellation`` of the thread's work ends statements as well.
+/// steps too, but not the time that it waits for a disk. A ``Cancellation`` of the thread's work ends statements as
+/// well.
 @usableFromInline final class StepMeter {
   /// One run of a statement, from its start to the row that was read last.
   struct Run {

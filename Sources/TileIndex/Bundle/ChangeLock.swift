@@ -3,10 +3,10 @@ import Support
 /// Lets one change of a bundle happen at a time. A change reads a bundle and publishes another in its place: what a
 /// second one published in between would be lost.
 ///
-/// The lock is that of the system on an empty file beside the bundle, `.NAME.lock`, and ends with the process. The bundle
-/// itself is no place for it: it is another file after each change, and SQLite has locks of its own there. The file is
-/// removed with the lock; one that a killed process left is taken up by the next change. In a folder that takes no
-/// files, a folder of tiles is locked itself.
+/// The lock is that of the system on an empty file beside the bundle, `.NAME.lock`, and ends with the process. The
+/// bundle itself is no place for it: it is another file after each change, and SQLite has locks of its own there. The
+/// file is removed with the lock; one that a killed process left is taken up by the next change. In a folder that takes
+/// no files, a folder of tiles is locked itself.
 package final class ChangeLock: Sendable {
   /// How long a change waits for another one.
   private static let secondsMax = 5

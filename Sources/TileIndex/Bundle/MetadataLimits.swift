@@ -1,7 +1,7 @@
 import Support
 
-/// What the metadata of a bundle may take, whatever its container: all of it is in memory as long as the bundle is open,
-/// and is parsed again and again. Real metadata have kilobytes.
+/// What the metadata of a bundle may take, whatever its container: all of it is in memory as long as the bundle is
+/// open, and is parsed again and again. Real metadata have kilobytes.
 enum MetadataLimits {
   static let rowsMax = 1000
   /// Of a name and its value.

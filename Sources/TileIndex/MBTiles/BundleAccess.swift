@@ -51,8 +51,8 @@ enum BundleAccess {
     preconditionFailure("unreachable")
   }
 
-  /// What a query may cost: many times a scan of the whole file with sorting, which takes two steps a byte at most where
-  /// rows are smallest. For a small file what a processor does in about a second.
+  /// What a query may cost: many times a scan of the whole file with sorting, which takes two steps a byte at most
+  /// where rows are smallest. For a small file what a processor does in about a second.
   static func limits(fileBytes: Int) -> SQLiteLimits {
     SQLiteLimits(steps: 50_000_000 + 16 * fileBytes, valueBytes: tileBytesMax + 1024)
   }

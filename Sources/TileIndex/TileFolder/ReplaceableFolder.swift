@@ -2,8 +2,8 @@ import Support
 
 /// Decides whether a folder may be replaced: whatever else it holds would be lost.
 ///
-/// It may when a document in it says that it is a folder of tiles, and every name at each of its levels is one that such
-/// folders have. Names alone are not enough: photos may be sorted as `12/24/1234.jpg`.
+/// It may when a document in it says that it is a folder of tiles, and every name at each of its levels is one that
+/// such folders have. Names alone are not enough: photos may be sorted as `12/24/1234.jpg`.
 struct ReplaceableFolder {
   private let path: String
   private let target: String

@@ -229,8 +229,8 @@ public final class TilesetRegistry: Sendable {
           } catch is CancellationError {
             after.tilesets[place.id] = old
           } catch {
-            // A bundle that is locked or changes, or one that could not be opened for lack of file descriptors, is tried
-            // again although it does not change.
+            // A bundle that is locked or changes, or one that could not be opened for lack of file descriptors, is
+            // tried again although it does not change.
             let code = (error as? BundleError)?.code
             if code != .busy, code != .changed, code != .tooManyOpenFiles { after.broken.insert(place) }
             after.tilesets[place.id] = old

@@ -5,8 +5,8 @@ import Testing
 
 @testable import PurchaseLedger
 
-/// Whoever can write to the file can append events whose hashes fit. `verify` finds those that the ledger would not have
-/// recorded.
+/// Whoever can write to the file can append events whose hashes fit. `verify` finds those that the ledger would not
+/// have recorded.
 @Suite(.ownThread) struct ForgedEventTests {
   private static let now: Int64 = 1_790_000_000_000
   private static let bundle = "org.example.maps"
