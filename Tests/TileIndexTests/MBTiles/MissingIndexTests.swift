@@ -50,7 +50,6 @@ private struct Schema: CustomTestStringConvertible, Sendable {
   }
 
   @Test(
-    .timeLimit(.minutes(3)),
     arguments: [
       Schema("flat", flat), Schema("text ids", textIDs + textIndexes), Schema("text ids without indexes", textIDs),
     ])
@@ -63,7 +62,7 @@ private struct Schema: CustomTestStringConvertible, Sendable {
   }
 
   /// The same bytes as from a bundle with the index, in about the same time.
-  @Test(.timeLimit(.minutes(3))) func bundlesAreConvertedMergedAndCompared() throws {
+  @Test func bundlesAreConvertedMergedAndCompared() throws {
     let (slow, quick) = (try bundle("slow.mbtiles", Self.flat), try bundle("quick.mbtiles", Self.flat + Self.index))
     for path in [slow, quick] {
       try BundleConvert().write(BundleFile.open(path), to: path + ".pmtiles")
@@ -78,7 +77,6 @@ private struct Schema: CustomTestStringConvertible, Sendable {
   }
 
   @Test(
-    .timeLimit(.minutes(3)),
     arguments: [
       Schema("flat", flat), Schema("text ids", textIDs),
       Schema("images", textIDs + "CREATE INDEX map_index ON map (zoom_level, tile_column, tile_row);"),
@@ -132,7 +130,7 @@ private struct Schema: CustomTestStringConvertible, Sendable {
   }
 
   /// GeoPackages walk column by column, each of which would be a scan.
-  @Test(.timeLimit(.minutes(3))) func geoPackagesWithoutAnIndexAreRead() throws {
+  @Test func geoPackagesWithoutAnIndexAreRead() throws {
     try BundleConvert().write(
       BundleFile.open(bundle("a.mbtiles", Self.flat + Self.index)), to: folder.file("a.gpkg"))
     try FileManager.default.copyItem(atPath: folder.file("a.gpkg"), toPath: folder.file("b.gpkg"))
