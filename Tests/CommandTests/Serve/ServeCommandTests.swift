@@ -52,14 +52,14 @@ import Testing
     #expect(try known.request("/ready").text == "ready\n")
     server.process.send(SIGTERM)
     #expect(try eventually { try server.get("/ready").status == 503 })
-    // Everything else is answered as before, on new and on open connections.
-    for connection in [known, try server.connect()] {
-      for _ in 0..<2 {
-        let response = try connection.request("/a%20map/0/0/0.png")
-        #expect(response.status == 200 && !response.closes, "\(response)")
-        let ready = try connection.request("/ready")
-        #expect(ready.status == 503 && ready.text == "shutting down\n" && ready["Retry-After"] != nil, "\(ready)")
-      }
+    // Everything else is answered, and answers close their connections, so that clients go elsewhere.
+    let last = try known.request("/a%20map/0/0/0.png")
+    #expect(last.status == 200 && last.closes && known.isAtEnd(), "\(last)")
+    for _ in 0..<2 {
+      let response = try server.get("/a%20map/0/0/0.png")
+      #expect(response.status == 200 && response.closes, "\(response)")
+      let ready = try server.get("/ready")
+      #expect(ready.status == 503 && ready.text == "shutting down\n" && ready["Retry-After"] != nil, "\(ready)")
     }
     #expect(try server.get("/health").status == 200)
     // The delay would last an hour; a second signal ends it, unless it comes at the same time.
