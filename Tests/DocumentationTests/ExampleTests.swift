@@ -39,7 +39,8 @@ import TilePrefetch
     let path = try folder.writeBundle(
       "sample.mbtiles", zooms: 0...3, places: [Place(name: "Chur", longitude: 9.53, latitude: 46.85)])
     let shown = try await showMap(path, longitude: 8, latitude: 46.5, search: "chu")
-    #expect(shown.0.count == 6 && shown.0.allSatisfy { $0.zoom == 3 } && shown.1.map(\.name) == ["Chur"])
+    // Coarser tiles may come first where the machine is slow.
+    #expect(shown.0.count(where: { $0.zoom == 3 }) == 6 && shown.1.map(\.name) == ["Chur"], "\(shown)")
   }
 
   /// The tutorial of OfflineMap.
