@@ -40,7 +40,8 @@ import Testing
   @Test func startWithAThousandBundlesIsFast() throws {
     let bundles = try TemporaryFolder()
     for number in 0..<1000 {
-      try FileManager.default.linkItem(
+      // Not links: SQLite keeps a file open as long as another reader of the same file holds a lock.
+      try FileManager.default.copyItem(
         atPath: folder.file("a map.mbtiles"), toPath: bundles.file("map-\(number).mbtiles"))
     }
     let start = ContinuousClock.now
