@@ -89,7 +89,7 @@ import Testing
       let (answers, port) = (store.server.service.capacity.answers, store.server.port)
       let path = "\(StoreRoute.catalogue.path)?near="
       let size = try await store.send("GET", "\(path)0,45").body.count
-      #expect(size > 3 << 20)
+      #expect(size > 2 << 20)
       let statuses = try await onThread {
         var held: [Socket] = []
         for number in 1...12 {
