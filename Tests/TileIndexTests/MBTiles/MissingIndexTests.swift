@@ -13,8 +13,8 @@ private struct Schema: CustomTestStringConvertible, Sendable {
   init(_ name: String, _ sql: String) { (self.name, self.sql) = (name, sql) }
 }
 
-/// Bundles whose makers left the index out, and so many rows that SQLite needs temporary files. The time limits are
-/// those of work that is not quadratic: with a scan for each tile it takes many minutes.
+/// Bundles whose makers left the index out, and so many rows that SQLite needs temporary files. Work
+/// that is quadratic takes many minutes here.
 @Suite(.ownThread) struct MissingIndexTests {
   let folder: TemporaryFolder
   init() throws { folder = try TemporaryFolder() }
