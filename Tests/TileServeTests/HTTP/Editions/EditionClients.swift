@@ -67,7 +67,10 @@ final class EditionClients: Sendable {
         } else if response.status == 503, response["Retry-After"] != nil, response["Cache-Control"] == "no-store" {
           state.busy += 1
         } else if state.failures.count < 20 {
-          state.failures.append("\(tile): \(response.status), \(response.body.count) bytes, \(response["ETag"] ?? "-")")
+          let bodies = state.editions.filter { $0.bytes(tile) == response.body }.map(\.number)
+          let tagged = state.editions.filter { $0.tag(tile) == response["ETag"] }.map(\.number)
+          state.failures.append(
+            "\(tile): \(response.status), \(response.body.count) bytes, body of \(bodies), tag of \(tagged)")
         }
       }
     }
