@@ -59,6 +59,19 @@ done && quietly "$bin/tilecut" merge --plan plan.json && rm -f last.log)
 # Sources are not part of the fixtures, and the folder of this script is nobody's.
 sed -i "s|$work|/fixture|g" bundles/plan.json catalogue/.tilecut/hashes.json
 
+# The first address that a server prints into its log, without a slash at its end, once it is there.
+address_in() {
+  for _ in $(seq 300); do
+    if grep -q 'http:' "$1"; then
+      sed -n 's/^[^:]*: *\(http:[^ ]*\)$/\1/p' "$1" | head -1 | sed 's|/$||'
+      return
+    fi
+    sleep 0.1
+  done
+  cat "$1" >&2
+  exit 1
+}
+
 # --- a store, its ledger and two devices
 "$bin/purchase-ledger" init --ledger ledger.sqlite >last.log
 "$bin/mapstore" client store-key appstore --bundle-id $app >last.log
@@ -70,11 +83,8 @@ END
 touch serve.log origin.log upstream.log
 "$bin/mapstore" serve --config store.json >serve.log 2>&1 &
 server=$!
-for _ in $(seq 300); do
-  url=$(sed -n 's/^catalogue: *\(http:.*\)\/catalogue$/\1/p' serve.log)
-  [ -z "$url" ] || break
-  sleep 0.1
-done
+url=$(address_in serve.log)
+url=${url%/catalogue}
 device() { local folder=$1; shift; "$bin/mapstore" client "$@" --folder "$folder" >last.log 2>&1 || { cat last.log >&2; exit 1; }; }
 device phone register anna --server "$url"
 device tablet register bert --server "$url"
@@ -96,19 +106,11 @@ mkdir origin upstream
 cp bundles/park.mbtiles origin/
 "$bin/tileserve" origin --port 0 --drain-delay 0 >origin.log 2>&1 &
 server=$!
-for _ in $(seq 300); do
-  address=$(sed -n 's/.*\(http:[^ ]*\)\/.*/\1/p' origin.log | head -1)
-  [ -z "$address" ] || break
-  sleep 0.1
-done
+address=$(address_in origin.log)
 echo "{\"url\": \"$address/park/{z}/{x}/{y}.png\", \"format\": \"png\", \"maxzoom\": 7}" >upstream/far.upstream.json
 "$bin/tileserve" upstream --port 0 --drain-delay 0 >upstream.log 2>&1 &
 second=$!
-for _ in $(seq 300); do
-  near=$(sed -n 's/.*\(http:[^ ]*\)\/.*/\1/p' upstream.log | head -1)
-  [ -z "$near" ] || break
-  sleep 0.1
-done
+near=$(address_in upstream.log)
 for tile in 0/0/0 1/1/0 2/2/1; do curl -sSf -o /dev/null "$near/far/$tile.png"; done
 sleep 1
 kill "$second" "$server" && wait "$second" "$server" || true
