@@ -30,6 +30,19 @@ public enum WallClock {
   }
 }
 
+extension WallClock {
+  /// The same as the system sets it on files: on Linux a clock that goes on with the system's ticks.
+  package static var ofFiles: (seconds: Int, nanoseconds: Int) {
+    #if os(Linux)
+      var time = timespec()
+      clock_gettime(CLOCK_REALTIME_COARSE, &time)
+      return (time.tv_sec, time.tv_nsec)
+    #else
+      return precise
+    #endif
+  }
+}
+
 /// For durations: does not change when the wall clock is set.
 package enum MonotonicClock {
   /// Seconds since some moment in the past.

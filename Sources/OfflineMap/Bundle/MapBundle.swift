@@ -74,10 +74,9 @@ public final class MapBundle: Sendable {
   @concurrent
   public func tile(_ tile: TileID) async throws -> [UInt8]? {
     // A hop to another thread takes longer than a read from memory.
-    var bytes: [UInt8] = []
-    let resident = try readers.withFreeReader { try $0.withResidentTile(tile) { bytes = Array($0) } }
+    let resident = try readers.withFreeReader { try $0.withResidentTile(tile) { Array($0) } }
     switch resident {
-    case .found: return bytes
+    case .found(let bytes): return bytes
     case .absent: return nil
     case .wouldWait, nil: return try await readers.read { try $0.tile(tile) }
     }

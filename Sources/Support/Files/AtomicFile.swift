@@ -112,9 +112,25 @@ package struct AtomicFile: Sendable {
     }
   }
 
-  /// Notes a file that ``abandonAll(_:)`` removes, or forgets it.
-  package static func setTemporary(_ path: String, _ isTemporary: Bool) {
-    unfinished.withLock { if isTemporary { $0.insert(path) } else { $0.remove(path) } }
+  /// Makes a file that is not published, and that ``abandonAll(_:)`` removes from the moment on when it is there.
+  ///
+  /// - Parameter make: nil when the file is not this process's.
+  package static func makeTemporary<Result: Sendable>(
+    _ path: String, _ make: () throws -> Result?
+  ) rethrows -> Result? {
+    try unfinished.withLock { unfinished in
+      let made = try make()
+      if made != nil { unfinished.insert(path) }
+      return made
+    }
+  }
+
+  /// Removes such a file.
+  package static func removeTemporary(_ path: String, _ remove: () -> Void) {
+    unfinished.withLock { unfinished in
+      remove()
+      unfinished.remove(path)
+    }
   }
 
   /// Removes all temporary files of this process and ends it. No file is published and none begun in between.

@@ -13,27 +13,6 @@ package final class FolderLock: Sendable {
   private let descriptor: Int32
   private let file: FileIdentity?
 
-  /// A file by its numbers in the system.
-  private struct FileIdentity: Hashable {
-    let device: UInt64
-    let number: UInt64
-
-    init?(_ found: Int32, _ info: stat) {
-      guard found == 0 else { return nil }
-      (device, number) = (UInt64(truncatingIfNeeded: info.st_dev), UInt64(truncatingIfNeeded: info.st_ino))
-    }
-
-    init?(descriptor: Int32) {
-      var info = stat()
-      self.init(fstat(descriptor, &info), info)
-    }
-
-    init?(path: String) {
-      var info = stat()
-      self.init(stat(path, &info), info)
-    }
-  }
-
   /// How many objects of this process hold the lock of a file.
   private static let held = Mutex<[FileIdentity: Int]>([:])
   private let isCounted = Mutex(false)
@@ -61,7 +40,7 @@ package final class FolderLock: Sendable {
     for attempt in 0..<Self.attempts(inSeconds: 2) {
       if try take(sharing ? LOCK_SH : LOCK_EX) { return }
       if attempt >= Self.attemptsHere, Self.isHeld(file) { break }
-      usleep(UInt32(Self.pauseMilliseconds) * 1000)
+      Self.pause()
     }
     return nil
   }
@@ -76,7 +55,7 @@ package final class FolderLock: Sendable {
     try self.init(opening: path, isFolder ? O_RDONLY : O_CREAT | O_RDWR, mode: 0o666)
     while try !take() {
       if let deadline, ContinuousClock.now >= deadline { return nil }
-      usleep(UInt32(Self.pauseMilliseconds) * 1000)
+      Self.pause()
     }
   }
 
@@ -99,6 +78,9 @@ package final class FolderLock: Sendable {
     return fstat(descriptor, &mine) == 0 && stat(path, &theirs) == 0 && mine.st_ino == theirs.st_ino
       && mine.st_dev == theirs.st_dev
   }
+
+  /// Waits until it is worth to try again.
+  package static func pause() { usleep(UInt32(pauseMilliseconds) * 1000) }
 
   private static let pauseMilliseconds = 20
   private static let attemptsHere = 25

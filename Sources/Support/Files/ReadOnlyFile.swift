@@ -21,23 +21,22 @@ package final class ReadOnlyFile: Sendable {
   package init(_ path: String) throws {
     // The system would take a path with a NUL for the part before it.
     guard !path.utf8.contains(0) else { throw FileSystem.SystemError(number: ENOENT) }
-    // O_NONBLOCK: opening a pipe would otherwise wait for its writer.
-    descriptor = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK)
+    descriptor = LockedFiles.open(path)
     guard descriptor >= 0 else { throw FileSystem.SystemError(number: errno) }
     var info = stat()
     guard fstat(descriptor, &info) == 0 else {
       let error = FileSystem.SystemError(number: errno)
-      close(descriptor)
+      LockedFiles.close(descriptor)
       throw error
     }
     byteCount = Int(info.st_size)
     guard info.st_mode & S_IFMT == S_IFREG else {
-      close(descriptor)
+      LockedFiles.close(descriptor)
       throw NotAFile(kind: info.st_mode & S_IFMT == S_IFDIR ? .folder : .other)
     }
   }
 
-  deinit { close(descriptor) }
+  deinit { LockedFiles.close(descriptor) }
 
   /// Fills a buffer with the bytes from an offset on.
   ///

@@ -24,7 +24,9 @@ public protocol BundleReader: AnyObject {
 
   /// As ``withTile(_:_:)``, for threads that must not block on a disk: succeeds only when everything needed is in
   /// memory.
-  func withResidentTile(_ tile: TileID, _ body: (UnsafeRawBufferPointer) throws -> Void) throws -> ResidentRead
+  func withResidentTile<Value>(
+    _ tile: TileID, _ body: (UnsafeRawBufferPointer) throws -> Value
+  ) throws -> ResidentRead<Value>
 
   /// The zooms that have tiles, in ascending order, whatever the metadata say.
   func zooms() throws -> [Int]
@@ -45,20 +47,24 @@ package protocol ChangingBundle: BundleReader {
 }
 
 /// The result of a non-blocking read.
-public enum ResidentRead: Hashable, Sendable {
-  /// The closure received the tile.
-  case found
+public enum ResidentRead<Value> {
+  /// What the closure made of the tile. Only this counts: a closure may have got a tile of which the file changed while
+  /// it was read.
+  case found(Value)
   /// The bundle has no such tile.
   case absent
   /// The answer is not in memory.
   case wouldWait
 }
 
+extension ResidentRead: Equatable where Value: Equatable {}
+extension ResidentRead: Sendable where Value: Sendable {}
+
 extension BundleReader {
   /// The default for readers that do not know what is in memory.
-  public func withResidentTile(
-    _ tile: TileID, _ body: (UnsafeRawBufferPointer) throws -> Void
-  ) throws -> ResidentRead { .wouldWait }
+  public func withResidentTile<Value>(
+    _ tile: TileID, _ body: (UnsafeRawBufferPointer) throws -> Value
+  ) throws -> ResidentRead<Value> { .wouldWait }
 
   /// Passes every tile to a closure: by zoom, then column, then row from the south, which is the order of MBTiles'
   /// index. The bytes are valid until the closure returns.

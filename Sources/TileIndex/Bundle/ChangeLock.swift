@@ -63,15 +63,19 @@ package final class ChangeLock: Sendable {
   }
 
   private init?(_ path: String, until deadline: ContinuousClock.Instant?) throws {
-    file = try Self.file(for: path)
+    let file = try Self.file(for: path)
+    self.file = file
     var taken: FolderLock?
     do {
-      repeat {
-        taken = try FolderLock(file, until: deadline)
-        // The change that held it before has removed the file.
-      } while taken?.isOf(file) == false
-      // Only now: others may hold the lock of the file before.
-      if taken != nil { AtomicFile.setTemporary(file, true) }
+      while true {
+        taken = try AtomicFile.makeTemporary(file) {
+          // The change that held the lock before may have removed the file meanwhile.
+          try FolderLock(file, until: .now).flatMap { $0.isOf(file) ? $0 : nil }
+        }
+        if taken != nil { break }
+        if let deadline, ContinuousClock.now >= deadline { return nil }
+        FolderLock.pause()
+      }
     } catch let error as FileSystem.SystemError {
       // Documents in a folder may be written although nothing can be written beside it.
       let isFolder = (try? FileSystem.status(path))??.kind == .folder
@@ -84,8 +88,9 @@ package final class ChangeLock: Sendable {
 
   /// Removes the file while it is still locked. What is not empty is not ours.
   private func end() {
-    AtomicFile.setTemporary(file, false)
-    if lock.isOf(file), FileSystem.size(file) == 0 { FileSystem.remove(file) }
+    AtomicFile.removeTemporary(file) {
+      if lock.isOf(file), FileSystem.size(file) == 0 { FileSystem.remove(file) }
+    }
   }
 
   private static func file(for path: String) throws -> String {

@@ -21,7 +21,7 @@ final class UnchangedFile {
   let signature: FileSignature
   private let descriptor: Int32
   private let path: String
-  private let isLocal: Bool
+  let isLocal: Bool
 
   /// - Parameters:
   ///   - descriptor: of the open file; must stay open as long as this object is used.
@@ -58,7 +58,8 @@ final class UnchangedFile {
       // A clock that was set back, or that of another machine, says nothing.
       let age = isLocal ? min(max(seen.age, 0), seen.stepSeconds) : 0
       usleep(useconds_t((seen.stepSeconds - age) * 1e6) + 1000)
-      if FileSignature(of: descriptor) == seen { return seen }
+      let isSettled = !isLocal || seen.isSettled || seen.age < 0
+      if isSettled, FileSignature(of: descriptor) == seen { return seen }
     }
     throw BundleError.beingWritten(path)
   }

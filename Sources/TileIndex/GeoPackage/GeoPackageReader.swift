@@ -132,10 +132,10 @@ public final class GeoPackageReader: DatabaseReader {
 
   package func storedRow(of tile: TileID) -> Int { tile.row }
 
-  public func withResidentTile(
-    _ tile: TileID, _ body: (UnsafeRawBufferPointer) throws -> Void
-  ) throws -> ResidentRead {
-    try residentRead { try withStoredTile(tile, body) == nil ? .absent : .found }
+  public func withResidentTile<Value>(
+    _ tile: TileID, _ body: (UnsafeRawBufferPointer) throws -> Value
+  ) throws -> ResidentRead<Value> {
+    try residentRead { try withStoredTile(tile, body) }
   }
 
   /// The number of tiles.

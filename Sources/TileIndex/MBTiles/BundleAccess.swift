@@ -71,7 +71,12 @@ enum BundleAccess {
       try SQLiteConnection(
         uri: SQLiteConnection.uri(path: path, parameters: ["mode=ro"] + parameters), flags: SQLITE_OPEN_READONLY)
     }
+    func hold() throws -> LockedFiles.Holder {
+      guard let holder = LockedFiles.Holder(path) else { throw BundleError.changed(named) }
+      return holder
+    }
     if size("-wal") > 0 {
+      let holder = try hold()
       let isAlone = size("-shm") == 0
       let log = try WatchedLog(realPath: path, path: named, isAlone: isAlone)
       let connection = try connect(isAlone ? "vfs=unix-none" : "readonly_shm=1")
@@ -84,7 +89,8 @@ enum BundleAccess {
       // The first read opens the log, which must be the one that is watched.
       _ = try connection.prepare("PRAGMA schema_version").first { $0.int(0) }
       try log.check()
-      return BundleDatabase(connection, .log(log))
+      guard holder.isOf(path) else { throw BundleError.changed(named) }
+      return BundleDatabase(connection, .log(log), holder)
     }
     if size("-journal") == 0 {
       precondition(ResidentFileSystem.isAvailable)
@@ -97,7 +103,7 @@ enum BundleAccess {
       guard size("-wal") == 0 else { throw BundleError.changed(named) }
       // What is no database gets SQLite's own error.
       let header = DatabaseHeader(connection)
-      if !isLocked, size("-journal") == 0, isEdition(file.signature, path, header) {
+      if !isLocked, size("-journal") == 0, isEdition(file, path, header) {
         try header?.check(fileBytes: file.signature.bytes, path: named)
         try prepare(connection, path)
         return BundleDatabase(connection, .unchanged(file))
@@ -105,10 +111,13 @@ enum BundleAccess {
       // Without its log SQLite would make one.
       if header?.usesLog == true { throw BundleError.beingWritten(named) }
     }
+    let holder = try hold()
     let connection = try connect()
     connection.setBusyTimeout(milliseconds: 200)
     try prepare(connection, path)
-    return BundleDatabase(connection, .locks(try WatchedLocks(connection, realPath: path, path: named)))
+    let locks = try WatchedLocks(connection, realPath: path, path: named)
+    guard holder.isOf(path) else { throw BundleError.changed(named) }
+    return BundleDatabase(connection, .locks(locks), holder)
   }
 
   private static func prepare(_ connection: SQLiteConnection, _ path: String) throws {
@@ -124,8 +133,9 @@ enum BundleAccess {
   }
 
   /// True for a database that nobody saw change, or whose log was merged into it a moment ago.
-  private static func isEdition(_ signature: FileSignature, _ path: String, _ header: DatabaseHeader?) -> Bool {
-    ChangingFiles.admits(signature, path) || ChangingFiles.hasWriter(signature, path) && header?.usesLog == true
+  private static func isEdition(_ file: UnchangedFile, _ path: String, _ header: DatabaseHeader?) -> Bool {
+    ChangingFiles.admits(file.signature, path, isLocal: file.isLocal)
+      || ChangingFiles.hasWriter(file.signature, path) && header?.usesLog == true
   }
 
   /// `SQLITE_IOERR_GETTEMPPATH`

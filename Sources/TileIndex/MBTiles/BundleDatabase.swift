@@ -7,6 +7,8 @@ package final class BundleDatabase {
   /// Makes non-blocking reads possible; nil where they are not.
   let residentFile: ResidentFileSystem.File?
   private let protection: Protection
+  /// Keeps SQLite's locks, where the protection is theirs. Ends after the connection.
+  private let holder: LockedFiles.Holder?
 
   /// How reads are kept apart from writes.
   enum Protection {
@@ -18,8 +20,8 @@ package final class BundleDatabase {
     case log(WatchedLog)
   }
 
-  init(_ connection: SQLiteConnection, _ protection: Protection) {
-    self.connection = connection
+  init(_ connection: SQLiteConnection, _ protection: Protection, _ holder: LockedFiles.Holder? = nil) {
+    (self.connection, self.holder) = (connection, holder)
     self.protection = protection
     if case .unchanged = protection, ResidentFileSystem.canReadResident {
       residentFile = ResidentFileSystem.File(connection)
@@ -114,6 +116,8 @@ final class WatchedLocks {
     }
     (self.path, self.realPath, self.signature, counter) = (path, realPath, signature, header.changeCounter)
     if connection.seesWriter { ChangingFiles.noteWriter(signature, realPath) }
+    // A log protects only those that know of it.
+    guard !header.usesLog else { throw BundleError.changed(path) }
     guard
       ChangingFiles.admits(signature, realPath)
         || ChangingFiles.hasWriter(signature, realPath) && header.isWhole(connection)
@@ -131,7 +135,7 @@ final class WatchedLocks {
         return ChangingFiles.noteWriter(now, realPath)
       }
       if ChangingFiles.hasWriter(now, realPath), let header = DatabaseHeader(connection), header.isWhole(connection),
-        (1...Self.transactionsMax).contains(header.changeCounter &- counter)
+        !header.usesLog, (1...Self.transactionsMax).contains(header.changeCounter &- counter)
       {
         (signature, counter) = (now, header.changeCounter)
         return

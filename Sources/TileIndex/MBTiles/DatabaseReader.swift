@@ -85,14 +85,14 @@ extension DatabaseReader {
   /// Runs a read that never waits for a disk.
   ///
   /// `.wouldWait` where reads without waiting are impossible.
-  func residentRead(_ body: () throws -> ResidentRead) throws -> ResidentRead {
+  func residentRead<Value>(_ body: () throws -> Value?) throws -> ResidentRead<Value> {
     guard let file = database.residentFile, !scansForTiles else { return .wouldWait }
     file.setMayWait(false)
     defer { file.setMayWait(true) }
     return try database.reading(path) {
       do {
         // A view with endless rows would block the event loop as well.
-        return try connection.limitingSteps(to: 20_000, body)
+        return try connection.limitingSteps(to: 20_000, body).map(ResidentRead.found) ?? .absent
       } catch let error as SQLiteError where error.code == ResidentFileSystem.wouldWait || error.isOverBudget {
         return .wouldWait
       }

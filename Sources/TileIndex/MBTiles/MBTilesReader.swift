@@ -86,10 +86,10 @@ public final class MBTilesReader: DatabaseReader {
     MBTilesRow.flipped(tile.row, matrixHeight: matrixSet[tile.zoom].matrixHeight)
   }
 
-  public func withResidentTile(
-    _ tile: TileID, _ body: (UnsafeRawBufferPointer) throws -> Void
-  ) throws -> ResidentRead {
-    try residentRead { try withStoredTile(tile, body) == nil ? .absent : .found }
+  public func withResidentTile<Value>(
+    _ tile: TileID, _ body: (UnsafeRawBufferPointer) throws -> Value
+  ) throws -> ResidentRead<Value> {
+    try residentRead { try withStoredTile(tile, body) }
   }
 
   private static func readMetadata(_ connection: SQLiteConnection, path: String) throws -> StoredMetadata {

@@ -85,7 +85,7 @@ enum ResidentFileSystem {
     methods.initialize(to: sqlite3_io_methods())
     methods.pointee.iVersion = 1
     methods.pointee.xClose = { file in
-      close(opened(file).pointee.descriptor)
+      LockedFiles.close(opened(file).pointee.descriptor)
       return SQLITE_OK
     }
     methods.pointee.xRead = read
@@ -128,7 +128,7 @@ enum ResidentFileSystem {
         return parent.pointee.xOpen(parent, nil, file, flags, outFlags)
       }
       guard let path, flags & SQLITE_OPEN_MAIN_DB != 0 else { return SQLITE_CANTOPEN }
-      let descriptor = open(path, O_RDONLY | O_CLOEXEC)
+      let descriptor = LockedFiles.open(String(cString: path))
       guard descriptor >= 0 else { return SQLITE_CANTOPEN }
       opened(file).pointee = OpenedFile(
         base: sqlite3_file(pMethods: methods), descriptor: descriptor, mayWait: true,

@@ -53,10 +53,10 @@ public final class PMTilesReader: BundleReader {
     return try withContent(entry, of: tile, body)
   }
 
-  public func withResidentTile(
-    _ tile: TileID, _ body: (UnsafeRawBufferPointer) throws -> Void
-  ) throws -> ResidentRead {
-    try withoutWaiting { try withTile(tile, body) == nil ? .absent : .found } ?? .wouldWait
+  public func withResidentTile<Value>(
+    _ tile: TileID, _ body: (UnsafeRawBufferPointer) throws -> Value
+  ) throws -> ResidentRead<Value> {
+    try withoutWaiting { try withTile(tile, body).map(ResidentRead.found) ?? .absent } ?? .wouldWait
   }
 
   /// The result of a closure that reads only what is in memory; nil if it would wait.

@@ -29,9 +29,9 @@ public final class ShardedReader: ChangingBundle {
     _ tile: TileID, _ body: (UnsafeRawBufferPointer) throws -> Result
   ) throws -> Result? { try place(of: tile).flatMap { try shards.withBundle($0) { try $0.withTile(tile, body) } } }
 
-  public func withResidentTile(
-    _ tile: TileID, _ body: (UnsafeRawBufferPointer) throws -> Void
-  ) throws -> ResidentRead {
+  public func withResidentTile<Value>(
+    _ tile: TileID, _ body: (UnsafeRawBufferPointer) throws -> Value
+  ) throws -> ResidentRead<Value> {
     guard let root = place(of: tile) else { return .absent }
     // Opening a bundle may wait for a disk.
     return try shards.withOpenBundle(root) { try $0.withResidentTile(tile, body) } ?? .wouldWait

@@ -203,7 +203,9 @@ public final class Tileset: TileSource {
   public var isSlow: Bool { place.isTrack || state.withLock { $0.readTimes.isSlow } }
 
   /// Reads a stored tile without ever waiting for a disk, for event loops.
-  func withResidentTile(_ tile: TileID, _ body: (UnsafeRawBufferPointer) throws -> Void) throws -> ResidentRead {
+  func withResidentTile<Value>(
+    _ tile: TileID, _ body: (UnsafeRawBufferPointer) throws -> Value
+  ) throws -> ResidentRead<Value> {
     // Opening a reader may wait for a disk.
     guard let reader = take() else { return .wouldWait }
     let before = reader.version

@@ -41,11 +41,10 @@ import Testing
     try overwrite(name, with: folder.bytes("new-\(name)"))
     for _ in 0..<2 {
       #expect(throws: BundleError.self) { try reader.tile(Self.first) }
-      var isResident: ResidentRead?
       let error = #expect(throws: BundleError.self) {
-        isResident = try reader.withResidentTile(Self.first) { _ in }
+        let read = try reader.withResidentTile(Self.first) { $0.count }
         // Nothing is in memory that says otherwise.
-        if isResident == .wouldWait { throw BundleError.changed(folder.file(name)) }
+        if read == .wouldWait { throw BundleError.changed(folder.file(name)) }
       }
       #expect(error?.code == .changed)
     }
@@ -99,6 +98,19 @@ import Testing
     #expect(eventually { ChangingFiles.admits(again.signature, path) })
   }
 
+  /// No reader was open when the file was changed.
+  @Test func changeThatNobodySawIsNoticed() throws {
+    let path = try folder.write("file", bytes: [UInt8](repeating: 1, count: 1000))
+    func admits() throws -> Bool {
+      // Counts from when it was seen, so that a slow machine makes no difference.
+      ChangingFiles.admits(try FileSignature(lookingAt: path), path, isLocal: false)
+    }
+    #expect(try admits())
+    try overwrite("file", with: Data([2, 2]), from: 999)
+    #expect(try !admits())
+    #expect(try eventually { try admits() })
+  }
+
   /// A tile of a folder that was emptied for a new one is not missing.
   @Test func tileOfAFolderIsReadAsAWhole() throws {
     try write("tiles/", edition: 1)
@@ -124,6 +136,34 @@ import Testing
 /// Copies of a bundle beside a program that changes it by SQLite.
 @Suite(.ownThread, .enabled(if: Command(installed: "sqlite3") != nil, "sqlite3 is not installed"))
 struct CopyBesideAWriterTests {
+  /// The system ends all locks of a process on a file when any descriptor of it is closed.
+  @Test func locksOutliveOtherReadersOfTheFile() throws {
+    let folder = try TemporaryFolder()
+    let path = folder.file("a.mbtiles")
+    func write() throws -> Int32? {
+      try #require(Command(installed: "sqlite3")).start([path, "BEGIN EXCLUSIVE; INSERT INTO a VALUES (1); COMMIT;"])
+        .wait().status
+    }
+    let connection = try SQLiteConnection(creating: path)
+    try connection.execute("CREATE TABLE a (b)")
+    let before = try ReadOnlyFile(path)
+    do {
+      let holder = try #require(LockedFiles.Holder(path))
+      try connection.execute("BEGIN; SELECT count(*) FROM a")
+      _ = consume before
+      var descriptors: Set<Int32> = []
+      for _ in 0..<20 { descriptors.insert(try ReadOnlyFile(path).descriptor) }
+      #expect(descriptors.count == 1)
+      #expect(try write() != 0)
+      try connection.execute("COMMIT")
+      #expect(try write() == 0)
+      _ = holder
+    }
+    // What was kept is closed, and the file can be opened as before.
+    let after = try ReadOnlyFile(path)
+    #expect(try after.bytes(at: 0, count: 16).count == 16)
+  }
+
   /// Each copy has tiles of one transaction, or it is refused with `.changed` or `.busy`.
   @Test(arguments: ["DELETE", "WAL"]) func copyIsOfOneState(mode: String) throws {
     let folder = try TemporaryFolder()

@@ -89,7 +89,7 @@ private struct Schema: CustomTestStringConvertible, Sendable {
     let reader = try MBTilesReader(path: bundle("a.mbtiles", schema.sql))
     #expect(reader.scansForTiles)
     // An event loop asks for a tile only where that takes no scan.
-    #expect(try reader.withResidentTile(TileID(unchecked: 12, 0, 0)) { _ in } == .wouldWait)
+    #expect(try reader.withResidentTile(TileID(unchecked: 12, 0, 0)) { $0.count } == .wouldWait)
     #expect(try reader.tileFormat() == .png)
     try reader.prepareLookups()
     #expect(!reader.scansForTiles)

@@ -71,14 +71,17 @@ extension TileService {
     do {
       try checkLayer(address, served.info, route)
       let tile = try address.tile(in: served.info.matrixSet)
-      var reply: EncodedResponse?
-      let read = try served.tileset.withResidentTile(tile) { bytes in
+      let read = try served.tileset.withResidentTile(tile) { bytes -> EncodedResponse? in
         guard let format = TileFormat(sniffing: bytes) ?? (stored == .pbf ? .pbf : nil),
           isAnswer(format, address, served), writer.unwantedPacking(bytes, format) == nil
-        else { return }
-        reply = writer.tile(bytes, format: format, served.headline)
+        else { return nil }
+        return writer.tile(bytes, format: format, served.headline)
       }
-      guard read == .absent else { return reply.map { .storedTile($0, served) } }
+      switch read {
+      case .found(let reply): return reply.map { .storedTile($0, served) }
+      case .wouldWait: return nil
+      case .absent: break
+      }
       let policy = served.policy(address)
       guard policy == .notFound || policy == .noContent else { return nil }
       // A format that the tileset cannot have is an error, whether or not the tile exists.

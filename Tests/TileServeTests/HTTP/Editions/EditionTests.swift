@@ -169,14 +169,7 @@ struct EditionTests {
         try? FileManager.default.removeItem(atPath: new)
       }
       try await clients.end()
-      // Three of 120,000 answers were of no edition, beside a write-ahead log that is merged and a copy over a
-      // GeoPackage (docs/explanation/guarantees.md). More than such a few are an error.
-      let failures = clients.failures
-      if failures.count <= 1 + answers / 2000 {
-        withKnownIssue("single answers of no edition", isIntermittent: true) { #expect(failures == []) }
-      } else {
-        Issue.record("\(failures)")
-      }
+      #expect(clients.failures == [])
       print(
         "\(writer): \(clients.rightCount) answers, \(clients.busyCount) of 503, \(number) editions, the last tile "
           + "of one within \(slowest)")
