@@ -54,8 +54,8 @@ package enum MonotonicClock {
 }
 
 /// What the current thread has computed, without what it waited.
-enum ThreadClock {
-  static var nanoseconds: Int {
+package enum ThreadClock {
+  package static var nanoseconds: Int {
     var time = timespec()
     clock_gettime(CLOCK_THREAD_CPUTIME_ID, &time)
     return time.tv_sec * 1_000_000_000 + time.tv_nsec

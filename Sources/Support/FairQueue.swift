@@ -4,9 +4,10 @@ import Synchronization
 /// Swift's tasks go on answering meanwhile.
 ///
 /// A piece belongs to a lane, a network and an account. At each of these levels the next turn goes to whoever was
-/// charged least (start-time fair queueing: Goyal, Vin and Cheng, 1996). The charge of a piece is the time of its turn,
-/// so a client that asks much, or for what is expensive, waits for itself and delays others by one turn at most. When
-/// too many pieces wait, whoever has most of them loses the newest.
+/// charged least (start-time fair queueing: Goyal, Vin and Cheng, 1996). The charge of a piece is the processor time
+/// that it took (``MeteredExecutor``), so a client that asks much, or for what is expensive, waits for itself and delays
+/// others by one turn at most; a busy machine makes nobody's piece dearer. When too many pieces wait, whoever has most
+/// of them loses the newest.
 package final class FairQueue: Sendable {
   /// A kind of work with a part of the turns for itself. Lanes of weight 3 get three times what those of weight 1 get.
   package struct Lane: Hashable, Sendable {
@@ -41,11 +42,11 @@ package final class FairQueue: Sendable {
     var usual = 1e5
   }
 
-  private let runningMax: Int
+  package let runningMax: Int
   private let waitingMax: Int
   private let waitingMaxOfNetwork: Int
   private let state = Mutex(State())
-  private let threads: ThreadExecutor
+  private let threads: ThreadPool
 
   /// - Parameters:
   ///   - runningMax: how many pieces run at a time.
@@ -53,7 +54,7 @@ package final class FairQueue: Sendable {
   ///   - waitingMaxOfNetwork: how many of them are one network's in one lane.
   package init(runningMax: Int, waitingMax: Int, waitingMaxOfNetwork: Int = .max) {
     (self.runningMax, self.waitingMax, self.waitingMaxOfNetwork) = (runningMax, waitingMax, waitingMaxOfNetwork)
-    threads = ThreadExecutor(count: runningMax)
+    threads = ThreadPool(count: runningMax)
   }
 
   deinit { threads.stop() }
@@ -70,9 +71,12 @@ package final class FairQueue: Sendable {
     for client: Client, _ work: @escaping @Sendable () async throws -> Value
   ) async throws -> Value {
     let usual = try await turn(of: client)
-    let start = ContinuousClock.now
-    defer { end(client, usual: usual, charge: (ContinuousClock.now - start) / .nanoseconds(1)) }
-    return try await withTaskExecutorPreference(threads) { try await work() }
+    let meter = MeteredExecutor(threads)
+    defer { end(client, usual: usual, charge: Double(meter.nanoseconds)) }
+    return try await withTaskExecutorPreference(meter) {
+      defer { meter.read() }
+      return try await work()
+    }
   }
 
   /// Waits for a turn.
@@ -208,55 +212,5 @@ private struct FairShare {
     if !items.isEmpty { return items.removeLast() }
     guard let name = parts.max(by: { ($0.value.count, $0.key) < ($1.value.count, $1.key) })?.key else { return nil }
     return parts[name]?.removeLast()
-  }
-}
-
-/// Runs tasks on threads of its own, which start with the first task.
-///
-/// Swift's own threads, and Dispatch's, are as many as the processors: work that computes would keep them from all
-/// else.
-private final class ThreadExecutor: TaskExecutor, @unchecked Sendable {
-  private let count: Int
-  private let condition = ThreadCondition()
-  // All under the condition's lock.
-  private var jobs: [UnownedJob] = []
-  private var threadCount = 0
-  private var isOver = false
-
-  init(count: Int) { self.count = count }
-
-  func enqueue(_ job: consuming ExecutorJob) {
-    let job = UnownedJob(job)
-    let hasThreads = condition.withLock {
-      while threadCount < count, let thread = WorkerThread.start({ self.runJobs() }) {
-        thread.detach()
-        threadCount += 1
-      }
-      if threadCount > 0 { jobs.append(job) }
-      return threadCount > 0
-    }
-    // The system allows no thread at all.
-    guard hasThreads else { return job.runSynchronously(on: asUnownedTaskExecutor()) }
-    condition.broadcast()
-  }
-
-  /// Ends the threads once they have nothing to do.
-  func stop() {
-    condition.withLock { isOver = true }
-    condition.broadcast()
-  }
-
-  private func runJobs() {
-    while let job = next() { job.runSynchronously(on: asUnownedTaskExecutor()) }
-  }
-
-  private func next() -> UnownedJob? {
-    condition.withLock {
-      while jobs.isEmpty {
-        if isOver { return nil }
-        condition.wait()
-      }
-      return jobs.removeFirst()
-    }
   }
 }

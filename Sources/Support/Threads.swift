@@ -34,6 +34,11 @@ package struct WorkerThread {
     return nil
   }
 
+  typealias ID = pthread_t
+
+  /// What no other running thread has.
+  static var current: ID { pthread_self() }
+
   /// Waits until the thread has ended. Every thread is joined once, or detached.
   package func join() { pthread_join(thread, nil) }
 

@@ -61,7 +61,7 @@ import TileIndex
       RegionBoundary.self,
       from: Array(#"{"type":"Polygon","coordinates":[[[170,-10],[190,-10],[170,10],[170,-10]]]}"#.utf8))
     func metres(_ longitude: Double, _ latitude: Double) -> Double {
-      RegionDistance.metres(from: .init(longitude: longitude, latitude: latitude), to: region)
+      RegionOutline(region).metres(from: .init(longitude: longitude, latitude: latitude))
     }
     #expect(metres(175, 0) == 0 && metres(-178, -9) == 0)
     // In the box, but outside the outline: the square root of two degrees away.
@@ -69,6 +69,66 @@ import TileIndex
     #expect(abs(metres(169, 0) - 111_195) < 100 && abs(metres(180, -11) - 111_195) < 100)
     region.boundary = nil
     #expect(metres(-178, 9) == 0 && abs(metres(-169, 0) - 111_195) < 100)
+  }
+
+  /// The nearest edge is found among thousands by looking at a few, and is the nearest.
+  @Test func nearestEdges() throws {
+    let folder = try TemporaryFolder()
+    var region = try #require(try TestCatalog(folder).catalogue().regions.first)
+    var random = SeededGenerator(seed: 7)
+    let count = 1_600
+    // A jagged coast around an area in the Pacific, in two parts.
+    let points = (0...count).map { index -> [Double] in
+      let (angle, radius) = (
+        Double(index % count) / Double(count) * 2 * .pi, Double.random(in: 2...2.4, using: &random)
+      )
+      return [177 + radius * cos(angle), 10 + radius * sin(angle)]
+    }
+    let island = [[-179.0, 10], [-178, 10], [-178, 11], [-179, 10]]
+    region.boundary = try WireJSON.decode(
+      RegionBoundary.self, from: Array(#"{"type":"MultiPolygon","coordinates":[[\#(points)],[\#(island)]]}"#.utf8))
+    let outline = RegionOutline(region)
+    let edges = try [points, island].flatMap { ring in
+      try zip(ring, ring.dropFirst()).map { edge in
+        var one = region
+        one.boundary = try WireJSON.decode(
+          RegionBoundary.self, from: Array(#"{"type":"Polygon","coordinates":[[\#(edge.0),\#(edge.1)]]}"#.utf8))
+        return RegionOutline(one)
+      }
+    }
+    var measured = 0
+    for _ in 0..<20 {
+      let place = RegionOutline.Place(
+        longitude: .random(in: -180...180, using: &random), latitude: .random(in: -80...80, using: &random))
+      let found = outline.metres(from: place, measured: &measured)
+      #expect(found == 0 || found == edges.map { $0.metres(from: place) }.min())
+      #expect(outline.metresToBox(from: place) <= found)
+    }
+    #expect(measured / 20 < count / 8)
+  }
+
+  /// The pages of what is near a place, one after the other, are all regions by their distance.
+  @Test(arguments: [1, 2, 3, 100]) func pagesOfNearestRegions(_ limit: Int) throws {
+    let folder = try TemporaryFolder()
+    let catalog = try TestCatalog(folder, corners: 50)
+    let contents = try catalog.catalogue()
+    let snapshot = CatalogSnapshot(
+      contents, products: nil,
+      places: PlaceDirectory(contents.regions, folder: catalog.path, logger: .init(label: "test")))
+    for place in ["179,-45", "7,46", "-120,40"] {
+      let all = try CatalogSearch(Query("near=\(place)")).page(of: snapshot)
+      let distances = all.regions.compactMap(\.near?.distanceMetres)
+      #expect(distances == distances.sorted() && distances.count == all.total)
+      var (ids, cursor) = ([String](), String?.none)
+      repeat {
+        let query = "near=\(place)&limit=\(limit)" + (cursor.map { "&cursor=\($0)" } ?? "")
+        let page = try CatalogSearch(Query(query)).page(of: snapshot)
+        #expect(page.total == all.total && page.regions.count <= limit)
+        ids += page.regions.map(\.id)
+        cursor = page.nextCursor
+      } while cursor != nil && ids.count <= all.total
+      #expect(ids == all.regions.map(\.id))
+    }
   }
 
   @Test(arguments: [

@@ -49,6 +49,52 @@ import Testing
     }
   }
 
+  /// Whoever reads the ledger waits for a turn of such reads, on another thread than the event loops, which answer
+  /// others meanwhile. Each client has at most so many that wait.
+  @Test(arguments: ["account", "library", "grants", "downloads", "file", "sign-in"])
+  func ledgerReadsLeaveTheLoop(_ name: String) async throws {
+    try await TestStore.run {
+      $0.trustedProxies = [Self.proxy]
+      $0.limits.computationsByAddress = 4
+    } _: { store in
+      let anna = try store.person()
+      _ = try await store.post([try store.evidence("alps", for: anna)], as: anna)
+      let link = try await store.ticket("alps", as: anna).url
+      func ask(from address: String) async throws -> Int {
+        let fields = Self.fields(address)
+        let answer =
+          switch name {
+          case "account": try await store.send("GET", StoreRoute.account.path, token: anna.token, fields)
+          case "library": try await store.send("GET", StoreRoute.library.path, token: anna.token, fields)
+          case "grants": try await store.send("GET", StoreRoute.grants.path, token: anna.token, fields)
+          case "downloads":
+            try await store.send(
+              "POST", StoreRoute.downloads.path, token: anna.token, fields,
+              body: try WireJSON.encode(DownloadRequest(regionId: "alps", kind: .bundle)))
+          case "file": try await store.send("GET", link, fields)
+          default:
+            try await store.send(
+              "POST", StoreRoute.signIn.path, fields,
+              body: try WireJSON.encode(Credentials(login: "nobody", password: "a long password")))
+          }
+        return answer.status
+      }
+      let hold = try await store.holdTurns(of: { $0.reads })
+      defer { hold.end() }
+      let reads = store.server.service.capacity.reads
+      let asking = (0..<4).map { _ in Task { try await ask(from: "10.0.0.1") } }
+      #expect(try await onThread { eventually(seconds: 60) { reads.waitingCount == 4 } })
+      #expect(try await store.send("GET", StoreRoute.health.path).status == 200)
+      #expect(try await store.send("GET", StoreRoute.catalogue.path).status == 200)
+      #expect(try await store.send("GET", StoreRoute.ready.path).status == 200)
+      #expect(try await ask(from: "10.0.0.1") == 503)
+      let other = Task { try await ask(from: "10.0.0.2") }
+      #expect(try await onThread { eventually(seconds: 60) { reads.waitingCount == 5 } })
+      hold.end()
+      for task in asking + [other] { #expect(try await task.value != 503) }
+    }
+  }
+
   /// Waiting for its turn an answer that its client knows costs nothing.
   @Test func knownAnswersAreNotComputed() async throws {
     try await TestStore.run { store in
@@ -74,7 +120,7 @@ import Testing
     let snapshot = CatalogSnapshot(
       contents, products: nil,
       places: PlaceDirectory(contents.regions, folder: catalog.path, logger: .init(label: "test")))
-    let parsed = try CatalogQuery(Query(query))
+    let parsed = try CatalogSearch(Query(query))
     let page = try parsed.page(of: snapshot)
     #expect(try parsed.document(of: snapshot) == WireJSON.encode(page))
     #expect(query == "q=nothing" || !page.regions.isEmpty)

@@ -111,10 +111,10 @@ final class TestStore: Sendable {
     fileprivate func wait() { _ = eventually(seconds: 120) { holds.withLock { !$0 } } }
   }
 
-  /// Takes all turns of answers that compute.
-  func holdTurns() async throws -> Hold {
-    let (hold, queue) = (Hold(), server.service.capacity.queue)
-    let count = max(1, Processors.count / 2)
+  /// Takes all turns of answers that compute, or of those that read the ledger.
+  func holdTurns(of queue: (StoreCapacity) -> FairQueue = { $0.queue }) async throws -> Hold {
+    let (hold, queue) = (Hold(), queue(server.service.capacity))
+    let count = queue.runningMax
     for number in 0..<count {
       Task {
         try await queue.run(for: .init(FairQueue.Lane("test"), network: "\(number)")) { hold.wait() }

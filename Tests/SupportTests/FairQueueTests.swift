@@ -15,7 +15,7 @@ import Testing
   /// The names of pieces in the order of their turns. They come in the order given, while another one has the turn.
   private func order(
     of pieces: [(client: FairQueue.Client, name: String)], waitingMax: Int = 1_000,
-    _ work: @escaping @Sendable (String) -> Void = { _ in }
+    _ work: @escaping @Sendable (String) async -> Void = { _ in }
   ) async throws -> (order: [String], refused: [String]) {
     let queue = FairQueue(runningMax: 1, waitingMax: waitingMax)
     let (holds, order, refused) = (Locked(true), Locked([String]()), Locked([String]()))
@@ -31,7 +31,7 @@ import Testing
         Task {
           do {
             try await queue.run(for: piece.client) {
-              work(piece.name)
+              await work(piece.name)
               order.withLock { $0.append(piece.name) }
             }
           } catch is FairQueue.Full {
@@ -70,10 +70,38 @@ import Testing
     let pieces =
       (0..<2).map { (Self.client("10.0.0.1"), "dear \($0)") } + (0..<5).map { (Self.client("10.0.0.2"), "cheap \($0)") }
     let result = try await order(of: pieces) { name in
-      // The time is what is charged.
-      if name.hasPrefix("dear") { _ = eventually(seconds: 0.5) { false } }
+      if name.hasPrefix("dear") { Self.compute(milliseconds: 100) }
     }
     #expect(result.order.last == "dear 1", "\(result.order)")
+  }
+
+  /// Charged is what a piece computes. One that waits for a disk, or for a busy machine, costs others nothing.
+  @Test func waitingIsNotCharged() async throws {
+    let pieces =
+      (0..<2).map { (Self.client("10.0.0.1"), "waits \($0)") } + (0..<3).map { (Self.client("10.0.0.2"), "busy \($0)") }
+    let result = try await order(of: pieces) { name in
+      if name.hasPrefix("waits") { _ = eventually(seconds: 0.5) { false } } else { Self.compute(milliseconds: 20) }
+    }
+    #expect(result.order.firstIndex(of: "waits 1") ?? .max <= 2, "\(result.order)")
+  }
+
+  /// A piece that is suspended is charged for what it computed before and after.
+  @Test func allPartsAreCharged() async throws {
+    let pieces =
+      (0..<2).map { (Self.client("10.0.0.1"), "parts \($0)") }
+      + (0..<2).map { (Self.client("10.0.0.2"), "whole \($0)") }
+    let result = try await order(of: pieces) { name in
+      guard name.hasPrefix("parts") else { return Self.compute(milliseconds: 60) }
+      Self.compute(milliseconds: 50)
+      try? await Task.sleep(for: .milliseconds(1))
+      Self.compute(milliseconds: 50)
+    }
+    #expect(result.order == ["parts 0", "whole 0", "whole 1", "parts 1"])
+  }
+
+  private static func compute(milliseconds: Int) {
+    let end = ThreadClock.nanoseconds + milliseconds * 1_000_000
+    while ThreadClock.nanoseconds < end {}
   }
 
   /// Three of four turns are those of a lane of weight 3.
@@ -82,7 +110,7 @@ import Testing
     let pieces =
       (0..<40).map { (Self.client("\($0)", in: strangers), "stranger") }
       + (0..<40).map { (Self.client("\($0)", in: known), "known") }
-    let result = try await order(of: pieces) { _ in _ = eventually(seconds: 0.005) { false } }
+    let result = try await order(of: pieces) { _ in Self.compute(milliseconds: 5) }
     let strangersFirst = result.order.prefix(40).count { $0 == "stranger" }
     #expect((4...20).contains(strangersFirst), "\(result.order)")
   }

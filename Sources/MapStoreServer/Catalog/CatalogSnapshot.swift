@@ -34,6 +34,7 @@ final class CatalogSnapshot: Sendable {
   let libraries = ReplyCache<LibraryKey>(bytesMax: 64 << 20, ofOneMax: 256 << 10)
   let libraryWriter: LibraryWriter
   let searchTexts: [SearchText]
+  let outlines: [RegionOutline]
   let places: PlaceDirectory
   /// Whether any bundle can be downloaded; true for an empty catalogue.
   let hasBundles: Bool
@@ -56,6 +57,7 @@ final class CatalogSnapshot: Sendable {
     listings = regions.map(RegionListing.init)
     listingTexts = ListingTexts(listings)
     searchTexts = regions.map(SearchText.init)
+    outlines = regions.map(RegionOutline.init)
     let names = regions.map(\.names).enumerated()
     indexByID = Dictionary(
       names.flatMap { index, names in names.ids.map { ($0, index) } }, uniquingKeysWith: { first, _ in first })

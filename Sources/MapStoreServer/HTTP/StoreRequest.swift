@@ -67,17 +67,21 @@ struct StoreRequest: Sendable {
   ///
   /// - Throws: ``Rejection`` 503 if too much waits already, or what the work throws.
   func compute<Value: Sendable>(_ work: @escaping @Sendable () async throws -> Value) async throws -> Value {
-    let client = FairQueue.Client(
-      capacity.lane(of: route), network: address, account: session?.account.description ?? "")
-    do {
-      return try await capacity.queue.run(for: client) { [channel] in
-        // Nobody reads the answer.
-        guard channel.isActive else { throw ChannelError.alreadyClosed }
-        return try await work()
-      }
-    } catch is FairQueue.Full {
-      throw Rejection(.unavailable("too many requests are waiting"), retryAfter: 1, account: session?.account)
-    }
+    try await turn(in: capacity.queue, work)
+  }
+
+  /// Reads the ledger when it is the client's turn. These turns are apart from those of ``compute(_:)``: most take less
+  /// than a millisecond, and none waits for a search.
+  ///
+  /// - Throws: ``Rejection`` 503 if too much waits already, or what the work throws.
+  func read<Value: Sendable>(_ work: @escaping @Sendable () throws -> Value) async throws -> Value {
+    try await turn(in: capacity.reads, work)
+  }
+
+  private func turn<Value: Sendable>(
+    in queue: FairQueue, _ work: @escaping @Sendable () async throws -> Value
+  ) async throws -> Value {
+    try await capacity.turn(in: queue, of: route, network: address, account: session?.account, channel, work)
   }
 
   /// The body of a key, and its compressed form if the client accepts that: kept ones at once, others when it is the
@@ -164,6 +168,8 @@ struct StoreRequest: Sendable {
 /// What requests share: the turns of what computes, and memory.
 struct StoreCapacity: Sendable {
   let queue: FairQueue
+  /// The turns of what reads the ledger.
+  let reads: FairQueue
   let bodies: BodyBudgets
   let answers: FairBudget
   let connections: FairBudget
@@ -173,9 +179,13 @@ struct StoreCapacity: Sendable {
   private static let everybody = FairQueue.Lane("everybody")
 
   init(_ limits: StoreLimits) {
-    queue = FairQueue(
-      runningMax: max(1, Processors.count / 2), waitingMax: limits.computations,
-      waitingMaxOfNetwork: limits.computationsByAddress)
+    func queue(runningMax: Int) -> FairQueue {
+      FairQueue(
+        runningMax: runningMax, waitingMax: limits.computations, waitingMaxOfNetwork: limits.computationsByAddress)
+    }
+    self.queue = queue(runningMax: max(1, Processors.count / 2))
+    // One that waits for the disk does not keep the others.
+    reads = queue(runningMax: max(2, Processors.count / 2))
     bodies = BodyBudgets(limits)
     answers = .answers(limits)
     connections = .connections(limits)
@@ -185,6 +195,25 @@ struct StoreCapacity: Sendable {
   func lane(of route: StoreRoute) -> FairQueue.Lane {
     if route.isNotification { return Self.notifications }
     return route.access == .session ? Self.accounts : Self.everybody
+  }
+
+  /// Runs work when it is the client's turn.
+  ///
+  /// - Throws: ``Rejection`` 503 if too much waits already, or what the work throws.
+  func turn<Value: Sendable>(
+    in queue: FairQueue, of route: StoreRoute, network: String, account: AccountID?, _ channel: any Channel,
+    _ work: @escaping @Sendable () async throws -> Value
+  ) async throws -> Value {
+    let client = FairQueue.Client(lane(of: route), network: network, account: account?.description ?? "")
+    do {
+      return try await queue.run(for: client) {
+        // Nobody reads the answer.
+        guard channel.isActive else { throw ChannelError.alreadyClosed }
+        return try await work()
+      }
+    } catch is FairQueue.Full {
+      throw Rejection(.unavailable("too many requests are waiting"), retryAfter: 1, account: account)
+    }
   }
 
   /// The memory for a request's body.

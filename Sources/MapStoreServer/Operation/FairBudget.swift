@@ -2,7 +2,7 @@ import NIOCore
 import PurchaseLedger
 import Synchronization
 
-/// Something of which there is only so much: connections, bytes of bodies that arrive, bytes of answers that are sent.
+/// A limited resource that clients share: connections, bytes of bodies that arrive, bytes of answers that are sent.
 ///
 /// What is there is not reserved for anybody. When it runs out, a holder that needs more gets it from the one that has
 /// most, if that one has more than it itself would have then; and what has not moved for some seconds is taken from

@@ -11,7 +11,7 @@ enum StorePage {
     + "base-uri 'none'; form-action 'self'; frame-ancestors 'self'"
 
   /// The page's HTML in UTF-8.
-  static func document(_ page: CatalogPage, query: CatalogQuery, hasMap: Bool) -> [UInt8] {
+  static func document(_ page: CatalogPage, query: CatalogSearch, hasMap: Bool) -> [UInt8] {
     let library = hasMap ? ["leaflet.css", "leaflet.js"] : []
     let assets = (library + ["store.css", "store.js"]).map { name in
       let path = Markup.escaped(StoreRoute.asset.path(name))

@@ -33,13 +33,13 @@ enum StoreRouter {
   private static let handlers: [StoreRoute: Handler] = [
     .catalogue: { try await $0.catalogue($1) },
     .region: { try await $0.region($1) },
-    .preview: { try $0.preview($1) },
+    .preview: { try await $0.preview($1) },
     .packs: { try await $0.packs($1) },
     .register: { try await $0.register($1) },
     .signIn: { try await $0.signIn($1) },
     .signOut: { try await $0.signOut($1) },
     .signOutEverywhere: { try await $0.signOutEverywhere($1) },
-    .account: { try $0.account($1) },
+    .account: { try await $0.account($1) },
     .changePassword: { try await $0.changePassword($1) },
     .eraseAccount: { try await $0.eraseAccount($1) },
     .library: { try await $0.library($1) },
@@ -55,7 +55,7 @@ enum StoreRouter {
     .cataloguePage: { try await $0.cataloguePage($1) },
     .asset: { try $0.asset($1) },
     .health: { _, _ in Reply.text("ok\n") },
-    .ready: { service, _ in try service.ready() },
+    .ready: { service, _ in try await service.ready() },
     .metrics: { service, _ in service.metricsDocument() },
   ]
 }
@@ -235,7 +235,7 @@ struct StoreEndpoint: HTTPResponder {
 
   func respond(to request: Request, context: StoreContext) async throws -> Response {
     // Notifications of the app stores carry tokens of their own in this field.
-    let session = route.isNotification ? nil : try session(of: request)
+    let session = route.isNotification ? nil : try await session(of: request, context)
     if let account = session?.account {
       try service.take(
         service.requestsByAccount, account.description, "too many requests of this account", account: account)
@@ -256,12 +256,15 @@ struct StoreEndpoint: HTTPResponder {
   }
 
   /// The session that a request names. An expired one is an error, so that no client believes that it is signed in.
-  private func session(of request: Request) throws -> StoreRequest.Session? {
+  private func session(of request: Request, _ context: StoreContext) async throws -> StoreRequest.Session? {
     guard let field = request.headers[.authorization] else { return nil }
     let words = field.split(separator: " ", maxSplits: 1)
     guard words.count == 2, words[0].lowercased() == "bearer", words[1].utf8.count <= 256 else { return nil }
     let token = SessionToken(String(words[1]))
-    guard let account = try service.ledger.accounts.account(for: token) else { throw Problem.unauthorized }
+    let account = try await service.capacity.turn(
+      in: service.capacity.reads, of: route, network: context.client, account: nil, context.channel
+    ) { [ledger = service.ledger] in try ledger.accounts.account(for: token) }
+    guard let account else { throw Problem.unauthorized }
     return StoreRequest.Session(token: token, account: account)
   }
 }

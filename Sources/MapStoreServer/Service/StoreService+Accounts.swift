@@ -9,15 +9,17 @@ extension StoreService {
     try take(passwordsByAddress, request.address, "too many passwords were tried from this address")
     let account = try await ledger.accounts.add(
       login: credentials.login, password: credentials.password, from: request.address)
-    return try Reply.message(try details(of: account), status: .created)
+    return try Reply.message(try await details(of: account, request), status: .created)
   }
 
   func signIn(_ request: StoreRequest) async throws -> Response {
     let credentials = try await request.message(Credentials.self, bytesMax: options.limits.smallBodyBytes)
     let login = try Login(credentials.login)
-    let known = try ledger.accounts.find(login)
-    // Read before the password is checked: what is given now ends with that password.
-    let generation = try known.flatMap { try ledger.accounts.passwordGeneration(of: $0) } ?? 0
+    // The generation is read before the password is checked: what is given now ends with that password.
+    let (known, generation) = try await request.read { [accounts = ledger.accounts] in
+      let known = try accounts.find(login)
+      return (known, try known.flatMap { try accounts.passwordGeneration(of: $0) } ?? 0)
+    }
     var device: KnownDevices.Device?
     if let known, let token = credentials.deviceToken {
       device = try await devices.device(token, of: known, generation: generation, now: clock.now())
@@ -27,13 +29,15 @@ extension StoreService {
     let token = try await ledger.accounts.signIn(
       login: credentials.login, password: credentials.password, lasting: lasting, isPreferred: device != nil,
       from: request.address)
-    guard let account = try ledger.accounts.account(for: token) else { throw Problem.wrongCredentials(status: 401) }
+    let account = try await request.read { [accounts = ledger.accounts] in try accounts.account(for: token) }
+    guard let account else { throw Problem.wrongCredentials(status: 401) }
     let now = clock.now()
     let deviceToken = try await devices.note(
       device == nil ? nil : credentials.deviceToken, of: account, generation: generation, now: now)
     return try Reply.message(
       SessionDetails(
-        token: token.text, expiresAt: now + lasting, account: try details(of: account), deviceToken: deviceToken),
+        token: token.text, expiresAt: now + lasting, account: try await details(of: account, request),
+        deviceToken: deviceToken),
       status: .created)
   }
 
@@ -68,8 +72,8 @@ extension StoreService {
     return Reply.noContent
   }
 
-  func account(_ request: StoreRequest) throws -> Response {
-    try Reply.message(try details(of: try request.account()))
+  func account(_ request: StoreRequest) async throws -> Response {
+    try Reply.message(try await details(of: try request.account(), request))
   }
 
   func changePassword(_ request: StoreRequest) async throws -> Response {
@@ -102,8 +106,9 @@ extension StoreService {
     }
   }
 
-  private func details(of account: AccountID) throws -> AccountDetails {
-    guard let token = try ledger.accounts.token(of: account) else { throw Problem.unauthorized }
+  private func details(of account: AccountID, _ request: StoreRequest) async throws -> AccountDetails {
+    let token = try await request.read { [accounts = ledger.accounts] in try accounts.token(of: account) }
+    guard let token else { throw Problem.unauthorized }
     return AccountDetails(id: account.description, appAccountToken: token.description)
   }
 }

@@ -11,7 +11,7 @@ extension StoreService {
 
   func catalogue(_ request: StoreRequest) async throws -> Response {
     let snapshot = catalog.snapshot
-    let query = try CatalogQuery(request.query)
+    let query = try CatalogSearch(request.query)
     let etag = "\(snapshot.etag)-\(query.hashText)"
     if let answer = Reply.knownShared(etag: etag, caching: Self.caching, for: request) { return answer }
     let body = try await request.body("catalogue \(query)", in: snapshot.replies) {
@@ -22,7 +22,7 @@ extension StoreService {
 
   /// A region answers under a former id too, with that as its id: a device that knows no other goes on with it.
   func region(_ request: StoreRequest) async throws -> Response {
-    let (snapshot, index) = try visible(request)
+    let (snapshot, index) = try await visible(request)
     let id = request.parameters[0]
     let suffix = id == snapshot.regions[index].id ? "" : "-\(id)"
     let (etag, caching) = ("\(snapshot.etag)-r\(index)\(suffix)", caching(snapshot, index))
@@ -36,7 +36,7 @@ extension StoreService {
   }
 
   func packs(_ request: StoreRequest) async throws -> Response {
-    let (snapshot, index) = try visible(request)
+    let (snapshot, index) = try await visible(request)
     let (region, id) = (snapshot.regions[index], request.parameters[0])
     // Parsed for regions without tile packs too, so that errors do not depend on the region.
     let (point, box) = (try Self.point(request.query), try Self.box(request.query))
@@ -76,8 +76,8 @@ extension StoreService {
     return BoundingBox(west: box[0], south: box[1], east: box[2], north: box[3])
   }
 
-  func preview(_ request: StoreRequest) throws -> Response {
-    let (snapshot, index) = try visible(request)
+  func preview(_ request: StoreRequest) async throws -> Response {
+    let (snapshot, index) = try await visible(request)
     guard let picture = snapshot.regions[index].preview else { throw Problem.notFound }
     let headers: HTTPFields = [.eTag: "\"\(picture.sha256)\"", .cacheControl: caching(snapshot, index)]
     if Reply.matches(request.field(.ifNoneMatch), "\"\(picture.sha256)\"") {
@@ -98,13 +98,13 @@ extension StoreService {
   }
 
   /// The region of the path. One that is not for sale is visible to its owners only.
-  private func visible(_ request: StoreRequest) throws -> (CatalogSnapshot, Int) {
+  private func visible(_ request: StoreRequest) async throws -> (CatalogSnapshot, Int) {
     let snapshot = catalog.snapshot
     guard let index = snapshot.index(of: request.parameters[0]) else { throw Problem.notFound }
     if !snapshot.isForSale[index] {
-      guard let account = request.session?.account, try owns(snapshot.regions[index], account) else {
-        throw Problem.notFound
-      }
+      guard let account = request.session?.account,
+        try await request.read({ try self.owns(snapshot.regions[index], account) })
+      else { throw Problem.notFound }
     }
     return (snapshot, index)
   }
@@ -117,7 +117,7 @@ extension StoreService {
 
   func cataloguePage(_ request: StoreRequest) async throws -> Response {
     let snapshot = catalog.snapshot
-    let query = try CatalogQuery(request.query)
+    let query = try CatalogSearch(request.query)
     let hasMap = libraries.leaflet != nil
     let body = try await request.body("page \(query)", in: snapshot.replies) {
       StorePage.document(try query.page(of: snapshot), query: query, hasMap: hasMap)

@@ -15,7 +15,12 @@ extension StoreService {
     try take(linksByAccount, account.description, "too many links of this account", account: account)
     let wanted = try await request.message(DownloadRequest.self, bytesMax: options.limits.smallBodyBytes)
     let snapshot = catalog.snapshot
-    let index = try ownedRegion(wanted.regionId, account, snapshot)
+    let (index, generation) = try await request.read {
+      (
+        try self.ownedRegion(wanted.regionId, account, snapshot),
+        try self.ledger.accounts.passwordGeneration(of: account) ?? 0
+      )
+    }
     let region = snapshot.regions[index]
     if let edition = wanted.edition, edition != region.edition {
       throw Rejection(.editionGone("the catalogue has \(region.edition)"), subject: region.id, account: account)
@@ -24,7 +29,7 @@ extension StoreService {
     let expiresAt = clock.now() + Int64(options.linkSeconds) * 1000
     let link = DownloadLink(
       file: file.file, sha256Start: String(file.sha256.prefix(DownloadLink.sha256StartCount)), account: account,
-      region: region.id, generation: try ledger.accounts.passwordGeneration(of: account) ?? 0, expiresAt: expiresAt,
+      region: region.id, generation: generation, expiresAt: expiresAt,
       nonce: String(UInt64.random(in: .min ... .max), radix: 36))
     try await ledger.recordAudit(
       kind: "download", account: account, subject: file.file, outcome: "granted", detail: nil,
@@ -88,17 +93,24 @@ extension StoreService {
       Rejection(problem, subject: link.file, account: link.account)
     }
     guard link.expiresAt > clock.now() else { throw refused(.linkRefused("it has ended; ask for another")) }
-    guard try ledger.accounts.passwordGeneration(of: link.account) ?? 0 == link.generation else {
+    let snapshot = catalog.snapshot
+    let place = snapshot.file(named: link.file)
+    let (generation, isOwned) = try await request.read {
+      (
+        try self.ledger.accounts.passwordGeneration(of: link.account) ?? 0,
+        try place.map { try self.owns(snapshot.regions[$0.region], link.account) } ?? false
+      )
+    }
+    guard generation == link.generation else {
       throw refused(.linkRefused("the password was changed; sign in and ask for another"))
     }
     if let session = request.session, session.account != link.account {
       throw refused(.linkRefused("it is another account's; ask for one"))
     }
-    let snapshot = catalog.snapshot
-    guard let place = snapshot.file(named: link.file), snapshot.index(of: link.region) == place.region,
+    guard let place, snapshot.index(of: link.region) == place.region,
       place.file.sha256.hasPrefix(link.sha256Start)
     else { throw refused(.editionGone("the file is not in the catalogue any more")) }
-    guard try owns(snapshot.regions[place.region], link.account) else {
+    guard isOwned else {
       throw refused(.linkRefused("the account does not own the region any more"))
     }
     return try await respond(request, place.file, link)

@@ -19,7 +19,9 @@ extension StoreService {
   private func library(_ installed: [String: String], for request: StoreRequest) async throws -> Response {
     let account = try request.account()
     let snapshot = catalog.snapshot
-    let key = LibraryKey(try ledger.entitlements(of: account), installed: installed, in: snapshot)
+    let key = try await request.read { [ledger] in
+      LibraryKey(try ledger.entitlements(of: account), installed: installed, in: snapshot)
+    }
     let body = try await request.body(key, in: snapshot.libraries) {
       snapshot.libraryWriter.document(LibraryEntry.all(of: snapshot, key))
     }
@@ -31,11 +33,31 @@ extension StoreService {
     let account = try request.account()
     let snapshot = catalog.snapshot
     let now = clock.now()
-    var since: [String: Int64] = [:]
-    for entitlement in try ledger.entitlements(of: account) where entitlement.status == .active {
-      guard let product = entitlement.productID else { continue }
-      since[product] = min(since[product] ?? .max, entitlement.since)
+    let since = try await request.read { [ledger] in
+      var since: [String: Int64] = [:]
+      for entitlement in try ledger.entitlements(of: account) where entitlement.status == .active {
+        guard let product = entitlement.productID else { continue }
+        since[product] = min(since[product] ?? .max, entitlement.since)
+      }
+      return since
     }
+    let (signed, text) = try await request.compute {
+      let (document, text) = self.grants(since, of: account, now: now, in: snapshot)
+      return (ReplyBody(try WireJSON.encode(try self.grants.sign(document))), text)
+    }
+    // Devices ask at each start: equal grants are recorded once a day.
+    if !request.isHead {
+      try await ledger.recordAudit(
+        kind: "offline-grant", account: account, subject: nil, outcome: "granted", detail: "\(since.count) regions",
+        onceADay: text)
+    }
+    return try Reply.body(signed, caching: "no-store", for: request)
+  }
+
+  /// The grants of products owned since some time, and a text that differs when they do.
+  private func grants(
+    _ since: [String: Int64], of account: AccountID, now: Int64, in snapshot: CatalogSnapshot
+  ) -> (GrantDocument, String) {
     // In the catalogue's order, then owned regions that have left the catalogue: devices may still have them.
     let products = since.keys.map { (indices: snapshot.indices(ofProduct: $0), product: $0) }
       .sorted { ($0.indices.first ?? .max, $0.product) < ($1.indices.first ?? .max, $1.product) }
@@ -48,15 +70,7 @@ extension StoreService {
           RegionGrant(regionId: $0, productId: product, since: since[product] ?? 0)
         }
       })
-    // Devices ask at each start: equal grants are recorded once a day.
-    if !request.isHead {
-      let text = products.map { "\($0.product) \(since[$0.product] ?? 0)\n" }.joined()
-      try await ledger.recordAudit(
-        kind: "offline-grant", account: account, subject: nil, outcome: "granted", detail: "\(since.count) regions",
-        onceADay: text)
-    }
-    let signed = try await request.compute { ReplyBody(try WireJSON.encode(try self.grants.sign(document))) }
-    return try Reply.body(signed, caching: "no-store", for: request)
+    return (document, products.map { "\($0.product) \(since[$0.product] ?? 0)\n" }.joined())
   }
 }
 

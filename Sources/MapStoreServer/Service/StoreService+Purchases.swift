@@ -35,7 +35,7 @@ extension StoreService {
         kind: "purchase", account: account, subject: result.items.first?.transactionId, outcome: "refused",
         detail: result.reason)
     }
-    return try Reply.message(PurchaseResults(results: results))
+    return try await request.compute { try Reply.message(PurchaseResults(results: results)) }
   }
 
   /// Verifies what was posted, some pieces at a turn: a restore has hundreds.
@@ -77,7 +77,10 @@ extension StoreService {
   /// Google does not sign notifications; the token of the push identifies the sender.
   func googleNotification(_ request: StoreRequest) async throws -> Response {
     guard sellsAtGoogle else { throw Problem.noAppAtGoogle }
-    try googlePush?.check(request.field(.authorization), now: clock.now())
+    if let googlePush {
+      let field = request.field(.authorization)
+      try await request.compute { try googlePush.check(field, now: self.clock.now()) }
+    }
     return try await notification(
       request, kinds: [.googleNotification], bytesMax: options.limits.smallBodyBytes, isVouchedFor: googlePush != nil)
   }

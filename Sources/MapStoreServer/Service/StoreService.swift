@@ -182,14 +182,14 @@ final class StoreService: Sendable {
 
   private static let orphansShown = 20
 
-  func ready() throws -> Response {
+  func ready() async throws -> Response {
     if isEnding.withLock({ $0 }) { throw Rejection(.unavailable("the service ends"), retryAfter: 5) }
     // The log has the details, which are not for anonymous clients.
     if ledgerFailure.withLock({ $0 }) != nil {
       throw Rejection(.unavailable("the ledger cannot be used"), retryAfter: 5)
     }
     // Throws when the ledger's file cannot be read.
-    _ = try ledger.policy
+    _ = try await ledgerQueue.run { [ledger] in try ledger.policy }
     if !catalog.snapshot.hasBundles {
       throw Rejection(.unavailable("no bundle of the catalogue is there"), retryAfter: 5)
     }

@@ -5,7 +5,7 @@ import Support
 import TileIndex
 
 /// A query of the catalogue: text, category, place, and page.
-struct CatalogQuery: Hashable, Sendable {
+struct CatalogSearch: Hashable, Sendable {
   /// The search text; empty for all regions.
   var text = ""
   /// The words of `text` in the form in which they are compared. A text without letters and digits has none, and finds
@@ -18,7 +18,7 @@ struct CatalogQuery: Hashable, Sendable {
   /// The id of the last region of the page before.
   var cursor: String?
 
-  typealias Place = RegionDistance.Place
+  typealias Place = RegionOutline.Place
 
   static let limitDefault = 100
   static let limitMax = 500
@@ -81,11 +81,17 @@ struct CatalogQuery: Hashable, Sendable {
       if position > 0 { bytes.append(UInt8(ascii: ",")) }
       bytes += snapshot.listingTexts.text(index).dropLast()
       // The last members of a listing, in the order of their declaration.
-      if let near = found(index, snapshot, results) { bytes += Array(",\"near\":".utf8) + (try WireJSON.encode(near)) }
+      if let near = found(index, snapshot, results) { bytes += Array(",\"near\":".utf8) + (try Self.text(near)) }
       if let places = results.places[index] { bytes += Array(",\"places\":".utf8) + (try WireJSON.encode(places)) }
       bytes.append(UInt8(ascii: "}"))
     }
     return bytes + frame.dropFirst("{\"regions\":[".utf8.count)
+  }
+
+  /// Most regions of a page are away from the place: their text is too short for a JSON encoder.
+  private static func text(_ near: FoundNear) throws -> [UInt8] {
+    guard near.packs.isEmpty else { return try WireJSON.encode(near) }
+    return Array("{\"distanceMetres\":\(near.distanceMetres),\"isInside\":\(near.isInside),\"packs\":[]}".utf8)
   }
 
   private func found(_ index: Int, _ snapshot: CatalogSnapshot, _ results: Results) -> FoundNear? {
@@ -104,25 +110,48 @@ struct CatalogQuery: Hashable, Sendable {
       }
     }
     var (found, places) = found(in: snapshot)
+    let total = found.count
+    let last = cursor.flatMap { cursor in found.first { snapshot.regions[$0].id == cursor } }
+    guard cursor == nil || last != nil else {
+      throw .badRequest("cursor: the catalogue has changed; begin with the first page")
+    }
     var distances: [Int: Double] = [:]
     if let near {
-      distances = Dictionary(
-        uniqueKeysWithValues: found.map { ($0, RegionDistance.metres(from: near, to: snapshot.regions[$0])) })
-      // Ties are broken by position, so that pages do not overlap.
-      found.sort { (distances[$0]!, $0) < (distances[$1]!, $1) }
+      let nearest = nearest(to: near, found, after: last, in: snapshot)
+      distances = Dictionary(uniqueKeysWithValues: nearest.map { ($0.index, $0.metres) })
+      found = nearest.map(\.index)
     }
-    var rest = found[...]
-    if let cursor {
-      guard let last = found.firstIndex(where: { snapshot.regions[$0].id == cursor }) else {
-        throw .badRequest("cursor: the catalogue has changed; begin with the first page")
-      }
-      rest = found[(last + 1)...]
-    }
-    let page = rest.prefix(limit)
+    let start = last.flatMap { found.firstIndex(of: $0) }.map { $0 + 1 } ?? 0
+    let page = found[start...].prefix(limit)
     return Results(
-      regions: page, places: places, distances: distances, total: found.count,
+      regions: page, places: places, distances: distances, total: total,
       categories: counts.map { CategoryCount(category: $0.0, regions: $0.1) },
-      nextCursor: page.count < rest.count ? page.last.map { snapshot.regions[$0].id } : nil)
+      nextCursor: start + page.count < total ? page.last.map { snapshot.regions[$0].id } : nil)
+  }
+
+  /// The regions by their distance from a place, as far as the page goes. Ties are in the order of the catalogue, so
+  /// that pages do not overlap.
+  ///
+  /// 1. Regions are ordered by the distance of their boxes, which is never greater than their own.
+  /// 2. They are measured in that order. What is nearer than the next box is nearer than everything that follows.
+  private func nearest(
+    to place: Place, _ found: [Int], after last: Int?, in snapshot: CatalogSnapshot
+  ) -> [(metres: Double, index: Int)] {
+    let waiting = found.map { (least: snapshot.outlines[$0].metresToBox(from: place), index: $0) }
+      .sorted { ($0.least, $0.index) < ($1.least, $1.index) }
+    var measured: [(metres: Double, index: Int)] = []
+    var count = min(waiting.count, limit + 1)
+    while true {
+      for item in waiting[measured.count..<count] {
+        measured.append((snapshot.outlines[item.index].metres(from: place), item.index))
+      }
+      measured.sort { ($0.metres, $0.index) < ($1.metres, $1.index) }
+      guard count < waiting.count else { return measured }
+      let certain = measured.prefix { $0.metres < waiting[count].least }
+      let start = last.map { last in certain.firstIndex { $0.index == last }.map { $0 + 1 } ?? .max } ?? 0
+      if certain.count - limit >= start { return Array(certain) }
+      count = min(waiting.count, 2 * count)
+    }
   }
 
   /// The regions for sale that match, in this order:
@@ -163,7 +192,7 @@ struct CatalogQuery: Hashable, Sendable {
 }
 
 extension CatalogSnapshot {
-  fileprivate func near(_ index: Int, _ place: CatalogQuery.Place, metres: Double) -> FoundNear {
+  fileprivate func near(_ index: Int, _ place: CatalogSearch.Place, metres: Double) -> FoundNear {
     let isInside = metres == 0
     let packs =
       isInside
@@ -178,7 +207,7 @@ extension CatalogSnapshot {
   }
 }
 
-extension CatalogQuery: CustomStringConvertible {
+extension CatalogSearch: CustomStringConvertible {
   /// All that makes one query differ from another. No member contains NUL.
   var description: String {
     let place = near.map { "\($0.longitude) \($0.latitude)" } ?? ""
@@ -200,80 +229,5 @@ extension CatalogQuery: CustomStringConvertible {
     var hash: UInt64 = 0xcbf2_9ce4_8422_2325
     for byte in "\(self)".utf8 { hash = (hash ^ UInt64(byte)) &* 0x100_0000_01b3 }
     return String(hash, radix: 16)
-  }
-}
-
-/// The distance of a region from a place.
-///
-/// Computed in the tangent plane at the place: exact to a thousandth for near regions, and in a sensible order for far
-/// ones.
-enum RegionDistance {
-  /// Longitude and latitude in degrees.
-  struct Place: Hashable, Sendable {
-    var longitude: Double
-    var latitude: Double
-  }
-
-  /// The length of a degree of a meridian on the sphere with the earth's mean radius.
-  private static let metresPerDegree = 111_195.0
-
-  /// The distance to the region's outline, or to its bounding box if it has none; 0 inside.
-  ///
-  /// - Complexity: O(points of the outline).
-  static func metres(from place: Place, to region: Catalog.Region) -> Double {
-    if let boundary = region.boundary {
-      if turns(of: place).contains(where: { boundary.contains(longitude: $0.x, latitude: $0.y) }) { return 0 }
-      return boundary.polygons.joined().map { metres(from: place, to: $0) }.min() ?? .infinity
-    }
-    let (west, south, east, north) = (
-      region.bounds[0], region.bounds[1], region.bounds[2], region.bounds[3]
-    )
-    // A box across the antimeridian continues beyond 180 degrees.
-    let eastFromWest = east < west ? east + 360 : east
-    let beyond = turns(of: place).map { max(west - $0.x, $0.x - eastFromWest, 0) }.min() ?? 0
-    let above = max(south - place.latitude, place.latitude - north, 0)
-    return length(SIMD2(beyond, above), at: place)
-  }
-
-  /// The place, and the same place 360 degrees to either side: outlines may cross the antimeridian.
-  private static func turns(of place: Place) -> [SIMD2<Double>] {
-    [0.0, -360, 360].map { SIMD2(place.longitude + $0, place.latitude) }
-  }
-
-  private static func metres(from place: Place, to ring: RegionBoundary.Ring) -> Double {
-    let scale = SIMD2(cosine(ofDegrees: place.latitude), 1)
-    var least = Double.infinity
-    guard
-      let (west, east) = ring.reduce(
-        nil as (Double, Double)?,
-        { ends, point in
-          ends.map { (min($0.0, point.x), max($0.1, point.x)) } ?? (point.x, point.x)
-        })
-    else { return least }
-    // The nearest turn first: it usually rules out the others.
-    func beyond(_ point: SIMD2<Double>) -> Double { max(west - point.x, point.x - east, 0) * scale.x }
-    for point in turns(of: place).sorted(by: { beyond($0) < beyond($1) })
-    where beyond(point) * beyond(point) < least {
-      for (a, b) in zip(ring, ring.dropFirst()) {
-        let (edge, offset) = ((b - a) * scale, (point - a) * scale)
-        let square = (edge * edge).sum()
-        let along = square > 0 ? min(max((offset * edge).sum() / square, 0), 1) : 0
-        let rest = offset - edge * along
-        least = min(least, (rest * rest).sum())
-      }
-    }
-    return least.squareRoot() * metresPerDegree
-  }
-
-  private static func length(_ degrees: SIMD2<Double>, at place: Place) -> Double {
-    let scaled = degrees * SIMD2(cosine(ofDegrees: place.latitude), 1)
-    return (scaled * scaled).sum().squareRoot() * metresPerDegree
-  }
-
-  /// By its Taylor series; exact to a thousandth except near the poles.
-  private static func cosine(ofDegrees degrees: Double) -> Double {
-    let x = degrees * .pi / 180
-    let square = x * x
-    return max(0, 1 - square / 2 + square * square / 24 - square * square * square / 720)
   }
 }
