@@ -129,9 +129,9 @@ public final class TileFolderReader: BundleReader {
 
   /// Longer than a writer takes between two pieces of one tile, also on a busy machine.
   private static let stillSeconds = 0.2
-  private static let emptySeconds = 1.0
-  /// Three seconds.
-  private static let pausesMax = 300
+  private static let emptySeconds = 3.0
+  /// A second.
+  private static let pausesMax = 100
 }
 
 /// Zooms, extents, and walking through tiles.

@@ -72,6 +72,8 @@ public final class Tileset: TileSource {
     var version: UInt64 = 0
     /// True while a thread waits for the file to be still.
     var isWaiting = false
+    /// Look-ups that cost far more than the file's size explains.
+    var costlyCount = 0
     /// Of a folder: when its revision was renewed.
     var renewed = MonotonicClock.seconds
   }
@@ -88,6 +90,8 @@ public final class Tileset: TileSource {
   }
 
   private let state = Mutex(State())
+  /// True while ``TileService/infos()`` has it opened.
+  let isBeingOpened = Atomic(false)
   /// Idle readers that are kept; each holds a descriptor and some of SQLite's page cache.
   private static let idleCountMax = 6
 
@@ -207,7 +211,7 @@ public final class Tileset: TileSource {
     _ tile: TileID, _ body: (UnsafeRawBufferPointer) throws -> Value
   ) throws -> ResidentRead<Value> {
     // Opening a reader may wait for a disk.
-    guard let reader = take() else { return .wouldWait }
+    guard quarantine == nil, let reader = take() else { return .wouldWait }
     let before = reader.version
     do {
       let read = try reader.bundle.withResidentTile(tile, body)
@@ -273,12 +277,15 @@ public final class Tileset: TileSource {
     waiting: Bool = true, _ body: (any BundleReader, _ edition: Int) throws -> Result
   ) throws -> Result {
     try Cancellation.check()
+    if let quarantine { throw quarantine }
     for _ in 0..<Self.attemptsMax {
       let reader: Reader
       do {
         reader = try take() ?? (waiting ? openReaderWhenStill() : openReader())
       } catch let error as BundleError where error.code == .changed {
         continue
+      } catch let error as BundleError where error.code == .tooCostly {
+        throw afterCostlyRead() ?? error
       } catch {
         // What was interrupted says nothing of the bundle.
         try Cancellation.check()
@@ -296,6 +303,8 @@ public final class Tileset: TileSource {
         }
       } catch let error as BundleError where error.code == .changed {
         endEdition(of: reader)
+      } catch let error as BundleError where error.code == .tooCostly {
+        throw afterCostlyRead() ?? error
       } catch {
         try Cancellation.check()
         if let error = error as? BundleError, error.code == .notFound, error.path != path {
@@ -308,6 +317,26 @@ public final class Tileset: TileSource {
   }
 
   private static let attemptsMax = 8
+
+  /// Why the bundle is not asked any more: its look-ups have cost too much too often. What is behind a changed file is
+  /// another `Tileset`, which begins anew.
+  var quarantine: BundleError? {
+    guard state.withLock({ $0.costlyCount >= Self.costlyCountMax }) else { return nil }
+    return BundleError(
+      .tooCostly, path: path,
+      "\(Self.costlyCountMax) look-ups cost far more than a file of its size needs, so it is not asked any more",
+      remedy: "make it again with its tiles in a table; it is served again when its file changes")
+  }
+
+  private static let costlyCountMax = 3
+
+  /// Counts a look-up that cost more steps than a scan of the whole file. How long it took does not matter.
+  private func afterCostlyRead() -> BundleError? {
+    state.withLock { $0.costlyCount += 1 }
+    guard let quarantine else { return nil }
+    closeIdle()
+    return quarantine
+  }
 
   /// Notes the state of which something was read. Tiles drawn of an earlier one count no more.
   private func note(_ version: UInt64) {

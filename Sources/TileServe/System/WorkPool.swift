@@ -13,12 +13,12 @@ import Synchronization
 ///
 /// A request whose client is gone is cancelled, waiting or running (``cancellation()``); all work is at the pool's end.
 package final class WorkPool: Sendable {
-  /// Threads that one tileset may hold.
-  static let laneWidth = 2
+  /// Threads that one tileset may hold: a quarter of its disk's.
+  static let laneWidth = groupWidth / 4
   /// Threads that one disk may hold.
-  static let groupWidth = 4
+  static let groupWidth = 8
   /// The total number of threads; they sleep most of the time.
-  static let threadCount = 16
+  static let threadCount = 4 * groupWidth
   /// Requests that may wait in a lane; further ones are rejected.
   static let waitingCountMax = 1024
   /// Prefetches that may wait in a lane; they are soon obsolete.

@@ -1,5 +1,6 @@
 import NIOCore
 import Support
+import Synchronization
 import TileIndex
 
 /// A tileset with everything that its responses need, computed once.
@@ -14,6 +15,17 @@ final class ServedTileset: Sendable {
   let headline: TileHeadline
   /// For tiles that may be rendered: they can change without the bundle.
   let drawnHeadline: TileHeadline
+
+  /// For the address that was asked for last: most servers have one.
+  private let tileJSON = Mutex<(address: ServiceAddress, bytes: [UInt8])?>(nil)
+
+  /// Its TileJSON.
+  func tileJSON(at address: ServiceAddress) -> [UInt8] {
+    if let known = tileJSON.withLock({ $0 }), known.address == address { return known.bytes }
+    let bytes = TileJSON.document(info, at: address)
+    tileJSON.withLock { $0 = (address, bytes) }
+    return bytes
+  }
 
   /// - Parameter revision: of the tileset, from before the description was read.
   init(_ tileset: Tileset, _ info: TilesetInfo, _ revision: SourceRevision, _ options: TileServerOptions) {

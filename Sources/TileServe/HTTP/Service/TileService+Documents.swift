@@ -1,3 +1,4 @@
+import Dispatch
 import Gazetteer
 import Support
 import Synchronization
@@ -39,7 +40,7 @@ extension TileService {
       return capabilities(nil, context)
     case 3 where path[0] == "tms" && path[1] == "1.0.0":
       let layers = try layers(path[2])
-      return page(.tms, lane: layers[0].lane, context) { context in
+      return page(.tms, lane: lane(of: layers), context) { context in
         guard let document = try TMSDocument.tileMap(self.info(of: layers), at: self.address(context)) else {
           throw ServeError(.unknownTileset, "TMS has no words for vector tiles, nor for the grid of this tileset")
         }
@@ -82,8 +83,39 @@ extension TileService {
     }
   }
 
-  /// The descriptions of all readable tilesets. Opens those that were not opened yet.
-  func infos() -> [TilesetInfo] { registry.tilesets.compactMap { try? info($0) } }
+  /// The threads for a document of some tilesets: those of the first that has to be opened for it.
+  private func lane(of layers: [Tileset]) -> WorkPool.Lane {
+    layers.first { $0.knownInfo == nil }?.lane ?? documentLane
+  }
+
+  /// The descriptions of all readable tilesets. Those that are not known are opened by the threads of their lanes; no
+  /// page waits longer than a second for a bundle that does not come, nor for one that another page waits for.
+  func infos() -> [TilesetInfo] {
+    let tilesets = registry.tilesets
+    let opening = DispatchGroup()
+    for tileset in tilesets where tileset.knownInfo == nil {
+      guard tileset.isBeingOpened.compareExchange(expected: false, desired: true, ordering: .relaxed).exchanged else {
+        continue
+      }
+      opening.enter()
+      let end: @Sendable () -> Void = {
+        tileset.isBeingOpened.store(false, ordering: .relaxed)
+        opening.leave()
+      }
+      let accepted = registry.work.submit(tileset.lane) {
+        _ = try? self.info(tileset)
+        end()
+      }
+      if !accepted { end() }
+    }
+    var left = tilesets.count
+    while opening.wait(timeout: .now() + 1) == .timedOut {
+      let now = tilesets.count { $0.isBeingOpened.load(ordering: .relaxed) }
+      guard now < left else { break }
+      left = now
+    }
+    return tilesets.compactMap(\.knownInfo)
+  }
 
   /// The description of a tileset or composite.
   func info(of layers: [Tileset]) throws -> TilesetInfo {
@@ -124,25 +156,43 @@ extension TileService {
   }
 
   private func indexPage(_ context: RequestContext) -> EncodedResponse {
-    context.writer(.index).document(
-      IndexPage.document(infos(), failures: failures(), libraries: libraries, at: address(context)),
+    let infos = infos()
+    return context.writer(.index).document(
+      IndexPage.document(infos, failures: failures(but: infos), libraries: libraries, at: address(context)),
       mediaType: "text/html; charset=utf-8", fields: Self.pageFields)
   }
 
   private func tilesetList(_ context: RequestContext) -> EncodedResponse {
-    context.writer(.tilesets).document(
-      TilesetList.document(infos(), failures: failures(), at: address(context)), mediaType: Self.json)
+    let infos = infos()
+    return context.writer(.tilesets).document(
+      TilesetList.document(infos, failures: failures(but: infos), at: address(context)), mediaType: Self.json)
   }
 
-  private func failures() -> [(id: String, reason: String)] {
-    registry.failures.map { (id: $0.key.split(separator: "/").last.map(String.init) ?? $0.key, reason: $0.value) }
+  /// What cannot be served, and what is not known yet.
+  ///
+  /// - Parameter infos: of the tilesets that are known.
+  private func failures(but infos: [TilesetInfo]) -> [(id: String, reason: String)] {
+    let failures = registry.failures
+    let known = Set(infos.map(\.id))
+    let unknown = registry.tilesets.map(\.id).filter { !known.contains($0) && failures[$0] == nil }
+    return
+      (failures.map { (id: $0.key.split(separator: "/").last.map(String.init) ?? $0.key, reason: $0.value) }
+      + unknown.map { (id: $0, reason: "is still being opened") })
       .sorted { $0.id < $1.id }
   }
 
   private func tilesetDocument(_ name: String, _ context: RequestContext) throws -> Plan {
     if name.hasSuffix(".json"), let layers = try known(String(name.dropLast(5))) {
-      return page(.tilejson, lane: layers[0].lane, context) { context in
-        try context.writer(.tilejson).document(
+      if layers.count == 1, let known = known(layers[0]) {
+        return .reply(
+          context.writer(.tilejson).document(known.tileJSON(at: address(context)), mediaType: Self.json))
+      }
+      return page(.tilejson, lane: lane(of: layers), context) { context in
+        if layers.count == 1 {
+          return try context.writer(.tilejson).document(
+            self.serve(layers[0]).tileJSON(at: self.address(context)), mediaType: Self.json)
+        }
+        return try context.writer(.tilejson).document(
           TileJSON.document(self.info(of: layers), at: self.address(context)), mediaType: Self.json)
       }
     }
@@ -158,7 +208,7 @@ extension TileService {
 
   private func viewer(_ id: String, _ context: RequestContext) throws -> Plan {
     let layers = try layers(id)
-    return page(.viewer, lane: layers[0].lane, context) { context in
+    return page(.viewer, lane: lane(of: layers), context) { context in
       let others = self.registry.tilesets.compactMap(\.knownInfo).filter { $0.id != id }
       return try context.writer(.viewer).document(
         ViewerPage.document(

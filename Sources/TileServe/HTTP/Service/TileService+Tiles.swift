@@ -124,9 +124,12 @@ extension TileService {
     }
   }
 
-  /// Logs that a tile or a shard cannot be read, or a tile not be drawn, once for each state of the bundle, since
+  /// Logs that a tile or a shard cannot be read, or a tile not be drawn, or a bundle not be asked any more, once for each state of the bundle, since
   /// viewers request it again and again.
   private func note(_ error: any Error, _ layers: [Tileset]) {
+    for tileset in layers {
+      if let quarantine = tileset.quarantine { registry.note(tileset, failure: quarantine) }
+    }
     guard let error = error as? ServeError, [.damagedTile, .tooLarge, .missingShard].contains(error.code) else {
       return
     }
@@ -232,14 +235,14 @@ extension TileService {
   }
 
   /// A tileset whose description is known; nil if it was not opened yet.
-  private func known(_ tileset: Tileset) -> ServedTileset? {
+  func known(_ tileset: Tileset) -> ServedTileset? {
     guard let known = served.withLock({ $0[ObjectIdentifier(tileset)] }), known.revision == tileset.revision
     else { return nil }
     return known
   }
 
   /// A tileset with its description; opens it if necessary. Blocks.
-  private func serve(_ tileset: Tileset) throws -> ServedTileset {
+  func serve(_ tileset: Tileset) throws -> ServedTileset {
     if let known = known(tileset) { return known }
     let revision = tileset.revision
     let new = try ServedTileset(tileset, info(tileset), revision, options)

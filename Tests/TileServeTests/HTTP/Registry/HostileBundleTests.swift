@@ -1,4 +1,6 @@
 import CSQLite
+import Foundation
+import Support
 import TestSupport
 import Testing
 import TileIndex
@@ -32,6 +34,60 @@ import TileIndex
     let read = try bundle.withResidentTile(TileID(zoom: 0, column: 0, row: 0)) { $0.count }
     #expect(read == .wouldWait)
     #expect(ContinuousClock.now - start < .seconds(5))
+  }
+
+  /// A view whose rows have no end: it is asked three times, and again when it is another file.
+  @Test func bundleThatCostsTooMuchIsAskedThreeTimes() async throws {
+    let folder = try TemporaryFolder()
+    _ = try folder.writeBundle("good.mbtiles")
+    let bad = folder.file("bad.mbtiles")
+    try writeView(
+      bad,
+      """
+      CREATE TABLE metadata (name TEXT, value TEXT);
+      INSERT INTO metadata VALUES ('format', 'png'), ('minzoom', '0'), ('maxzoom', '0');
+      CREATE VIEW tiles AS WITH RECURSIVE n(i) AS (SELECT 0 UNION ALL SELECT i + 1 FROM n)
+      SELECT i + 1 AS zoom_level, 0 AS tile_column, 0 AS tile_row, x'89504e470d0a1a0a' AS tile_data FROM n;
+      """)
+    func unavailable(_ list: HTTPResponse) throws -> String? {
+      let all = try JSONValue(parsing: list.body)["unavailable"]?.array ?? []
+      return all.first { $0["id"]?.string == "bad" }?["reason"]?.string
+    }
+    try await serving([folder.path]) {
+      $0.refreshSeconds = 1
+    } _: { (served) async throws in
+      let isQuarantined = try eventually(seconds: 120) {
+        let statuses = try ["/bad/0/0/0.png", "/good.json", "/good/0/0/0.png", "/"].map { try served.get($0).status }
+        guard statuses == [503, 200, 200, 200] else { return false }
+        return try unavailable(try served.get("/tilesets.json"))?.contains("is not asked any more") == true
+      }
+      #expect(isQuarantined)
+      let answer = try served.get("/bad/0/0/0.png")
+      #expect(answer.status == 503 && answer.text.contains("is not asked any more"), "\(answer)")
+      #expect(answer["Retry-After"] != nil)
+      // Another file under the name.
+      _ = try folder.writeBundle("new.mbtiles")
+      #expect(rename(folder.file("new.mbtiles"), bad) == 0)
+      #expect(try eventually(seconds: 60) { try served.get("/bad/0/0/0.png").status == 200 })
+      #expect(try unavailable(try served.get("/tilesets.json")) == nil)
+    }
+  }
+
+  /// Pages of what is known wait for no bundle whose threads are busy.
+  @Test func listsWaitForNoBundle() async throws {
+    let folder = try TemporaryFolder()
+    for name in ["busy", "other"] { _ = try folder.writeBundle("\(name).mbtiles") }
+    try await serving([folder.path]) { (served) async throws in
+      let tileset = try #require(served.registry["busy"])
+      #expect(try served.get("/busy.json").status == 200)
+      let gate = Gate()
+      defer { gate.open() }
+      for _ in 0..<WorkPool.laneWidth { #expect(served.registry.work.submit(tileset.lane) { gate.wait() }) }
+      for path in ["/", "/tilesets.json", "/busy.json", "/busy/", "/busy/WMTSCapabilities.xml", "/tms/1.0.0/busy"] {
+        #expect(try served.get(path).status == 200, "\(path)")
+      }
+      #expect(try served.get("/other/0/0/0.png").status == 200)
+    }
   }
 
   @Test func endlessMetadataAreRefused() throws {
