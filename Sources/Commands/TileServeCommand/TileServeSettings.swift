@@ -163,7 +163,8 @@ struct TileServeSettings {
   private static func bytes(_ text: String, _ option: String) throws -> Int {
     if text == "0" { return 0 }
     guard let bytes = BytesArgument(argument: text) else {
-      throw ConfigurationError(option: option, "\"\(text)\" is no number of bytes such as 64MB")
+      throw ConfigurationError(
+        option: option, "\"\(text)\" is not a size; give bytes with or without a unit, such as 64MB")
     }
     return bytes.bytes
   }

@@ -11,7 +11,7 @@ import Support
 public struct ReconcileUnknown: Sendable, Hashable {
   /// Why it cannot be known.
   public enum Code: String, Sendable, Hashable, CaseIterable {
-    /// The ledger has transactions of a store of which nothing was pulled.
+    /// The ledger has transactions of a store that was never pulled.
     case notPulled = "not-pulled"
     /// The records were pulled too long ago.
     case stale

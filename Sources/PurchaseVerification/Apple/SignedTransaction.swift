@@ -47,7 +47,7 @@ struct SignedTransaction {
     if stated.hasFraction { return "the price \(text) is not a whole number of thousandths" }
     guard let price else { return "the price \(text) names no currency" }
     if price.milliunits < 0 { return "the price \(text) is negative" }
-    return price.namesCurrency ? nil : "the price \(text) is in \(price.currency), which is no currency to pay in"
+    return price.namesCurrency ? nil : "the price \(text) is in \(price.currency), which is not a currency of payment"
   }
 
   private static func revocation(_ fields: AppleFields) throws(VerificationError) -> Revocation? {

@@ -110,6 +110,15 @@ import Testing
     #expect(agreed.status == 1 && agreed.stdout.contains("\"remaining\":0"), "\(agreed)")
     #expect(agreed.stdout.contains("\"code\":\"not-pulled\""), "\(agreed)")
     #expect(try run(folder, "verify").status == 0)
+    // Which app's evidence counts is said if none is named.
+    let named = try run(folder, "verify", "--signatures", "--json")
+    #expect(named.stdout.contains("\"anyApp\":[]") && !named.stderr.contains("any app"), "\(named)")
+    let config = String(decoding: try folder.bytes("config.json"), as: UTF8.self)
+    try folder.write(
+      "config.json", config.replacing("\"bundle-id\": \"org.example.maps\", \"app-apple-id\": 7,", with: ""))
+    let unnamed = try run(folder, "verify", "--signatures", "--json")
+    #expect(unnamed.stdout.contains("\"anyApp\":[\"apple\"]"), "\(unnamed)")
+    #expect(unnamed.stderr.contains("apple: evidence of any app was accepted; name the app with --bundle-id"))
     try await server.stop()
   }
 

@@ -14,20 +14,21 @@ struct InitCommand: AsyncParsableCommand {
 
   @Option(
     parsing: .singleValue,
-    help: ArgumentHelp("A policy, such as second-claim=transfer; repeatable.", valueName: "name=value"))
-  var policy: [String] = []
+    help: ArgumentHelp("A policy, such as second-claim=transfer; repeatable.", valueName: "name=value"),
+    transform: Self.setting)
+  var policy: [Setting] = []
   @OptionGroup var environment: EnvironmentOption
   @OptionGroup var options: CommonOptions
 
-  func validate() throws {
-    guard policy.allSatisfy({ Self.parts(of: $0).count == 2 }) else {
-      throw ValidationError("--policy must be name=value, as in second-claim=transfer")
-    }
+  struct Setting {
+    let name: String
+    let value: String
   }
 
-  /// Name and value.
-  private static func parts(of setting: String) -> [String] {
-    setting.split(separator: "=", maxSplits: 1).map(String.init)
+  private static func setting(_ text: String) throws -> Setting {
+    let parts = text.split(separator: "=", maxSplits: 1).map(String.init)
+    guard parts.count == 2 else { throw ValidationError("must be name=value, as in second-claim=transfer") }
+    return Setting(name: parts[0], value: parts[1])
   }
 
   func run() async throws {
@@ -37,12 +38,11 @@ struct InitCommand: AsyncParsableCommand {
     if let environment = settings.environment { policy.environment = environment }
     var names: Set<String> = []
     for setting in self.policy {
-      let parts = Self.parts(of: setting)
-      guard names.insert(parts[0]).inserted else {
-        throw LedgerError(.configuration, at: "policy \(parts[0])", "--policy names it twice; leave one of them")
+      guard names.insert(setting.name).inserted else {
+        throw LedgerError(.configuration, at: "policy \(setting.name)", "--policy names it twice; leave one of them")
       }
-      if parts[0] == "environment" { try LedgerSettings.check(settings.namedEnvironment, against: parts[1]) }
-      try policy.set(parts[0], to: parts[1])
+      if setting.name == "environment" { try LedgerSettings.check(settings.namedEnvironment, against: setting.value) }
+      try policy.set(setting.name, to: setting.value)
     }
     try Ledger.create(at: settings.ledgerPath, policy: policy, clock: settings.clock).close()
     if options.json {

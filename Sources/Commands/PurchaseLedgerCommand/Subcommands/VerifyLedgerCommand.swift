@@ -19,9 +19,9 @@ struct VerifyLedgerCommand: AsyncParsableCommand {
       """
       The hash that verify, export or backup printed as the head on an earlier day, and that you kept elsewhere, such \
       as 9f86d081...: it shows that nothing before it was changed or cut off.
-      """, valueName: "hash")
-  )
-  var head: String?
+      """, valueName: "hash"),
+    transform: Self.hash)
+  var head: [UInt8]?
   @Flag(
     help: """
       Check every signature again, on all cores, and that events state what their evidence states; needs the root \
@@ -32,15 +32,17 @@ struct VerifyLedgerCommand: AsyncParsableCommand {
   @OptionGroup var evidence: EvidenceOptions
   @OptionGroup var options: CommonOptions
 
-  func validate() throws {
-    if let head, Hexadecimal.bytes(head)?.count != 32 { throw ValidationError("--head must be 64 hexadecimal digits") }
+  private static func hash(_ text: String) throws -> [UInt8] {
+    guard let bytes = Hexadecimal.bytes(text), bytes.count == 32 else {
+      throw ValidationError("must be 64 hexadecimal digits")
+    }
+    return bytes
   }
 
   func run() async throws {
     let settings = try LedgerSettings(options, evidence.values)
     let ledger = try settings.openLedgerToRead()
-    let verifier = signatures ? try verifier(settings, of: ledger) : nil
-    let head = head.flatMap(Hexadecimal.bytes)
+    let (verifier, anyApp) = signatures ? try verifier(settings, of: ledger) : (nil, [])
     var report = try await progress.showing("rows") { printer in
       try ledger.verify(head: head, progress: printer.isShown ? { printer.show($0, of: $1) } : nil)
     }
@@ -51,19 +53,27 @@ struct VerifyLedgerCommand: AsyncParsableCommand {
         return report
       }
     }
-    printText(options.json ? Self.json(report).text : Self.text(report))
+    for store in anyApp {
+      let option = store == .apple ? "--bundle-id" : "--package-name"
+      printError("purchase-ledger: \(store.rawValue): evidence of any app was accepted; name the app with \(option)")
+    }
+    printText(options.json ? Self.json(report, anyApp: anyApp).text : Self.text(report))
     if !report.isClean { throw ExitCode(.found) }
   }
 
+  /// What checks the evidence, and the stores whose evidence it accepts for any app, as none is named.
+  ///
   /// - Throws: `LedgerError` that names what is needed for the evidence that is there.
-  private func verifier(_ settings: LedgerSettings, of ledger: Ledger) throws -> EvidenceVerifier {
+  private func verifier(_ settings: LedgerSettings, of ledger: Ledger) throws -> (EvidenceVerifier, [Store]) {
     var identity = try settings.identity(for: ledger)
+    var anyApp: Set<Store> = []
     for kind in try ledger.kindsOfEvidence() where kind.isSigned {
       let missing: LedgerError.MissingSetting? =
         switch kind.store {
         case .apple: identity.rootCertificates.isEmpty ? .rootCertificates : nil
         case .google: identity.googlePublicKey == nil ? .googlePublicKey : nil
         }
+      if (kind.store == .apple ? identity.bundleID : identity.packageName) == nil { anyApp.insert(kind.store) }
       guard let missing else { continue }
       throw LedgerError(missing: missing, at: "--signatures", "the ledger has a \(kind.name)")
     }
@@ -71,7 +81,7 @@ struct VerifyLedgerCommand: AsyncParsableCommand {
     identity.evidenceBytesMax = .max
     // What import required is not required again.
     identity.requiresApp = false
-    return try EvidenceVerifier(identity: identity)
+    return (try EvidenceVerifier(identity: identity), Store.allCases.filter(anyApp.contains))
   }
 
   static func text(_ report: VerifyReport) -> String {
@@ -109,11 +119,12 @@ struct VerifyLedgerCommand: AsyncParsableCommand {
     return lines.joined(separator: "\n")
   }
 
-  static func json(_ report: VerifyReport) -> JSONValue {
+  static func json(_ report: VerifyReport, anyApp: [Store] = []) -> JSONValue {
     .fields([
       ("clean", .bool(report.isClean)), ("events", .init(report.events)), ("evidence", .init(report.evidence)),
       ("signatures", report.signatures.map { .init($0) } ?? .null), ("unsignedFacts", .init(report.unsigned)),
-      ("unpriced", .init(report.unpriced)), ("head", .string(Hexadecimal.text(report.head))),
+      ("unpriced", .init(report.unpriced)), ("anyApp", .array(anyApp.map { .string($0.rawValue) })),
+      ("head", .string(Hexadecimal.text(report.head))),
       (
         "afterHead",
         report.afterHead.map { after in
