@@ -144,17 +144,24 @@ extension TileFormat {
 
 /// What the container decides.
 extension BundleReader {
-  /// The bundle's places in their order, whatever its container; empty when it has none.
+  /// The bundle's valid places in their order, whatever its container; empty when it has none.
   ///
   /// - Throws: ``BundleError``.
-  package func places() throws -> [Place] {
+  package func places() throws -> [Place] { try storedPlaces().places }
+
+  /// As ``places()``, for a copy, which leaves none out in silence.
+  ///
+  /// - Throws: ``BundleError``: `.malformed` if a place is not valid.
+  package func allPlaces() throws -> [Place] { try storedPlaces().all(of: path) }
+
+  private func storedPlaces() throws -> StoredPlaces {
     switch self {
-    case let reader as MBTilesReader: try PlaceTable(reader)?.places() ?? []
+    case let reader as MBTilesReader: try PlaceTable(reader)?.stored() ?? StoredPlaces()
     case let reader as PMTilesReader: reader.places
     case let reader as GeoPackageReader: try reader.storedPlaces()
-    case let reader as TileFolderReader: try reader.places()
+    case let reader as TileFolderReader: try reader.storedPlaces()
     case let reader as ShardedReader: reader.places
-    default: []
+    default: StoredPlaces()
     }
   }
 

@@ -46,12 +46,13 @@ struct PreviewCommand: ParsableCommand {
       throw BundleError(.invalidName, path: output, "a preview is a PNG", remedy: "name it .png")
     }
     try OutputFile.check(output, replacing: options.force)
-    let reader = try BundleFile.open(bundle)
-    let png =
-      contactSheet
-      ? try options.progress.showing(of: reader.knownTileCount) { try ContactSheet().png(of: reader, progress: $0) }
-      : try BundlePreview(bounds: bounds?.box, zoom: zoom, size: size?.size)
-        .png(of: reader, refusingEmpty: bounds != nil)
+    let png = try stoppable {
+      let reader = try BundleFile.open(bundle)
+      return contactSheet
+        ? try options.progress.showing(of: reader.knownTileCount) { try ContactSheet().png(of: reader, progress: $0) }
+        : try BundlePreview(bounds: bounds?.box, zoom: zoom, size: size?.size)
+          .png(of: reader, refusingEmpty: bounds != nil)
+    }
     try OutputFile.write(png, to: output, replacing: options.force)
     if options.json {
       let members: [JSONValue.Member] = [.init("path", .string(output)), .init("bytes", .number(png.count))]

@@ -24,6 +24,9 @@ public final class MapBundle: Sendable {
   public let metadata: MapMetadata
   /// The grid of the tiles.
   public let matrixSet: TileMatrixSet
+  /// What makes the bundle slow, with the remedy, for the app's log: a bundle without an index of its tiles gets a
+  /// temporary one at opening, which reads its whole table. Empty for most.
+  public var warnings: [BundleError] { readers.warnings }
   let readers: ReaderPool
   /// The rectangle around the tiles of the finest zoom.
   let finest: TileRange
@@ -32,7 +35,7 @@ public final class MapBundle: Sendable {
   ///
   /// - Complexity: of a file its first pages are read, which takes about a millisecond on a local disk. Of a folder the
   ///   names of all tiles of the finest and of the coarsest zoom are read: open one of many thousand tiles in a task of
-  ///   its own.
+  ///   its own; so too for a database without an index, see ``warnings``.
   /// - Parameters:
   ///   - path: the file or folder.
   ///   - matrixSet: the grid of a bundle that does not name its own.

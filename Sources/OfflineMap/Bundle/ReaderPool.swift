@@ -15,6 +15,8 @@ final class ReaderPool: @unchecked Sendable {
   private var free: [any BundleReader]
   /// The state of a database at opening; nil for other files.
   private let version: UInt64?
+  /// What makes the bundle slow.
+  let warnings: [BundleError]
   /// Where reads run that may block: threads of the system's pool, not those of Swift's tasks.
   private let executor = QueueExecutor(label: "map-bundle")
 
@@ -28,6 +30,14 @@ final class ReaderPool: @unchecked Sendable {
     free = try open()
     // Replaced just now: one more time, since the next replacement is not a moment away.
     if identity() != before { free = try open() }
+    if free[0].scansForTiles {
+      // Each reader would make an index of its own.
+      free.removeLast(free.count - 1)
+      warnings = [BundleError.notIndexed(path)]
+      try free[0].prepareLookups()
+    } else {
+      warnings = []
+    }
     version = (free[0] as? any DatabaseReader)?.version
   }
 

@@ -37,12 +37,14 @@ extension JSONValue {
   /// Reads a document that people or other programs wrote, in UTF-8 with or without a byte order mark. Invalid UTF-8
   /// becomes U+FFFD.
   ///
-  /// - Throws: ``SyntaxError``: for what is not JSON, for more than 128 nested arrays and objects, and for a name that
-  ///   occurs twice in an object unless `duplicates` allows it.
+  /// - Throws: ``SyntaxError``: for what is not JSON, for more than 128 nested arrays and objects or more than
+  ///   `valuesMax` values, and for a name that occurs twice in an object unless `duplicates` allows it.
   /// - Complexity: O(bytes), and memory in proportion.
-  package init(parsing bytes: [UInt8], duplicates: DuplicateNames = .refused) throws(SyntaxError) {
+  package init(
+    parsing bytes: [UInt8], duplicates: DuplicateNames = .refused, valuesMax: Int = .max
+  ) throws(SyntaxError) {
     var rules = JSONReader.Rules.documents
-    rules.duplicates = duplicates
+    (rules.duplicates, rules.valuesMax) = (duplicates, valuesMax)
     do throws(JSONReader.Failure) {
       self = try JSONReader.read(bytes, skipping: bytes.starts(with: [0xef, 0xbb, 0xbf]) ? 3 : 0, rules)
     } catch {
@@ -63,17 +65,21 @@ package enum JSONFile {
   }
 
   /// Larger documents are refused, so that a wrong file does not fill the memory.
-  private static let bytesMax = 1 << 30
+  package static let bytesMax = 1 << 30
 
   /// - Throws: ``Unreadable``, or ``JSONValue/SyntaxError``.
-  package static func read(_ path: String, duplicates: JSONValue.DuplicateNames = .refused) throws -> JSONValue {
-    try JSONValue(parsing: try bytes(path), duplicates: duplicates)
+  package static func read(
+    _ path: String, duplicates: JSONValue.DuplicateNames = .refused, bytesMax: Int = bytesMax
+  ) throws -> JSONValue {
+    try JSONValue(parsing: try bytes(path, bytesMax: bytesMax), duplicates: duplicates)
   }
 
   /// - Throws: ``Unreadable``.
-  package static func bytes(_ path: String) throws -> [UInt8] {
+  package static func bytes(_ path: String, bytesMax: Int = bytesMax) throws -> [UInt8] {
     let file = try open(path)
-    guard file.byteCount <= bytesMax else { throw Unreadable(description: "it is too large", isMissing: false) }
+    guard file.byteCount <= bytesMax else {
+      throw Unreadable(description: "it has more than \(bytesMax >> 20) MB", isMissing: false)
+    }
     do {
       return try file.bytes(at: 0, count: file.byteCount)
     } catch let error as FileSystem.SystemError {

@@ -16,6 +16,8 @@ package struct JSONReader {
     var repairsText: Bool
     /// Each level takes some stack, and documents come from strangers.
     var depthMax: Int
+    /// A value of two bytes takes dozens in memory.
+    var valuesMax = Int.max
 
     /// For documents that people or other programs wrote.
     static let documents = Rules(duplicates: .refused, repairsText: true, depthMax: 128)
@@ -29,6 +31,7 @@ package struct JSONReader {
   /// Counted from the first byte in memory.
   private(set) var position = 0
   var depth = 0
+  private var values = 0
   /// What is in memory of a text that is read piece by piece; nil if all of it is.
   private let window: JSONWindow?
 
@@ -130,6 +133,8 @@ package struct JSONReader {
   /// Reads the value that begins here.
   package mutating func value() throws(Failure) -> JSONValue {
     skipSpace()
+    values += 1
+    guard values <= rules.valuesMax else { throw failure("more than \(rules.valuesMax) values") }
     switch peek {
     case UInt8(ascii: "{"): return try object()
     case UInt8(ascii: "["): return try array()

@@ -43,7 +43,7 @@ public struct BundleConvert: Sendable {
       tally.insert(bytes)
       try sink.copy(tile, bytes, hash: hash, from: bundle)
     }
-    let places = try bundle.places()
+    let places = try bundle.allPlaces()
     if !places.isEmpty { try sink.write(places: places) }
     return try sink.finish(
       .rows(Self.rows(of: bundle, format: format, found: tally.formats ?? [])), copyOf: [bundle])
@@ -138,7 +138,7 @@ extension DatabaseReader {
   ///
   /// - Complexity: O(tiles log tiles), 8 bytes of memory for each.
   fileprivate func forEachTileByID(_ body: (TileID, UnsafeRawBufferPointer) throws -> Void) throws {
-    try indexTiles()
+    try prepareLookups()
     var ids: [UInt64] = []
     try reading {
       let keys = try connection.prepare("SELECT zoom_level, tile_column, tile_row FROM \(keyTable)")

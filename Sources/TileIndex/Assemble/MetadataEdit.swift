@@ -183,7 +183,7 @@ public struct MetadataEdit: Sendable {
     _ rows: [StoredMetadata.Entry], _ bundle: PMTilesReader, _ progress: @escaping (Int) -> Void
   ) throws {
     let header = bundle.archive.header
-    let document = try PMTilesMetadata.document(rows, places: bundle.places, path: bundle.path)
+    let document = try PMTilesMetadata.document(rows, places: bundle.allPlaces(), path: bundle.path)
     let packed = header.internalCompression == .gzip ? try PMTilesTree.packed(document) : document
     let file = try OutputFile(target: bundle.path, replacing: true)
     do {

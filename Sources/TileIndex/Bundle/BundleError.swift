@@ -21,6 +21,8 @@ public struct BundleError: Error, CustomStringConvertible, Sendable {
     public static let tooManyOpenFiles = Code("too many open files")
     /// A query takes more steps than the size of the file explains.
     public static let tooCostly = Code("too costly")
+    /// The bundle has no index of its tiles, which makes it slow.
+    public static let notIndexed = Code("not indexed")
     /// The target exists, and replacing it was not requested.
     public static let exists = Code("exists")
     /// The target is one of its own inputs, or lies inside one.
@@ -46,6 +48,8 @@ public struct BundleError: Error, CustomStringConvertible, Sendable {
     public static let replace = Repair(name: "replace")
     /// The shards of a plan are merged into the file.
     public static let mergeShards = Repair(name: "merge shards")
+    /// Convert the bundle at the error's path, which gives the copy an index.
+    public static let convert = Repair(name: "convert")
     /// Cut the raster at the error's path into a bundle.
     public static let cut = Repair(name: "cut")
   }
@@ -86,6 +90,13 @@ public struct BundleError: Error, CustomStringConvertible, Sendable {
       remedy: "verify the source to find such tiles")
     error.tilePutTwice = tile
     return error
+  }
+
+  /// A warning: each look-up of a tile would read the whole table.
+  package static func notIndexed(_ path: String) -> BundleError {
+    BundleError(
+      .notIndexed, path: path, "has no index of its tiles, so that opening it reads the whole table",
+      remedy: "convert it, which makes an indexed copy", repair: .convert)
   }
 
   /// `path: message; remedy`

@@ -37,6 +37,21 @@ public protocol BundleReader: AnyObject {
   /// Passes the tiles in a rectangle to a closure, by column, then by row from the south. The bytes are valid until the
   /// closure returns.
   func forEachTile(in range: TileRange, _ body: (TileID, UnsafeRawBufferPointer) throws -> Void) throws
+
+  /// True while each look-up of a tile reads a whole table, because its maker left the index out.
+  var scansForTiles: Bool { get }
+
+  /// Prepares for looking up many tiles: makes a temporary index where ``scansForTiles``. It belongs to the present
+  /// state of the bundle, so that reads after a change throw `.changed`.
+  ///
+  /// - Complexity: O(tiles log tiles) where there is no index.
+  func prepareLookups() throws
+
+  /// Runs a read of the whole bundle, in which a change by another program is an error or not visible.
+  func readingOneState<Result>(_ body: () throws -> Result) throws -> Result
+
+  /// Keeps to the present state as long as the reader is open.
+  func holdOneState() throws
 }
 
 /// A bundle whose state may become another one while a reader is open, because SQLite keeps its readers apart from its
@@ -61,6 +76,15 @@ extension ResidentRead: Equatable where Value: Equatable {}
 extension ResidentRead: Sendable where Value: Sendable {}
 
 extension BundleReader {
+  /// The default for containers that cannot be without an index.
+  public var scansForTiles: Bool { false }
+  /// See ``scansForTiles``.
+  public func prepareLookups() throws {}
+  /// The default for bundles that a change ends.
+  public func readingOneState<Result>(_ body: () throws -> Result) throws -> Result { try body() }
+  /// See ``readingOneState(_:)``.
+  public func holdOneState() throws {}
+
   /// The default for readers that do not know what is in memory.
   public func withResidentTile<Value>(
     _ tile: TileID, _ body: (UnsafeRawBufferPointer) throws -> Value
@@ -73,12 +97,6 @@ extension BundleReader {
       if let range = try range(zoom: zoom) { try forEachTile(in: range, body) }
     }
   }
-
-  /// Prepares for looking up many tiles. Where a table has no index, each look-up would read all of it, so that a
-  /// temporary one is made.
-  ///
-  /// - Complexity: O(tiles log tiles) where there is no index.
-  package func prepareLookups() throws { try (self as? any DatabaseReader)?.indexTiles() }
 
   /// The last part of the path without its extension: a title for bundles that have none.
   package var fileStem: String {
@@ -118,7 +136,7 @@ extension BundleReader {
       guard let range = try range(zoom: zoom) else { continue }
       // A level may be sparse, so its first tile is anywhere in the rectangle: a few lookups usually find one,
       // otherwise all tiles are walked. Without an index a lookup costs as much as a walk.
-      if let database = self as? any DatabaseReader, database.scansForTiles {
+      if scansForTiles, let database = self as? any DatabaseReader {
         if let tile = try database.firstTile(in: range), let result = try withTile(tile, body) { return result }
       } else {
         for tile in range.prefix(1024) {

@@ -40,39 +40,31 @@ package enum ChangingFiles {
     changes.withLock { changes in
       let known = changes[key]
       if let known, known.isPending, known.signature == now { return }
-      makeRoom(for: key, &changes)
+      if known == nil, changes.count >= countMax {
+        let limit = MonotonicClock.seconds - 60
+        changes = changes.filter { $0.value.seen > limit }
+      }
       changes[key] = Change(
         signature: now, seen: MonotonicClock.seconds, writerSeen: known?.writerSeen, isLocal: isLocal, isPending: true)
     }
   }
 
-  /// True if a file in this state may be read: nobody saw it change, or it has been still for long enough. The state is
-  /// remembered, so that a change shows although no reader was open while it happened.
-  package static func admits(_ signature: FileSignature, _ path: String, isLocal: Bool = true) -> Bool {
+  /// True if a file in this state may be read: nobody saw it change, or it has been still for long enough.
+  package static func admits(_ signature: FileSignature, _ path: String) -> Bool {
     let key = key(path)
     return changes.withLock { changes in
-      let now = MonotonicClock.seconds
-      guard var change = changes[key], change.signature.isSameFile(as: signature) else {
-        makeRoom(for: key, &changes)
-        changes[key] = Change(signature: signature, seen: now, writerSeen: nil, isLocal: isLocal, isPending: false)
+      guard var change = changes[key], change.isPending else { return true }
+      guard change.signature.isSameFile(as: signature) else {
+        changes[key] = nil
         return true
       }
-      if change.signature != signature {
-        if !change.signature.hasSameDateAndSize(as: signature) { change.isPending = true }
-        (change.signature, change.seen) = (signature, now)
-      }
+      let now = MonotonicClock.seconds
+      if change.signature != signature { (change.signature, change.seen) = (signature, now) }
       let stillSeconds = max(now - change.seen, change.isLocal ? signature.age : 0)
-      if stillSeconds >= quietSeconds { change.isPending = false }
+      change.isPending = stillSeconds < quietSeconds
       changes[key] = change
       return !change.isPending
     }
-  }
-
-  /// Forgets files that have been still for a minute when there are many.
-  private static func makeRoom(for key: String, _ changes: inout [String: Change]) {
-    guard changes[key] == nil, changes.count >= countMax else { return }
-    let limit = MonotonicClock.seconds - 60
-    changes = changes.filter { $0.value.seen > limit }
   }
 
   /// Notes that a program holds locks of SQLite's on a file, so that these protect readers from it.

@@ -1,18 +1,24 @@
 import Support
 
-/// What the metadata of a bundle may take, whatever its container: all of it is in memory as long as the bundle is
-/// open, and is parsed again and again. Real metadata have kilobytes.
+/// What the metadata and places of a bundle may take, whatever its container: metadata are in memory as long as the
+/// bundle is open and are parsed again and again, places while they are copied. Real metadata have kilobytes.
+///
+/// What is above a limit is refused with ``BundleError`` `.malformed`, never cut off.
 enum MetadataLimits {
   static let rowsMax = 1000
   /// Of a name and its value.
   static let rowBytesMax = 1 << 20
   /// Of all rows.
   static let bytesMax = 4 << 20
+  /// Of a JSON document with metadata, places or both: about 100,000 places.
+  static let documentBytesMax = 16 << 20
+  /// Each takes up to a hundred bytes of memory.
+  static let documentValuesMax = 2_000_000
+  /// Of all places in memory: about three million.
+  static let placesBytesMax = 256 << 20
 
-  /// Refuses what is above the limits.
-  ///
-  /// - Throws: ``BundleError`` with `.malformed`.
-  static func check(_ rows: [StoredMetadata.Entry], path: String) throws {
+  /// The rows of a bundle.
+  static func stored(_ rows: [StoredMetadata.Entry], path: String) throws -> StoredMetadata {
     guard rows.count <= rowsMax else { throw tooMany(path) }
     var bytes = 0
     for row in rows {
@@ -21,6 +27,31 @@ enum MetadataLimits {
       bytes += count
     }
     guard bytes <= bytesMax else { throw tooLong(path, "all rows have \(bytes) bytes", max: bytesMax) }
+    return StoredMetadata(rows)
+  }
+
+  /// A JSON document of a bundle. Of members with one name the last counts.
+  ///
+  /// - Throws: ``JSONValue/SyntaxError`` as well.
+  static func document(_ bytes: [UInt8], path: String) throws -> JSONValue {
+    guard bytes.count <= documentBytesMax else {
+      throw tooLong(path, "a JSON document has \(bytes.count) bytes", max: documentBytesMax)
+    }
+    return try JSONValue(parsing: bytes, duplicates: .lastWins, valuesMax: documentValuesMax)
+  }
+
+  /// Runs queries whose values may have so many bytes.
+  ///
+  /// - Parameter subject: what they read, for the message.
+  static func reading<Result>(
+    _ subject: @autoclosure () -> String, of path: String, max: Int = rowBytesMax, _ connection: SQLiteConnection,
+    _ body: () throws -> Result
+  ) throws -> Result {
+    do {
+      return try connection.limitingValues(to: max, body)
+    } catch let error as SQLiteError where error.isTooBig {
+      throw tooLong(path, "\(subject()) has too many bytes", max: max)
+    }
   }
 
   static func tooMany(_ path: String) -> BundleError {
@@ -28,9 +59,48 @@ enum MetadataLimits {
       .malformed, path: path, "its metadata have more than \(rowsMax) rows", remedy: "delete those that nobody reads")
   }
 
-  static func tooLong(_ path: String, _ what: String, max: Int = rowBytesMax) -> BundleError {
+  private static func tooLong(_ path: String, _ what: String, max: Int = rowBytesMax) -> BundleError {
     BundleError(
       .malformed, path: path, "its metadata are too long: \(what), more than \(max)",
       remedy: "shorten them, such as the statistics in the row json")
+  }
+}
+
+/// The places of a bundle, as far as they are valid.
+struct StoredPlaces {
+  private(set) var places: [Place] = []
+  /// Why the first of those that were left out cannot be stored.
+  private(set) var fault: String?
+  private var bytes = 0
+
+  /// Adds a place if it is valid.
+  ///
+  /// - Throws: ``BundleError`` with `.malformed` for more than ``MetadataLimits/placesBytesMax``.
+  mutating func add(_ place: Place, path: String) throws {
+    if let fault = place.fault {
+      self.fault = self.fault ?? "the place \"\(place.name.prefix(60))\" \(fault)"
+      return
+    }
+    bytes += MemoryLayout<Place>.stride + place.name.utf8.count + place.kind.utf8.count
+    guard bytes <= MetadataLimits.placesBytesMax else {
+      throw BundleError(
+        .malformed, path: path, "its places have more than \(MetadataLimits.placesBytesMax >> 20) MB",
+        remedy: "make it again with fewer places")
+    }
+    places.append(place)
+  }
+
+  /// Notes a place that cannot even be read.
+  mutating func leaveOut(_ what: String) { fault = fault ?? what }
+
+  /// All places, for a copy of the bundle.
+  ///
+  /// - Throws: ``BundleError`` with `.malformed` if some were left out.
+  func all(of path: String) throws -> [Place] {
+    if let fault {
+      throw BundleError(
+        .malformed, path: path, "\(fault), so that its places cannot be copied", remedy: "correct or delete it")
+    }
+    return places
   }
 }

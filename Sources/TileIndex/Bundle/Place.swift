@@ -76,18 +76,25 @@ enum PlaceDocument {
     return .object([.init("type", .string("FeatureCollection")), .init("features", .array(features))])
   }
 
-  /// The valid places of a document; nil when it is none of ours.
-  static func places(_ json: JSONValue) -> [Place]? {
+  /// The places of a document; nil when it is none of ours.
+  ///
+  /// - Throws: ``BundleError``.
+  static func places(_ json: JSONValue, path: String) throws -> StoredPlaces? {
     guard json["type"]?.string == "FeatureCollection", let features = json["features"]?.array else { return nil }
-    return features.compactMap { feature in
+    var places = StoredPlaces()
+    for feature in features {
       guard let name = feature["properties"]?["name"]?.string,
         let position = feature["geometry"]?["coordinates"]?.array?.compactMap(number), position.count == 2
-      else { return nil }
+      else {
+        places.leaveOut("a feature among its places is not a point with a name")
+        continue
+      }
       let place = Place(
         name: name, kind: feature["properties"]?["kind"]?.string ?? "", longitude: position[0], latitude: position[1],
         importance: feature["properties"]?["importance"].flatMap(number) ?? 0)
-      return place.fault == nil ? place : nil
+      try places.add(place, path: path)
     }
+    return places
   }
 
   private static func number(_ value: JSONValue) -> Double? {

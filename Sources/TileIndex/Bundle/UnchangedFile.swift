@@ -21,7 +21,7 @@ final class UnchangedFile {
   let signature: FileSignature
   private let descriptor: Int32
   private let path: String
-  let isLocal: Bool
+  private let isLocal: Bool
 
   /// - Parameters:
   ///   - descriptor: of the open file; must stay open as long as this object is used.

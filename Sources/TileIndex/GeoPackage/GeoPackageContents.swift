@@ -43,8 +43,13 @@ struct GeoPackageContents {
       throw malformed(
         "says to be a GeoPackage, but has no table gpkg_contents", "check that it is the right file and is complete")
     }
-    let all = try connection.prepare("SELECT table_name, lower(data_type) FROM gpkg_contents ORDER BY rowid LIMIT 1000")
-      .all { (table: $0.text(0), type: $0.text(1)) }
+    let all = try connection.prepare(
+      "SELECT table_name, lower(data_type) FROM gpkg_contents ORDER BY rowid LIMIT \(Self.tablesMax + 1)"
+    )
+    .all { (table: $0.text(0), type: $0.text(1)) }
+    guard all.count <= Self.tablesMax else {
+      throw malformed("has more than \(Self.tablesMax) tables", "split it into several GeoPackages")
+    }
     tables = all.filter { $0.type == "tiles" }.map(\.table)
     guard let first = tables.first else {
       let kinds = Set(all.map(\.type)).sorted().joined(separator: ", ")
@@ -93,6 +98,8 @@ struct GeoPackageContents {
     default: projection = nil
     }
   }
+
+  private static let tablesMax = 1000
 
   /// Whether the tiles lie on no place on Earth, as flat images do.
   var isUndefinedCartesian: Bool { system == ("NONE", GeoPackageSchema.ReferenceSystem.undefinedCartesian.id) }

@@ -73,26 +73,36 @@ enum GeoPackageMetadata {
   }
 
   /// The rows of a table; nil when there are none of ours.
-  static func rows(of table: String, _ connection: SQLiteConnection) throws -> [StoredMetadata.Entry]? {
-    guard let text = try text(of: rowsStandard, table, connection),
-      let members = try? JSONValue(parsing: Array(text.utf8), duplicates: .lastWins).members
-    else { return nil }
+  static func rows(
+    of table: String, _ connection: SQLiteConnection, path: String
+  ) throws -> [StoredMetadata.Entry]? {
+    guard let members = try document(of: rowsStandard, table, connection, path: path)?.members else { return nil }
     return MetadataDocument.entries(members)
   }
 
   /// The places of a table.
-  static func places(of table: String, _ connection: SQLiteConnection) throws -> [Place] {
-    guard let text = try text(of: placesStandard, table, connection),
-      let document = try? JSONValue(parsing: Array(text.utf8), duplicates: .lastWins)
-    else { return [] }
-    return PlaceDocument.places(document) ?? []
+  static func places(of table: String, _ connection: SQLiteConnection, path: String) throws -> StoredPlaces {
+    let json = try document(of: placesStandard, table, connection, path: path)
+    return try json.flatMap { try PlaceDocument.places($0, path: path) } ?? StoredPlaces()
   }
 
-  private static func text(of standard: String, _ table: String, _ connection: SQLiteConnection) throws -> String? {
+  private static func document(
+    of standard: String, _ table: String, _ connection: SQLiteConnection, path: String
+  ) throws -> JSONValue? {
     guard let number = try number(of: standard, table, connection) else { return nil }
     let select = try connection.prepare("SELECT metadata FROM gpkg_metadata WHERE id = ?1")
     select.bind(1, number)
-    return try select.first { $0.text(0) }
+    let max = MetadataLimits.documentBytesMax
+    let text = try MetadataLimits.reading("a document in gpkg_metadata", of: path, max: max, connection) {
+      try select.first { $0.text(0) }
+    }
+    do {
+      return try text.map { try MetadataLimits.document(Array($0.utf8), path: path) }
+    } catch let error as JSONValue.SyntaxError {
+      throw BundleError(
+        .malformed, path: path, "the document \(number) in gpkg_metadata is not JSON: \(error)",
+        remedy: "correct or delete its row")
+    }
   }
 
   private static func number(of standard: String, _ table: String, _ connection: SQLiteConnection) throws -> Int64? {

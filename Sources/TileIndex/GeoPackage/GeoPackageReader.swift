@@ -20,7 +20,7 @@ public final class GeoPackageReader: DatabaseReader {
   /// For SQL; a temporary view once the reader has made an index.
   private(set) var quotedTable: String
   package private(set) var lookup: SQLiteStatement
-  package private(set) lazy var scansForTiles = AddressIndex.scans(Self.lookup(in: quotedTable), connection)
+  public private(set) lazy var scansForTiles = AddressIndex.scans(Self.lookup(in: quotedTable), connection)
 
   /// Opens a GeoPackage.
   ///
@@ -33,17 +33,24 @@ public final class GeoPackageReader: DatabaseReader {
     let database = try BundleAccess.open(path)
     let connection = database.connection
     self.database = database
-    let contents = try database.reading(path) { try GeoPackageContents(connection, path: path, table: table) }
+    let contents = try database.reading(path) {
+      try MetadataLimits.reading("a table of the GeoPackage", of: path, connection) {
+        try GeoPackageContents(connection, path: path, table: table)
+      }
+    }
     let quotedTable = GeoPackageSchema.quoted(contents.table)
     (self.contents, self.quotedTable) = (contents, quotedTable)
     (lookup, metadata, matrixSet) = try database.reading(path) {
       let lookup = try connection.prepare(Self.lookup(in: quotedTable))
-      if let rows = try GeoPackageMetadata.rows(of: contents.table, connection) {
-        let metadata = StoredMetadata(rows)
+      if let rows = try GeoPackageMetadata.rows(of: contents.table, connection, path: path) {
+        let metadata = try MetadataLimits.stored(rows, path: path)
         return (lookup, metadata, try Self.matrixSet(contents, stated: metadata, path: path))
       }
       let matrixSet = try Self.matrixSet(contents, stated: nil, path: path)
-      return (lookup, try Self.metadata(contents, matrixSet, quotedTable, connection), matrixSet)
+      return (
+        lookup, try MetadataLimits.stored(try Self.metadata(contents, matrixSet, quotedTable, connection), path: path),
+        matrixSet
+      )
     }
   }
 
@@ -78,7 +85,7 @@ public final class GeoPackageReader: DatabaseReader {
   /// What other producers' files say of themselves.
   private static func metadata(
     _ contents: GeoPackageContents, _ set: TileMatrixSet, _ table: String, _ connection: SQLiteConnection
-  ) throws -> StoredMetadata {
+  ) throws -> [StoredMetadata.Entry] {
     var rows: [StoredMetadata.Entry] = []
     func add(_ name: String, _ value: String?) {
       if let value, !value.isEmpty { rows.append(StoredMetadata.Entry(name: name, value: value)) }
@@ -99,7 +106,7 @@ public final class GeoPackageReader: DatabaseReader {
       add("maxzoom", String(zooms.high))
     }
     add("description", contents.description)
-    return StoredMetadata(rows)
+    return rows
   }
 
   public func withTile<Result>(
@@ -112,9 +119,15 @@ public final class GeoPackageReader: DatabaseReader {
     "SELECT tile_data FROM \(table) WHERE zoom_level = ?1 AND tile_column = ?2 AND tile_row = ?3"
   }
 
-  package func indexTiles() throws {
-    guard scansForTiles, database.keepsOneState else { return }
-    try reading {
+  public func readingOneState<Result>(_ body: () throws -> Result) throws -> Result {
+    try database.readingOneState(path, body)
+  }
+
+  public func holdOneState() throws { try database.holdOneState(path) }
+
+  public func prepareLookups() throws {
+    guard scansForTiles else { return }
+    try database.keepingToThisState(path) {
       _ = try AddressIndex.make(
         of: AddressIndex.Source(tiles: quotedTable, layout: .flat), bytes: FileSystem.size(path), connection)
       quotedTable = AddressIndex.tiles
@@ -181,7 +194,7 @@ public final class GeoPackageReader: DatabaseReader {
       let range = matrixSet.zooms.contains(range.zoom)
         ? range.intersection(matrixSet.wholeRange(zoom: range.zoom)) : nil
     else { return }
-    try indexTiles()
+    try prepareLookups()
     let (next, column) = try reading {
       (
         try connection.prepare(
@@ -211,5 +224,7 @@ public final class GeoPackageReader: DatabaseReader {
   }
 
   /// The places that were stored with the tiles.
-  func storedPlaces() throws -> [Place] { try reading { try GeoPackageMetadata.places(of: table, connection) } }
+  func storedPlaces() throws -> StoredPlaces {
+    try reading { try GeoPackageMetadata.places(of: table, connection, path: path) }
+  }
 }

@@ -103,7 +103,7 @@ enum BundleAccess {
       guard size("-wal") == 0 else { throw BundleError.changed(named) }
       // What is no database gets SQLite's own error.
       let header = DatabaseHeader(connection)
-      if !isLocked, size("-journal") == 0, isEdition(file, path, header) {
+      if !isLocked, size("-journal") == 0, isEdition(file.signature, path, header) {
         try header?.check(fileBytes: file.signature.bytes, path: named)
         try prepare(connection, path)
         return BundleDatabase(connection, .unchanged(file))
@@ -133,9 +133,8 @@ enum BundleAccess {
   }
 
   /// True for a database that nobody saw change, or whose log was merged into it a moment ago.
-  private static func isEdition(_ file: UnchangedFile, _ path: String, _ header: DatabaseHeader?) -> Bool {
-    ChangingFiles.admits(file.signature, path, isLocal: file.isLocal)
-      || ChangingFiles.hasWriter(file.signature, path) && header?.usesLog == true
+  private static func isEdition(_ signature: FileSignature, _ path: String, _ header: DatabaseHeader?) -> Bool {
+    ChangingFiles.admits(signature, path) || ChangingFiles.hasWriter(signature, path) && header?.usesLog == true
   }
 
   /// `SQLITE_IOERR_GETTEMPPATH`

@@ -9,6 +9,14 @@ package final class BundleDatabase {
   private let protection: Protection
   /// Keeps SQLite's locks, where the protection is theirs. Ends after the connection.
   private let holder: LockedFiles.Holder?
+  /// What an index was made of; nil without one.
+  private var indexed: IndexedState?
+
+  private enum IndexedState {
+    /// Ends with the transaction in which the index was made.
+    case transaction
+    case version(UInt64)
+  }
 
   /// How reads are kept apart from writes.
   enum Protection {
@@ -53,6 +61,9 @@ package final class BundleDatabase {
       case .locks(let locks): try locks.check(connection)
       case .log(let log): try log.check()
       }
+      guard let indexed, !connection.isInTransaction else { return }
+      if case .version(let known) = indexed, known == version { return }
+      throw BundleError.changed(path)
     } catch let error as BundleError {
       // As the caller named it.
       throw BundleError(error.code, path: path, error.message, remedy: error.remedy)
@@ -60,12 +71,39 @@ package final class BundleDatabase {
   }
 
   /// True if a change ends the reader, so that it keeps to one state anyway.
-  fileprivate var isChecked: Bool {
+  private var isChecked: Bool {
     if case .unchanged = protection { true } else { false }
   }
 
-  /// True while all reads are of one state, so that what was derived from it holds.
-  var keepsOneState: Bool { isChecked || connection.isInTransaction }
+  /// Runs reads whose result holds for the present state alone, such as an index: reads of a later one end with
+  /// `.changed` from then on.
+  func keepingToThisState(_ path: String, _ body: () throws -> Void) throws {
+    if isChecked || connection.isInTransaction {
+      try reading(path, body)
+      if !isChecked { indexed = indexed ?? .transaction }
+      return
+    }
+    for _ in 0..<Self.attemptsMax {
+      let before = version
+      let isOfOneState = try reading(path) {
+        try connection.transaction(.deferred) {
+          // The first read decides which state the transaction sees.
+          _ = try connection.prepare("SELECT 1 FROM sqlite_schema LIMIT 1").first { _ in }
+          guard version == before else { return false }
+          try body()
+          return true
+        }
+      }
+      if isOfOneState {
+        indexed = .version(before)
+        return
+      }
+    }
+    throw BundleError.beingWritten(path)
+  }
+
+  /// Of transactions that each begin while another program ends one.
+  private static let attemptsMax = 20
 
   /// Differs between states of the database.
   package var version: UInt64 {
@@ -82,19 +120,11 @@ package final class BundleDatabase {
     if isChecked { return try body() }
     return try reading(path) { try connection.transaction(.deferred, body) }
   }
-}
 
-extension BundleReader {
-  /// Runs a read of the whole bundle, in which a change by another program is an error or not visible.
-  func readingOneState<Result>(_ body: () throws -> Result) throws -> Result {
-    guard let reader = self as? any DatabaseReader else { return try body() }
-    return try reader.database.readingOneState(path, body)
-  }
-
-  /// Keeps to the present state as long as the reader is open.
-  func holdOneState() throws {
-    guard let reader = self as? any DatabaseReader, !reader.database.isChecked else { return }
-    try reader.reading { try reader.connection.execute("BEGIN; SELECT 1 FROM sqlite_schema LIMIT 1") }
+  /// Keeps to the present state as long as the database is open.
+  func holdOneState(_ path: String) throws {
+    guard !isChecked else { return }
+    try reading(path) { try connection.execute("BEGIN; SELECT 1 FROM sqlite_schema LIMIT 1") }
   }
 }
 

@@ -9,10 +9,6 @@ package protocol DatabaseReader: ChangingBundle {
   var keyTable: String { get }
   /// The tile of a stored address; nil when it is not in the grid.
   func tile(zoom: Int, column: Int, storedRow: Int) -> TileID?
-  /// True when a look-up of a tile reads the whole table, which has no index.
-  var scansForTiles: Bool { get }
-  /// Makes a temporary index where ``scansForTiles``.
-  func indexTiles() throws
   /// The row as the tables have it.
   func storedRow(of tile: TileID) -> Int
 }

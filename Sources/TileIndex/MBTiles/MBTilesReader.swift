@@ -19,7 +19,7 @@ public final class MBTilesReader: DatabaseReader {
   package let database: BundleDatabase
   private(set) var schema: BundleSchema
   package private(set) var lookup: SQLiteStatement
-  package private(set) lazy var scansForTiles = AddressIndex.scans(Self.lookup(in: schema), connection)
+  public private(set) lazy var scansForTiles = AddressIndex.scans(Self.lookup(in: schema), connection)
 
   /// Opens an MBTiles file.
   ///
@@ -65,9 +65,15 @@ public final class MBTilesReader: DatabaseReader {
     "SELECT tile_data FROM \(schema.tiles) WHERE zoom_level = ?1 AND tile_column = ?2 AND tile_row = ?3"
   }
 
-  package func indexTiles() throws {
-    guard scansForTiles, database.keepsOneState else { return }
-    try reading {
+  public func readingOneState<Result>(_ body: () throws -> Result) throws -> Result {
+    try database.readingOneState(path, body)
+  }
+
+  public func holdOneState() throws { try database.holdOneState(path) }
+
+  public func prepareLookups() throws {
+    guard scansForTiles else { return }
+    try database.keepingToThisState(path) {
       schema.keys = try AddressIndex.make(
         of: AddressIndex.Source(tiles: schema.tiles, layout: layout), bytes: FileSystem.size(path), connection)
       schema.tiles = AddressIndex.tiles
@@ -97,17 +103,12 @@ public final class MBTilesReader: DatabaseReader {
     guard columns["name"] != nil, columns["value"] != nil else { return StoredMetadata([]) }
     let statement = try connection.prepare("SELECT name, value FROM metadata LIMIT \(MetadataLimits.rowsMax + 1)")
     var entries: [StoredMetadata.Entry] = []
-    do {
-      try connection.limitingValues(to: MetadataLimits.rowBytesMax) {
-        while try statement.step() {
-          entries.append(StoredMetadata.Entry(name: statement.text(0), value: statement.text(1)))
-        }
+    func current() -> String { entries.last.map { "the row after \"\($0.name.prefix(100))\"" } ?? "the first row" }
+    try MetadataLimits.reading(current(), of: path, connection) {
+      while try statement.step() {
+        entries.append(StoredMetadata.Entry(name: statement.text(0), value: statement.text(1)))
       }
-    } catch let error as SQLiteError where error.isTooBig {
-      let before = entries.last.map { "the row after \"\($0.name.prefix(100))\"" } ?? "the first row"
-      throw MetadataLimits.tooLong(path, "\(before) has too many bytes")
     }
-    try MetadataLimits.check(entries, path: path)
-    return StoredMetadata(entries)
+    return try MetadataLimits.stored(entries, path: path)
   }
 }

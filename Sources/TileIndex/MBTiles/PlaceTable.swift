@@ -54,13 +54,20 @@ package struct PlaceTable {
   }
 
   /// All valid places in the order of the table, which in our own bundles is that of falling importance.
-  package func places() throws -> [Place] {
+  package func places() throws -> [Place] { try stored().places }
+
+  /// As ``places()``, for a copy, which leaves none out in silence.
+  func allPlaces() throws -> [Place] { try stored().all(of: bundle.path) }
+
+  func stored() throws -> StoredPlaces {
     let statement = try bundle.reading {
       try bundle.connection.prepare("SELECT id, name, kind, longitude, latitude, importance FROM places ORDER BY id")
     }
-    var places: [Place] = []
-    while try bundle.reading({ try statement.step() }) {
-      if let row = Row(statement) { places.append(row.place) }
+    var places = StoredPlaces()
+    try MetadataLimits.reading("a place", of: bundle.path, bundle.connection) {
+      while try bundle.reading({ try statement.step() }) {
+        try places.add(Place(statement, from: 1), path: bundle.path)
+      }
     }
     return places
   }

@@ -16,7 +16,7 @@ public final class PMTilesReader: BundleReader {
 
   let archive: PMTilesArchive
   /// The places in the metadata, as ``PMTilesWriter`` stores them.
-  let places: [Place]
+  let places: StoredPlaces
   private let unpacksTiles: Bool
 
   /// Opens an archive on the disk.
@@ -113,11 +113,11 @@ enum PMTilesMetadata {
   /// readers of archives use the header, and archives with differences exist.
   ///
   /// - Throws: ``BundleError`` with `.malformed` when the metadata are not a JSON object.
-  static func stored(_ archive: PMTilesArchive) throws -> (metadata: StoredMetadata, places: [Place]) {
+  static func stored(_ archive: PMTilesArchive) throws -> (metadata: StoredMetadata, places: StoredPlaces) {
     var members = try members(archive)
-    var places: [Place] = []
+    var places = StoredPlaces()
     if let index = members.firstIndex(where: { $0.name == PlaceDocument.member }),
-      let found = PlaceDocument.places(members[index].value)
+      let found = try PlaceDocument.places(members[index].value, path: archive.path)
     {
       places = found
       members.remove(at: index)
@@ -128,7 +128,7 @@ enum PMTilesMetadata {
     var entries = found.entries.filter { !known.contains($0.name) }
     let place = entries.firstIndex { $0.name == "name" }.map { $0 + 1 } ?? 0
     entries.insert(contentsOf: header, at: place)
-    return (StoredMetadata(entries), places)
+    return (try MetadataLimits.stored(entries, path: archive.path), places)
   }
 
   /// True when the metadata have the header's value, possibly with more digits.
@@ -169,7 +169,7 @@ enum PMTilesMetadata {
     let text = try archive.metadataText()
     if text.isEmpty { return [] }
     do {
-      guard let members = try JSONValue(parsing: text, duplicates: .lastWins).members else {
+      guard let members = try MetadataLimits.document(text, path: archive.path).members else {
         throw archive.damaged("its metadata are not a JSON object")
       }
       return members

@@ -24,7 +24,7 @@ struct PatchApplication {
     let reader = try BundleFile.open(base, matrixSet: patch.info.matrixSet)
     self.patch = patch
     self.base = reader
-    basePlaces = try PlaceTable(reader)?.places() ?? []
+    basePlaces = try PlaceTable(reader)?.allPlaces() ?? []
     if file == nil || file != expected.file { try Self.check(reader, places: basePlaces, patch, count) }
     isInOrder =
       try expected.order != nil && patch.info.result.order != nil && PutOrder(reader)?.digest() == expected.order

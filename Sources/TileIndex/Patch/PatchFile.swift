@@ -77,9 +77,10 @@ final class PatchFile {
   func metadata() throws -> [(name: String, value: String?)] {
     try reading {
       try connection.limitingValues(to: MetadataLimits.rowBytesMax) {
-        let statement = try connection.prepare("SELECT name, value FROM metadata LIMIT \(MetadataLimits.rowsMax)")
+        let statement = try connection.prepare("SELECT name, value FROM metadata LIMIT \(MetadataLimits.rowsMax + 1)")
         var rows: [(name: String, value: String?)] = []
         while try statement.step() { rows.append((statement.text(0), statement.optionalText(1))) }
+        guard rows.count <= MetadataLimits.rowsMax else { throw MetadataLimits.tooMany(path) }
         return rows
       }
     }

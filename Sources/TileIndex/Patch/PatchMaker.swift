@@ -50,8 +50,8 @@ struct PatchMaker {
     self.format = format
     self.mixing = mixing
     for bundle in [self.old, self.new] { try bundle.prepareLookups() }
-    oldPlaces = try PlaceTable(self.old)?.places() ?? []
-    newPlaces = try PlaceTable(self.new)?.places() ?? []
+    oldPlaces = try PlaceTable(self.old)?.allPlaces() ?? []
+    newPlaces = try PlaceTable(self.new)?.allPlaces() ?? []
     base = try Self.state(self.old, places: oldPlaces, metadata: self.old.metadata, count)
     result = try Self.state(self.new, places: newPlaces, metadata: self.new.metadata.unrepeated, count)
   }

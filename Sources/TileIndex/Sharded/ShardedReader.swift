@@ -9,7 +9,7 @@ public final class ShardedReader: ChangingBundle {
   public let path: String
   public let matrixSet: TileMatrixSet
   public var metadata: StoredMetadata { tileset.metadata }
-  var places: [Place] { tileset.places }
+  var places: StoredPlaces { tileset.stored }
   /// Bytes of the bundles.
   var bundleBytes: Int { tileset.bytes }
 
@@ -36,6 +36,9 @@ public final class ShardedReader: ChangingBundle {
     // Opening a bundle may wait for a disk.
     return try shards.withOpenBundle(root) { try $0.withResidentTile(tile, body) } ?? .wouldWait
   }
+
+  /// A shard is indexed when it is opened.
+  public func prepareLookups() throws { shards.prepareLookups() }
 
   public func zooms() throws -> [Int] { tileset.ranges.keys.sorted() }
 
@@ -98,6 +101,7 @@ extension ShardedReader {
       /// Of shards that are changed by SQLite's rules, and how often that was noticed.
       var versions: [TileID?: UInt64] = [:]
       var version: UInt64 = 0
+      var areLookupsPrepared = false
     }
     private let state = Mutex(State())
 
@@ -107,6 +111,9 @@ extension ShardedReader {
     private static let readerBytesMin = 256 << 10
     /// Of one shard, as many as threads read it at a time.
     private static let idleReadersMax = 4
+
+    /// For all readers, which share the bundles.
+    fileprivate func prepareLookups() { state.withLock { $0.areLookupsPrepared = true } }
 
     /// Differs when a shard was found in another state than before.
     fileprivate var version: UInt64 { state.withLock { $0.version } }
@@ -129,6 +136,7 @@ extension ShardedReader {
     ) throws -> Result {
       // One that failed is not kept: the file may have changed.
       let bundle = try take(root) ?? open(root)
+      if state.withLock(\.areLookupsPrepared) { try bundle.prepareLookups() }
       let result = try body(bundle)
       give(bundle, root)
       return result

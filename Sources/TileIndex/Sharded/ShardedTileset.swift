@@ -15,6 +15,8 @@ struct ShardedTileset {
   /// The beginning of every such file, which tells it from other JSON.
   static let magic = Array("{\n  \"format\": \"tilecut tileset\",".utf8)
   static let fileExtension = "tileset"
+  /// About a million shards.
+  private static let bytesMax = 64 << 20
   private static let formatName = "tilecut tileset"
 
   /// Of the shards' roots.
@@ -29,6 +31,8 @@ struct ShardedTileset {
   /// Of the bundles.
   var bytes = 0
   var places: [Place] = []
+  /// As ``places``, of a file that was read.
+  private(set) var stored = StoredPlaces()
 
   init(zoom: Int) { self.zoom = zoom }
 
@@ -66,7 +70,7 @@ struct ShardedTileset {
     }
     let json: JSONValue
     do {
-      json = try JSONFile.read(path)
+      json = try JSONFile.read(path, bytesMax: Self.bytesMax)
     } catch let error as JSONFile.Unreadable {
       throw BundleError(error.isMissing ? .notFound : .readFailed, path: path, "cannot be read: \(error)")
     } catch {
@@ -89,8 +93,10 @@ struct ShardedTileset {
     self.zoom = zoom
     top = json["top"]?.string
     (tiles, bytes) = (number(json["tiles"]) ?? 0, number(json["bytes"]) ?? 0)
-    metadata = StoredMetadata(rows.map { StoredMetadata.Entry(name: $0.name, value: $0.value.string ?? "") })
-    places = json[PlaceDocument.member].flatMap(PlaceDocument.places) ?? []
+    metadata = try MetadataLimits.stored(
+      rows.map { StoredMetadata.Entry(name: $0.name, value: $0.value.string ?? "") }, path: path)
+    stored = try json[PlaceDocument.member].flatMap { try PlaceDocument.places($0, path: path) } ?? StoredPlaces()
+    places = stored.places
     for shard in shards {
       guard let root = shard["root"]?.string.flatMap(TileID.init(path:)), root.zoom == zoom,
         let file = shard["file"]?.string

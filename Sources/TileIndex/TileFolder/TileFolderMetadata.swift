@@ -9,9 +9,6 @@ struct TileFolderMetadata {
   /// True when one of the documents says so, or the opposite.
   let statesScheme: Bool
 
-  // The limit for documents, which are read as a whole.
-  private static let documentBytesMax = 16 << 20
-
   /// - Parameter extensions: of the tile files, the most likely first.
   /// - Throws: ``BundleError`` with `.malformed` or `.readFailed`.
   init(_ folder: TileFolder, extensions: [String], matrixSet: TileMatrixSet?) throws {
@@ -32,7 +29,7 @@ struct TileFolderMetadata {
     add("name", resource?.title)
     add("description", resource?.abstract)
     add("format", extensions.first.flatMap(TileFormat.init(lenient:))?.rawValue)
-    stored = StoredMetadata(entries)
+    stored = try MetadataLimits.stored(entries, path: path)
 
     if let matrixSet {
       self.matrixSet = matrixSet
@@ -47,7 +44,7 @@ struct TileFolderMetadata {
     guard let text = try text(folder, TileFolder.metadataName), !text.isEmpty else { return [] }
     let remedy = "correct or remove \(TileFolder.metadataName)"
     do {
-      guard let members = try JSONValue(parsing: text, duplicates: .lastWins).members else {
+      guard let members = try MetadataLimits.document(text, path: folder.path).members else {
         throw BundleError(
           .malformed, path: folder.path, "its \(TileFolder.metadataName) is not a JSON object", remedy: remedy)
       }
@@ -61,12 +58,13 @@ struct TileFolderMetadata {
   /// The places beside the tiles.
   ///
   /// - Throws: ``BundleError`` with `.malformed` or `.readFailed`.
-  static func places(_ folder: TileFolder) throws -> [Place] {
-    guard let text = try text(folder, PlaceDocument.fileName) else { return [] }
+  static func places(_ folder: TileFolder) throws -> StoredPlaces {
+    guard let text = try text(folder, PlaceDocument.fileName) else { return StoredPlaces() }
     do {
       // Another program's document may have this name.
-      return PlaceDocument.places(try JSONValue(parsing: text, duplicates: .lastWins)) ?? []
-    } catch {
+      let json = try MetadataLimits.document(text, path: folder.path)
+      return try PlaceDocument.places(json, path: folder.path) ?? StoredPlaces()
+    } catch let error as JSONValue.SyntaxError {
       throw BundleError(
         .malformed, path: folder.path, "its \(PlaceDocument.fileName) is not JSON: \(error)",
         remedy: "correct or remove \(PlaceDocument.fileName)")
@@ -78,7 +76,7 @@ struct TileFolderMetadata {
     let file: ReadOnlyFile
     do {
       file = try ReadOnlyFile("\(folder.path)/\(name)")
-      guard file.byteCount <= documentBytesMax else {
+      guard file.byteCount <= MetadataLimits.documentBytesMax else {
         throw BundleError(
           .malformed, path: folder.path, "its \(name) has \(file.byteCount) bytes", remedy: "remove it")
       }

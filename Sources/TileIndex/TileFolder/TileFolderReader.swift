@@ -80,7 +80,7 @@ public final class TileFolderReader: BundleReader {
   }
 
   /// The places in `places.geojson`, as ``TileFolderWriter`` stores them.
-  func places() throws -> [Place] { try TileFolderMetadata.places(folder) }
+  func storedPlaces() throws -> StoredPlaces { try TileFolderMetadata.places(folder) }
 
   /// The row in the file name of a tile, or the row of the tile with a file name: the flip is its own inverse.
   func fileRow(_ row: Int, zoom: Int) -> Int {

@@ -91,7 +91,7 @@ extension TilesetInfo {
       tilePixels: sample.pixels ?? tilePixels, modified: modified,
       // A bundle with unreadable places is still served as a map.
       hasPlaces: (try? bundle.hasPlaces) ?? false)
-    if (bundle as? any DatabaseReader)?.scansForTiles == true {
+    if bundle.scansForTiles {
       let file = Folder.name(bundle.path)
       warnings.append(
         """

@@ -430,7 +430,9 @@ public final class Tileset: TileSource {
 
   private func openReader() throws -> Reader {
     let file = FileSignature(ofPath: path)
-    let (known, edition) = state.withLock { ($0.shards, $0.edition) }
+    let (known, edition, before) = state.withLock { ($0.shards, $0.edition, $0.file) }
+    // No reader may have been open while it changed.
+    if let before, let file { ChangingFiles.note(before, file, path) }
     let bundle: any BundleReader =
       try known.map { ShardedReader($0) } ?? (place.isTrack ? TrackReader(path: path, on: grid) : BundleFile.open(path))
     let reader = Reader(bundle, edition: edition)
@@ -440,11 +442,9 @@ public final class Tileset: TileSource {
     // The path may lead to another file than that of the other readers, before a scan has found it.
     let (isOfEdition, other) = state.withLock { state -> (Bool, FileSignature?) in
       guard state.edition == edition else { return (false, nil) }
-      guard let known = state.file else {
-        state.file = file
-        return (true, nil)
-      }
-      return known.isSameFile(as: file) ? (true, nil) : (false, known)
+      if let known = state.file, !known.isSameFile(as: file) { return (false, known) }
+      state.file = file
+      return (true, nil)
     }
     if let other { endEdition { $0.file == other } }
     guard isOfEdition else { return try openReader() }

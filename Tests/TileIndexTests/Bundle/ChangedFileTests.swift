@@ -98,19 +98,6 @@ import Testing
     #expect(eventually { ChangingFiles.admits(again.signature, path) })
   }
 
-  /// No reader was open when the file was changed.
-  @Test func changeThatNobodySawIsNoticed() throws {
-    let path = try folder.write("file", bytes: [UInt8](repeating: 1, count: 1000))
-    func admits() throws -> Bool {
-      // Counts from when it was seen, so that a slow machine makes no difference.
-      ChangingFiles.admits(try FileSignature(lookingAt: path), path, isLocal: false)
-    }
-    #expect(try admits())
-    try overwrite("file", with: Data([2, 2]), from: 999)
-    #expect(try !admits())
-    #expect(try eventually { try admits() })
-  }
-
   /// A tile of a folder that was emptied for a new one is not missing.
   @Test func tileOfAFolderIsReadAsAWhole() throws {
     try write("tiles/", edition: 1)

@@ -29,6 +29,8 @@ enum ToolVersion {
 func nextCommand(after error: any Error) -> String? {
   switch error {
   case let error as BundleError where error.repair == .verify: "tilecut verify \(error.path.shellQuoted)"
+  case let error as BundleError where error.repair == .convert:
+    "tilecut convert \(error.path.shellQuoted) indexed.mbtiles"
   case let error as BundleError where error.repair == .mergeShards:
     "tilecut merge --plan PLAN -o \(error.path.shellQuoted)"
   case let error as BundleError where error.repair == .cut: "tilecut cut \(error.path.shellQuoted) -o NAME.mbtiles"

@@ -121,6 +121,28 @@ struct EditionTests {
     }
   }
 
+  /// No reader was open while the file was changed: what lies there may be half of a copy all the same.
+  @Test func changeThatNoReaderSawIsNoticed() throws {
+    let path = folder.file("a.mbtiles")
+    let (old, new) = (try Edition.number(0), try Edition.number(1))
+    try old.writeMBTiles(path)
+    try new.writeMBTiles(elsewhere.file("new.mbtiles"))
+    let tileset = try #require(try TilesetRegistry([folder.path])["a"])
+    let tile = Edition.addresses[0]
+    #expect(try tileset.storedTile(tile) == old.bytes(tile))
+    tileset.closeIdle()
+    try Data(elsewhere.bytes("new.mbtiles")).write(to: URL(fileURLWithPath: path))
+    let end = ContinuousClock.now
+    var found: [UInt8]?
+    #expect(
+      eventually {
+        found = (try? tileset.storedTile(tile)) ?? nil
+        return found != nil
+      })
+    #expect(found == new.bytes(tile))
+    #expect(ContinuousClock.now - end > .milliseconds(900))
+  }
+
   private static func pixels(_ response: HTTPResponse) throws -> PixelBuffer {
     try response.body.withUnsafeBytes { try ImageDecoder.decode($0) }
   }
