@@ -75,6 +75,7 @@ public final class TileServer: Sendable {
     _ registry: TilesetRegistry, _ options: TileServerOptions = TileServerOptions(), accessLog: AccessLog? = nil,
     logger: Logger = Logger(label: "tileserve")
   ) async throws -> TileServer {
+    try options.check()
     let loopCount = max(options.loopCount ?? System.coreCount, 1)
     let descriptorCount = options.raisesFileLimit ? FileDescriptors.raiseLimit() : FileDescriptors.limit
     // Each event loop has three descriptors and two for its pipe; the others are standard streams, the listener,

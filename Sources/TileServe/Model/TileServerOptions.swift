@@ -1,4 +1,5 @@
 public import MemoryPressure
+import Support
 
 /// How a server listens and answers. The defaults are for a server inside an app: any free port of this machine, no
 /// pages of other origins, and nothing of the process is changed.
@@ -145,5 +146,17 @@ extension TileServerOptions {
     var limited = self
     limited.limits.connectionCountMax = min(limits.connectionCountMax, count - min(count / 4, 512))
     return limited
+  }
+}
+
+extension TileServerOptions {
+  /// - Throws: ``ServeError`` with `.invalidOption` for a ``publicURL`` that no client could use.
+  func check() throws {
+    guard let publicURL else { return }
+    do { _ = try HTTPAddress(publicURL) } catch {
+      throw ServeError(
+        .invalidOption, "publicURL: \"\(publicURL)\" \(error)",
+        remedy: "give the URL by which clients reach the server, such as https://maps.example.org/tiles")
+    }
   }
 }
