@@ -140,17 +140,28 @@ let libraries = [
       + products(of: "swift-asn1", "SwiftASN1")),
   library(
     "PurchaseLedger",
-    ["Support", "PurchaseVerification", "CSQLite", "CSystemShim", onLinux("CUnistring")]
-      // CryptoExtras: RSA for Google's access tokens, scrypt for passwords.
-      + products(of: "swift-crypto", "Crypto", "CryptoExtras") + products(of: "swift-certificates", "X509")
-      + products(of: "swift-asn1", "SwiftASN1") + products(of: "async-http-client", "AsyncHTTPClient")
+    ["Support", "PurchaseVerification", "CSQLite", "CSystemShim"]
+      // CryptoExtras: RSA for Google's access tokens.
+      + products(of: "swift-crypto", "Crypto", "CryptoExtras")
+      + products(of: "async-http-client", "AsyncHTTPClient")
       // NIOPosix and NIOSSL for their errors alone: what went wrong below HTTP is said in words.
       + products(of: "swift-nio", "NIOCore", "NIOHTTP1", "NIOPosix") + products(of: "swift-nio-ssl", "NIOSSL")),
+  // Logins, passwords and sessions, in the ledger's file.
+  library(
+    "Accounts",
+    ["Support", "PurchaseLedger", onLinux("CUnistring")]
+      // CryptoExtras: scrypt for passwords.
+      + products(of: "swift-crypto", "Crypto", "CryptoExtras")),
+  // Stores that sign with keys of their own, for tests and demonstrations.
+  library(
+    "StoreSimulators",
+    ["Support", "PurchaseVerification", "PurchaseLedger"] + products(of: "swift-crypto", "Crypto")
+      + products(of: "swift-certificates", "X509") + products(of: "swift-asn1", "SwiftASN1")),
   // The messages of the store's service: codable values, read by servers and devices.
   library("MapStoreWire", ["Support", "TileIndex", "RegionCatalog"]),
   library(
     "MapStoreServer",
-    ["Support", "TileIndex", "RegionCatalog", "Gazetteer", "PurchaseLedger", "MapStoreWire"]
+    ["Support", "TileIndex", "RegionCatalog", "Gazetteer", "PurchaseLedger", "Accounts", "MapStoreWire"]
       + products(of: "hummingbird", "Hummingbird", "HummingbirdCore") + products(of: "swift-http-types", "HTTPTypes")
       + products(of: "swift-nio-extras", "NIOHTTPTypes", "NIOHTTPTypesHTTP1")
       + products(of: "swift-nio", "NIOCore", "NIOPosix", "NIOHTTP1")
@@ -197,20 +208,20 @@ let commands = [
     "TileServeCommand",
     ["TileIndex", "TileServe", "TilePrefetch", "PrefetchReplay", "CommandConfiguration", "CSystemShim"]
       + products(of: "swift-log", "Logging")),
-  command("PurchaseLedgerCommand", ["PurchaseLedger", "CommandConfiguration"]),
+  command("PurchaseLedgerCommand", ["PurchaseLedger", "Accounts", "StoreSimulators", "CommandConfiguration"]),
   command(
     "MapStoreCommand",
     [
-      "TileIndex", "RegionCatalog", "PurchaseLedger", "MapStoreServer", "MapStoreClient", "MapStoreWire",
-      "CommandConfiguration",
+      "TileIndex", "RegionCatalog", "PurchaseLedger", "StoreSimulators", "MapStoreServer", "MapStoreClient",
+      "MapStoreWire", "CommandConfiguration",
     ] + products(of: "swift-log", "Logging")),
 ]
 
 let benchmarks = [
-  program("LedgerBench", in: "Benchmarks/LedgerBench", ["Support", "PurchaseLedger"]),
+  program("LedgerBench", in: "Benchmarks/LedgerBench", ["Support", "PurchaseLedger", "Accounts", "StoreSimulators"]),
   program(
     "StoreBench", in: "Benchmarks/StoreBench",
-    ["Support", "PurchaseLedger", "MapStoreWire"] + products(of: "swift-crypto", "Crypto")),
+    ["Support", "PurchaseLedger", "StoreSimulators", "MapStoreWire"] + products(of: "swift-crypto", "Crypto")),
   program(
     "CacheBench", in: "Benchmarks/CacheBench", ["OfflineMap", "PrefetchReplay", "TilePrefetch", "TileIndex"]),
   program("TileBench", in: "Benchmarks/TileBench", ["TileIndex", "TileImage", "TileCut"]),
@@ -226,7 +237,7 @@ let examples = [
       + products(of: "swift-service-lifecycle", "UnixSignals")),
   program(
     "ShopClient", in: "examples/shop-client/Sources",
-    ["MapStoreClient", "MapStoreWire", "PurchaseLedger", "RegionCatalog", "TileIndex"]),
+    ["MapStoreClient", "MapStoreWire", "StoreSimulators", "RegionCatalog", "TileIndex"]),
 ]
 
 // MARK: Tests
@@ -270,7 +281,7 @@ let testTargets = [
       + products(of: "swift-nio", "NIOCore", "NIOPosix", "NIOHTTP1")),
   tests(
     "PurchaseLedgerTests",
-    ["Support", "PurchaseLedger", "PurchaseLedgerCommand", "PurchaseVerification"]
+    ["Support", "PurchaseLedger", "Accounts", "StoreSimulators", "PurchaseLedgerCommand", "PurchaseVerification"]
       + products(of: "swift-crypto", "Crypto", "CryptoExtras")
       + products(of: "swift-certificates", "X509") + products(of: "swift-asn1", "SwiftASN1")
       + products(of: "swift-nio", "NIOCore", "NIOPosix", "NIOHTTP1")),
@@ -285,16 +296,16 @@ let testTargets = [
   tests(
     "MapStoreServerTests",
     [
-      "MapStoreServer", "MapStoreClient", "MapStoreWire", "MapStoreCommand", "PurchaseLedger", "Support", "TileCut",
-      "TileImage", "TileIndex", "RegionCatalog",
+      "MapStoreServer", "MapStoreClient", "MapStoreWire", "MapStoreCommand", "PurchaseLedger", "Accounts",
+      "StoreSimulators", "Support", "TileCut", "TileImage", "TileIndex", "RegionCatalog",
     ] + products(of: "async-http-client", "AsyncHTTPClient") + products(of: "swift-crypto", "Crypto", "CryptoExtras")
       + products(of: "swift-nio", "NIOCore", "NIOPosix") + products(of: "swift-log", "Logging")),
   tests(
     "CommandTests",
     [
       "Support", "TileCutCommand", "TileServeCommand", "PurchaseLedgerCommand", "MapStoreCommand", "CacheBench",
-      "TileCut", "TileImage", "TileIndex", "RegionCatalog", "Gazetteer", "PurchaseLedger", "MapStoreClient",
-      "MapStoreWire", "CSQLite",
+      "TileCut", "TileImage", "TileIndex", "RegionCatalog", "Gazetteer", "PurchaseLedger", "Accounts",
+      "StoreSimulators", "MapStoreClient", "MapStoreWire", "CSQLite",
     ], exclude: ["Goldens", "Fixtures"]),
   // Browsers and map programs against the built `tileserve`.
   tests(
@@ -307,7 +318,8 @@ let testTargets = [
     "DocumentationTests",
     [
       "OfflineMap", "Gazetteer", "MemoryPressure", "RegionCatalog", "TileImage", "TileIndex", "TilePrefetch",
-      "TileServe", "PurchaseVerification", "PurchaseLedger", "MapStoreClient", "MapStoreWire", "MapStoreServer",
+      "TileServe", "PurchaseVerification", "PurchaseLedger", "Accounts", "StoreSimulators", "MapStoreClient",
+      "MapStoreWire", "MapStoreServer",
       "TileCutCommand", "TileServeCommand", "PurchaseLedgerCommand", "MapStoreCommand", "TerminalViewer",
       "SessionViewer", "OneProcess", "ShopClient",
     ] + products(of: "swift-crypto", "Crypto") + products(of: "swift-log", "Logging")),
@@ -323,7 +335,8 @@ let commandProducts: [Product] = [
 ]
 let libraryProducts = [
   "TileIndex", "RegionCatalog", "Gazetteer", "OfflineMap", "TileImage", "TileCut", "TilePrefetch", "TileServe",
-  "MemoryPressure", "PurchaseVerification", "PurchaseLedger", "MapStoreWire", "MapStoreServer", "MapStoreClient",
+  "MemoryPressure", "PurchaseVerification", "PurchaseLedger", "Accounts", "StoreSimulators", "MapStoreWire",
+  "MapStoreServer", "MapStoreClient",
 ].map { Product.library(name: $0, targets: [$0]) }
 
 let package = Package(
@@ -451,7 +464,7 @@ if let names = Context.environment["ONLY_TARGETS"] {
 if let runtime = Context.environment["LIBFUZZER_RUNTIME"] {
   package.targets.append(.systemLibrary(name: "CLibFuzzer", path: "Fuzz/CLibFuzzer"))
   let fuzzers = [
-    "LedgerFuzz": ["Support", "PurchaseLedger"],
+    "LedgerFuzz": ["Support", "PurchaseLedger", "StoreSimulators"],
     "RasterFuzz": ["RegionCatalog", "TileCut", "TileImage", "TileIndex"],
   ]
   for (name, libraries) in fuzzers {

@@ -1,5 +1,6 @@
 import Foundation
 import PurchaseLedger
+import StoreSimulators
 
 /// Generates the evidence of many purchases, in files and on all cores.
 struct BenchShop {

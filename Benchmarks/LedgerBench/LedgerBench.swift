@@ -1,5 +1,7 @@
+import Accounts
 import Foundation
 import PurchaseLedger
+import StoreSimulators
 
 /// Measures how fast evidence is verified, recorded, recognised and reconciled, and OpenSSL's bare signatures in the
 /// same run.

@@ -1,6 +1,7 @@
 import Crypto
 import Foundation
 import PurchaseLedger
+import StoreSimulators
 import Support
 
 /// Generates a map store in a folder: `catalog/`, `ledger.sqlite`, `store.json`, and `signed` with a purchase per line.

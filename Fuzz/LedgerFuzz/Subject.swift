@@ -1,5 +1,6 @@
 import Foundation
 import PurchaseLedger
+import StoreSimulators
 
 /// What the bytes of libFuzzer are taken for.
 struct Subject: Sendable {

@@ -5,6 +5,7 @@ import MapStoreServer
 import OfflineMap
 import PurchaseLedger
 import RegionCatalog
+import StoreSimulators
 import TestSupport
 import Testing
 import TileImage
@@ -90,7 +91,8 @@ import TileServe
     let libraries = [
       "TileIndex", "Gazetteer", "RegionCatalog", "TilePrefetch", "MemoryPressure", "OfflineMap", "TileImage",
       "TileServe",
-      "MapStoreWire", "MapStoreClient", "PurchaseVerification", "PurchaseLedger", "MapStoreServer",
+      "MapStoreWire", "MapStoreClient", "PurchaseVerification", "PurchaseLedger", "Accounts",
+      "StoreSimulators", "MapStoreServer",
     ]
     for (path, text) in try sources() where libraries.contains(where: { path.hasPrefix("\($0)/") }) {
       // The report of a reconciliation is the command's output, which it writes line by line.

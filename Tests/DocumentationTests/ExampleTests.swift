@@ -1,3 +1,4 @@
+import Accounts
 import Crypto
 import Foundation
 import Logging
@@ -6,6 +7,7 @@ import MapStoreServer
 import MapStoreWire
 import OfflineMap
 import PurchaseLedger
+import StoreSimulators
 import TestSupport
 import Testing
 import TileIndex

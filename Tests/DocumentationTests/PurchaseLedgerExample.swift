@@ -1,4 +1,5 @@
 // snippet.begin
+import Accounts
 import PurchaseLedger
 
 /// Records a purchase for a new account, and returns the products that the account owns.

@@ -2,6 +2,7 @@ import Foundation
 import MapStoreServer
 import MapStoreWire
 import PurchaseLedger
+import StoreSimulators
 import TestSupport
 import Testing
 

@@ -3,6 +3,7 @@ import Logging
 import MapStoreWire
 import PurchaseLedger
 import RegionCatalog
+import StoreSimulators
 import Support
 import TestSupport
 import Testing

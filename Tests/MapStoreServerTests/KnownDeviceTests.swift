@@ -1,3 +1,4 @@
+import Accounts
 import MapStoreWire
 import Support
 import TestSupport

@@ -4,6 +4,7 @@ import Support
 import TestSupport
 import Testing
 
+@testable import Accounts
 @testable import MapStoreServer
 @testable import PurchaseLedger
 

@@ -2,6 +2,7 @@ import Foundation
 import MapStoreServer
 import MapStoreWire
 import PurchaseLedger
+import StoreSimulators
 import Support
 import TestSupport
 import Testing

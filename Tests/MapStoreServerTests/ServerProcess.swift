@@ -1,6 +1,7 @@
 import Foundation
 import MapStoreWire
 import PurchaseLedger
+import StoreSimulators
 import TestSupport
 
 /// A running `mapstore serve`, as built, over a catalogue and ledger of the test's own. It is killed when this object

@@ -1,6 +1,7 @@
 import Foundation
 import MapStoreWire
 import PurchaseLedger
+import StoreSimulators
 import TestSupport
 import Testing
 

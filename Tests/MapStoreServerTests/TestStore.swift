@@ -1,11 +1,13 @@
 import Foundation
 import Logging
 import MapStoreWire
+import StoreSimulators
 import Support
 import TestSupport
 import Testing
 import TileIndex
 
+@testable import Accounts
 @testable import MapStoreServer
 @testable import PurchaseLedger
 

@@ -11,8 +11,9 @@ let package = Package(
       dependencies: [
         .product(name: "MapStoreClient", package: "map-toolkit"),
         .product(name: "MapStoreWire", package: "map-toolkit"),
-        .product(name: "PurchaseLedger", package: "map-toolkit"),
-        .product(name: "RegionCatalog", package: "map-toolkit"), .product(name: "TileIndex", package: "map-toolkit"),
+        .product(name: "RegionCatalog", package: "map-toolkit"),
+        .product(name: "StoreSimulators", package: "map-toolkit"),
+        .product(name: "TileIndex", package: "map-toolkit"),
       ],
       path: "Sources")
   ])

@@ -4,6 +4,7 @@ import CommandSupport
 import MapStoreClient
 import MapStoreServer
 import PurchaseLedger
+import StoreSimulators
 import TileIndex
 
 /// `mapstore`: the map store's service, and a client of it.

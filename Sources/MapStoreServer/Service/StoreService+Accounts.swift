@@ -1,3 +1,4 @@
+import Accounts
 import Hummingbird
 import MapStoreWire
 import PurchaseLedger

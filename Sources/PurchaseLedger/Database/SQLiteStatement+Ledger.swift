@@ -1,15 +1,15 @@
-import Support
+package import Support
 
 #if canImport(FoundationEssentials)
-  import FoundationEssentials
+  package import FoundationEssentials
 #else
-  import Foundation
+  package import Foundation
 #endif
 
 // The ledger's values in statements.
 
 extension SQLiteStatement {
-  func bind(_ index: Int32, _ value: UUID?) {
+  package func bind(_ index: Int32, _ value: UUID?) {
     if let value {
       withUnsafeBytes(of: value.uuid) { bind(index, $0) }
     } else {
@@ -18,7 +18,7 @@ extension SQLiteStatement {
   }
 
   /// Nil unless the column has 16 bytes.
-  func uuid(_ column: Int32) -> UUID? {
+  package func uuid(_ column: Int32) -> UUID? {
     let bytes = bytes(column)
     guard bytes.count == 16 else { return nil }
     return UUID(uuid: bytes.loadUnaligned(as: uuid_t.self))

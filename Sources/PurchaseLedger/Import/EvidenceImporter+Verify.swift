@@ -93,7 +93,7 @@ extension EvidenceImporter {
     submission.context.environment = wrapper.context.environment ?? policy.environment
     if let kind = wrapper.kind { submission.kind = kind }
     if let name = wrapper.account {
-      guard let account = try ledger.accounts.find(name) else {
+      guard let account = try findAccount(name) else {
         return (submission, VerificationError(.noSuchAccount, "there is no account of this name or id"))
       }
       submission.account = account

@@ -42,6 +42,7 @@ package struct EvidenceImporter: Sendable {
   let identity: StoreIdentity
   let clock: LedgerClock
   let defaults: Defaults
+  let findAccount: @Sendable (String) throws -> AccountID?
 
   /// The limits of a batch that is verified together.
   private static let batchCount = 8192
@@ -51,15 +52,17 @@ package struct EvidenceImporter: Sendable {
   private static let pipedCommitAge: Duration = .seconds(1)
   private static let commitBytes = 128 << 20
 
+  /// - Parameter findAccount: The open account of a login or id that a line names.
   package init(
-    into ledger: Ledger, verifier: EvidenceVerifier, identity: StoreIdentity, clock: LedgerClock,
-    defaults: Defaults = Defaults()
+    into ledger: Ledger, verifier: EvidenceVerifier, identity: StoreIdentity, clock: LedgerClock, defaults: Defaults,
+    findAccount: @escaping @Sendable (String) throws -> AccountID?
   ) {
     self.ledger = ledger
     self.verifier = verifier
     self.identity = identity
     self.clock = clock
     self.defaults = defaults
+    self.findAccount = findAccount
   }
 
   /// Reads, verifies and records the files; one commit is made while the next is verified.

@@ -1,13 +1,13 @@
-import Support
+package import Support
 
 /// Turns submissions into events, appends them to the chain and folds them into the projections.
 /// Lives within one write transaction; call `finish` before the commit.
-final class EvidenceRecorder {
-  let db: SQLiteConnection
+package final class EvidenceRecorder {
+  package let db: SQLiteConnection
   var events: EventWriter
   var evidence: EvidenceStore
   let projections: Projections
-  let now: Int64
+  package let now: Int64
   /// Created when the first query is queued.
   private var queue: LookupQueue?
 
@@ -34,7 +34,7 @@ final class EvidenceRecorder {
   ///
   /// - Returns: Its sequence number; nil if the event exists already.
   @discardableResult
-  func append(_ content: EventContent, evidence: [UInt8]? = nil) throws -> Int64? {
+  package func append(_ content: EventContent, evidence: [UInt8]? = nil) throws -> Int64? {
     guard let seq = try events.append(content, evidence: evidence) else { return nil }
     try projections.apply(content, seq: seq)
     return seq
@@ -45,6 +45,12 @@ final class EvidenceRecorder {
     let made = try LookupQueue(db, now: now)
     queue = made
     return made
+  }
+
+  package func account(id: AccountID) throws -> AccountRow? { try projections.accounts.account(id: id) }
+
+  package func account(token: AccountToken) throws -> AccountRow? {
+    try projections.accounts.account(token: token.uuid)
   }
 
   func finish() throws { try projections.flush() }

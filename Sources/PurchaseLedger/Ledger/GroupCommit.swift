@@ -4,7 +4,7 @@ import Synchronization
 
 /// Lets concurrent writers of this process share one commit, because the fsync is most of the cost of a small write.
 /// Runs on a queue of its own, so that it does not block the threads of Swift's concurrency.
-final class GroupCommit: Sendable {
+package final class GroupCommit: Sendable {
   /// The work of one caller. If it throws it must not have changed anything.
   private struct Item: Sendable {
     let work: @Sendable (EvidenceRecorder) throws -> any Sendable
@@ -37,7 +37,9 @@ final class GroupCommit: Sendable {
   var failure: LedgerError? { lastFailure.withLock { $0 } }
 
   /// Runs `work` in a write transaction shared with other callers; returns after the commit.
-  func perform<Value: Sendable>(_ work: @escaping @Sendable (EvidenceRecorder) throws -> Value) async throws -> Value {
+  package func perform<Value: Sendable>(
+    _ work: @escaping @Sendable (EvidenceRecorder) throws -> Value
+  ) async throws -> Value {
     let value: any Sendable = try await withCheckedThrowingContinuation { continuation in
       let item = Item(work: work) { continuation.resume(with: $0) }
       let starts = waiting.withLock { waiting in

@@ -1,6 +1,6 @@
 // Stores, transactions and verifiers are words of the ledger's interface.
 @_exported public import PurchaseVerification
-import Support
+package import Support
 import Synchronization
 
 /// The purchase ledger: hash-chained events and their projections, in one SQLite file (docs/reference/ledger.md).
@@ -9,9 +9,9 @@ import Synchronization
 public final class Ledger: Sendable {
   /// The ledger's file.
   public let path: String
-  let clock: LedgerClock
+  package let clock: LedgerClock
   let database: LedgerDatabase
-  let commits: GroupCommit
+  package let commits: GroupCommit
 
   private init(path: String, database: LedgerDatabase, clock: LedgerClock) {
     self.path = path
@@ -82,7 +82,7 @@ public final class Ledger: Sendable {
   // MARK: Transactions of the database
 
   /// Runs `work` in a write transaction, folds its events and commits; if it throws nothing is written.
-  func write<Value>(_ work: (EvidenceRecorder) throws -> Value) throws -> Value {
+  package func write<Value>(_ work: (EvidenceRecorder) throws -> Value) throws -> Value {
     try files.refuseIfGone()
     let value = try LedgerDatabase.reporting(path) {
       try database.write { db in
@@ -103,10 +103,13 @@ public final class Ledger: Sendable {
   }
 
   /// Runs single statements, each of which sees the last commit at its start. Cheaper than `read`.
-  func readStatement<Value>(_ work: (SQLiteConnection) throws -> Value) throws -> Value {
+  package func readStatement<Value>(_ work: (SQLiteConnection) throws -> Value) throws -> Value {
     try files.refuseIfGone()
     return try LedgerDatabase.reporting(path) { try database.readStatement(work) }
   }
+
+  /// Empties the write-ahead log, which contains deleted rows until then, unless somebody reads or writes.
+  package func emptyLog() async throws { try await database.emptyLog() }
 
   // MARK: Names of the file
 

@@ -18,7 +18,7 @@ public struct AccountID: Sendable, Hashable, Codable, CustomStringConvertible {
     self.init(uuid)
   }
 
-  static func random() -> Self { Self(UUID()) }
+  package static func random() -> Self { Self(UUID()) }
 
   public var description: String { uuid.uuidString.lowercased() }
 }

@@ -7,12 +7,12 @@ import Support
 #endif
 
 /// A row of `account`. `number` is its key in other tables, in the order of opening.
-struct AccountRow: Sendable, Equatable {
-  var number: Int64
+package struct AccountRow: Sendable, Equatable {
+  package var number: Int64
   var id: UUID
   var token: UUID
   var openedSeq: Int64
-  var erasedSeq: Int64?
+  package var erasedSeq: Int64?
 }
 
 /// Reads and writes accounts; caches those read within one database transaction.

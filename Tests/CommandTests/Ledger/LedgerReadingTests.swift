@@ -1,6 +1,7 @@
 import CSQLite
 import Foundation
 import PurchaseLedger
+import StoreSimulators
 import TestSupport
 import Testing
 

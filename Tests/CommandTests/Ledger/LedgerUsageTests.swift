@@ -1,5 +1,7 @@
+import Accounts
 import Foundation
 import PurchaseLedger
+import StoreSimulators
 import Support
 import TestSupport
 import Testing

@@ -3,6 +3,7 @@ import MapStoreClient
 import MapStoreWire
 import PurchaseLedger
 import RegionCatalog
+import StoreSimulators
 import Support
 import TestSupport
 import TileIndex

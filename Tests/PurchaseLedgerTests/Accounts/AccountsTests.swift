@@ -3,6 +3,7 @@ import Support
 import TestSupport
 import Testing
 
+@testable import Accounts
 @testable import PurchaseLedger
 
 @Suite(.ownThread) struct AccountsTests {

@@ -1,5 +1,7 @@
+import Accounts
 import CryptoExtras
 import Foundation
+import StoreSimulators
 import Support
 import TestSupport
 import Testing

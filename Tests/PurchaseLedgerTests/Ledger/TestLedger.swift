@@ -2,6 +2,7 @@ import Foundation
 import Support
 import TestSupport
 
+@testable import Accounts
 @testable import PurchaseLedger
 
 /// A ledger in a temporary folder, and facts to record in it.

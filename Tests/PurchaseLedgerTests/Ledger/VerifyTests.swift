@@ -3,6 +3,7 @@ import Support
 import TestSupport
 import Testing
 
+@testable import Accounts
 @testable import PurchaseLedger
 
 /// `verify`, `rebuild` and `export` on a ledger with events of every kind.

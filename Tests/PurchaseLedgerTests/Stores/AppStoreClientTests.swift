@@ -3,6 +3,7 @@
 
 import Crypto
 import Foundation
+import StoreSimulators
 import TestSupport
 import Testing
 

@@ -1,6 +1,7 @@
 import Crypto
 import Foundation
 import PurchaseLedger
+import StoreSimulators
 import Support
 import TestSupport
 import Testing

@@ -1,5 +1,6 @@
 import Crypto
 import Foundation
+import StoreSimulators
 import TestSupport
 import Testing
 

@@ -1,4 +1,5 @@
 import PurchaseLedger
+import StoreSimulators
 import Support
 import TestSupport
 import Testing

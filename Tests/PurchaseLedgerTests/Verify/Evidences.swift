@@ -1,5 +1,6 @@
 import Foundation
 import PurchaseLedger
+import StoreSimulators
 import Support
 
 /// Generated evidence, signed by an ephemeral certificate authority.

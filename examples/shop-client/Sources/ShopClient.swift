@@ -1,7 +1,7 @@
 import Foundation
 import MapStoreClient
-import PurchaseLedger
 import RegionCatalog
+import StoreSimulators
 import TileIndex
 
 /// Buys a region, installs it, looks into it, deletes it and fetches it again: ShopClient SERVER FOLDER KEYS REGION

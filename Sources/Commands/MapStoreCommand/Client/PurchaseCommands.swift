@@ -4,6 +4,7 @@ import MapStoreClient
 import MapStoreWire
 import PurchaseLedger
 import RegionCatalog
+import StoreSimulators
 import Support
 import TileIndex
 

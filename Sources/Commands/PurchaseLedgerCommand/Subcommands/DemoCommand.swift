@@ -1,7 +1,9 @@
+import Accounts
 import ArgumentParser
 import CommandConfiguration
 import CommandSupport
 import PurchaseLedger
+import StoreSimulators
 import Support
 
 #if canImport(FoundationEssentials)

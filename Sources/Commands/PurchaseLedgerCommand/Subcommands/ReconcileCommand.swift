@@ -1,3 +1,4 @@
+import Accounts
 public import ArgumentParser
 import CommandSupport
 public import PurchaseLedger

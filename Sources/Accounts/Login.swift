@@ -1,3 +1,4 @@
+package import PurchaseLedger
 import Support
 
 /// A login in the two forms in which ledgers have it.

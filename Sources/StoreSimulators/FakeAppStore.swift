@@ -1,3 +1,4 @@
+import PurchaseLedger
 import Support
 
 #if canImport(FoundationEssentials)

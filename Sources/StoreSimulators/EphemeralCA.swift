@@ -1,4 +1,5 @@
 import Crypto
+package import PurchaseLedger
 import Support
 import SwiftASN1
 import X509

@@ -1,4 +1,5 @@
 import Crypto
+public import PurchaseLedger
 import Support
 
 extension Accounts {
@@ -94,7 +95,7 @@ extension Accounts {
   /// Ends all sessions of an account.
   public func signOutEverywhere(_ account: AccountID) async throws {
     try await ledger.commits.perform { recorder in
-      guard let row = try recorder.projections.accounts.account(id: account) else { return }
+      guard let row = try recorder.account(id: account) else { return }
       try Self.endSessions(of: row.number, in: recorder.db)
     }
   }

@@ -1,3 +1,4 @@
+public import PurchaseLedger
 import Support
 
 /// The buyers' accounts: login and password, sessions, and the token that assigns purchases to the account.
@@ -34,12 +35,12 @@ public struct Accounts: Sendable {
     let token = token ?? AccountToken.random()
     try await ledger.commits.perform { recorder in
       guard try Self.credential(recorder.db, of: login) == nil else { throw Self.taken(login) }
-      guard try recorder.projections.accounts.account(token: token.uuid) == nil else {
+      guard try recorder.account(token: token) == nil else {
         throw LedgerError(
           .account, at: login.folded, "the appAccountToken is another account's; leave it out to get a new one")
       }
       try recorder.append(.accountOpened(id, token: token))
-      guard let account = try recorder.projections.accounts.account(id: id) else { return }
+      guard let account = try recorder.account(id: id) else { return }
       try Self.store(hash, of: account.number, login: login.folded, at: recorder.now, in: recorder.db)
     }
     return id
@@ -126,7 +127,7 @@ public struct Accounts: Sendable {
   /// - Returns: False if a reader or another process was active; then call it again later.
   public func emptyLog() async -> Bool {
     do {
-      try await ledger.database.emptyLog()
+      try await ledger.emptyLog()
       return true
     } catch {
       return false
@@ -166,7 +167,7 @@ public struct Accounts: Sendable {
 
   /// The row of an open account.
   static func living(_ account: AccountID, in recorder: EvidenceRecorder) throws -> AccountRow {
-    guard let row = try recorder.projections.accounts.account(id: account), row.erasedSeq == nil else {
+    guard let row = try recorder.account(id: account), row.erasedSeq == nil else {
       throw LedgerError(.account, at: account.description, "there is no such account; `account list` shows them")
     }
     return row
@@ -180,6 +181,18 @@ public struct Accounts: Sendable {
 extension Ledger {
   /// The buyers' accounts.
   public var accounts: Accounts { Accounts(ledger: self) }
+}
+
+extension EvidenceImporter {
+  /// An importer that finds the accounts that lines name by login or id.
+  package init(
+    into ledger: Ledger, verifier: EvidenceVerifier, identity: StoreIdentity, clock: LedgerClock,
+    defaults: Defaults = Defaults()
+  ) {
+    self.init(into: ledger, verifier: verifier, identity: identity, clock: clock, defaults: defaults) {
+      try ledger.accounts.find($0)
+    }
+  }
 }
 
 /// An account in a list.

@@ -1,3 +1,5 @@
+package import PurchaseLedger
+
 #if canImport(FoundationEssentials)
   import FoundationEssentials
 #else

@@ -1,3 +1,5 @@
+import PurchaseLedger
+
 /// Measures the verification of signed transactions, for `bench` and tests.
 package struct VerificationBenchmark: Sendable {
   private let verifier: EvidenceVerifier

@@ -1,3 +1,5 @@
+import PurchaseLedger
+
 #if canImport(FoundationEssentials)
   import FoundationEssentials
 #else
