@@ -5,9 +5,9 @@ import Synchronization
 ///
 /// A piece belongs to a lane, a network and an account. At each of these levels the next turn goes to whoever was
 /// charged least (start-time fair queueing: Goyal, Vin and Cheng, 1996). The charge of a piece is the processor time
-/// that it took (``MeteredExecutor``), so a client that asks much, or for what is expensive, waits for itself and delays
-/// others by one turn at most; a busy machine makes nobody's piece dearer. When too many pieces wait, whoever has most
-/// of them loses the newest.
+/// that it took (``MeteredExecutor``), so a client that asks much, or for what is expensive, waits for itself and
+/// delays others by one turn at most; a busy machine makes nobody's piece dearer. When too many pieces wait, whoever
+/// has most of them loses the newest.
 package final class FairQueue: Sendable {
   /// A kind of work with a part of the turns for itself. Lanes of weight 3 get three times what those of weight 1 get.
   package struct Lane: Hashable, Sendable {

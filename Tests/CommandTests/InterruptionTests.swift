@@ -153,4 +153,51 @@ import Testing
     #expect(cut.wait().status == 0)
     try expectValid(output)
   }
+
+  /// Work within one tile that takes minutes: labels are placed for a whole zoom, and an icon's filter is computed at
+  /// once. Both are bounded, or end soon after the signal.
+  @Test(arguments: ["labels", "icon"]) func longDrawingEndsWithTheSignal(_ kind: String) throws {
+    _ = try folder.writePlacedPicture()
+    let isIcon = kind == "icon"
+    var random = SeededGenerator(seed: 5)
+    let places = (0..<(isIcon ? 1 : 60_000)).map { number in
+      let longitude = isIcon ? 15 : Double.random(in: 10.1..<19.9, using: &random)
+      let latitude = isIcon ? 45 : Double.random(in: 40.1..<49.9, using: &random)
+      return """
+        {"type": "Feature", "properties": {"name": "Place \(number)"}, \
+        "geometry": {"type": "Point", "coordinates": [\(longitude), \(latitude)]}}
+        """
+    }
+    try folder.write(
+      "p.geojson", #"{"type": "FeatureCollection", "features": ["# + places.joined(separator: ",") + "]}")
+    try folder.write(
+      "i.svg",
+      """
+      <svg xmlns="http://www.w3.org/2000/svg" width="20" height="20">
+      <filter id="f" x="-1000" y="-1000" width="100000" height="100000"><feGaussianBlur stdDeviation="5000"/>
+      <feTurbulence numOctaves="100000000" baseFrequency="0.1"/></filter>
+      <rect width="20" height="20" filter="url(#f)"/></svg>
+      """)
+    let layout =
+      isIcon
+      ? #""icon-image": "k", "icon-allow-overlap": true"#
+      : #""text-field": ["get", "name"], "text-size": 10, "text-variable-anchor": ["top", "bottom", "left", "right"]"#
+    try folder.write(
+      "regions.json",
+      """
+      {"version": 1, "regions": [{"id": "a", "title": "a", "category": "x", "zoom": [2, 9], "layers": [
+      {"type": "raster", "sources": ["placed.png"]},
+      {"type": "vector", "data": "p.geojson", \(isIcon ? #""images": {"k": "i.svg"}, "# : "")\
+      "style": [{"type": "symbol", "layout": {\(layout)}}]}]}]}
+      """)
+    let before = folder.names
+    let cut = try Command(built: "tilecut").start(
+      ["cut", "regions.json", "-o", "drawn.mbtiles", "--progress", "none", "--memory", "1GB"], in: folder.path)
+    _ = cut.wait(timeout: 3) { false }
+    cut.send(SIGTERM)
+    // What is not stopped takes minutes.
+    let run = cut.wait(timeout: 60)
+    #expect(run.status == 143 || run.ending == .signal(SIGTERM) || run.status.map { (0...75).contains($0) } == true, "\(run)")
+    #expect(folder.names.filter { $0 != "drawn.mbtiles" } == before, "\(folder.names)")
+  }
 }

@@ -95,8 +95,8 @@ package struct FileSignature: Hashable, Sendable {
   /// and Linux sets times by a clock that ticks every 1 to 10 ms.
   package var stepSeconds: Double { modifiedNanoseconds == 0 && changedNanoseconds == 0 ? 2.1 : 0.02 }
 
-  /// True if the next write will show, going by the clock of this machine. Its ticks may come late on a busy machine, so
-  /// the clock of the files themselves has to be ahead, too.
+  /// True if the next write will show, going by the clock of this machine. Its ticks may come late on a busy machine,
+  /// so the clock of the files themselves has to be ahead, too.
   package var isSettled: Bool { age > stepSeconds && WallClock.ofFiles > (changed, changedNanoseconds) }
 }
 

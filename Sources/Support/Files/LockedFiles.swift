@@ -33,10 +33,10 @@ package struct FileIdentity: Hashable, Sendable {
 
 /// The files on which connections of this process may hold locks of SQLite's.
 ///
-/// These are POSIX locks: when a process closes any descriptor of a file, all its locks on the file end ("How To Corrupt
-/// An SQLite Database File", section 2.2). SQLite sees to that for its own descriptors and knows of no others. So all
-/// others are opened and closed here: one of a file that is locked is kept until the last such connection has ended, and
-/// serves whoever opens the file meanwhile.
+/// These are POSIX locks: when a process closes any descriptor of a file, all its locks on the file end ("How To
+/// Corrupt An SQLite Database File", section 2.2). SQLite sees to that for its own descriptors and knows of no others.
+/// So all others are opened and closed here: one of a file that is locked is kept until the last such connection has
+/// ended, and serves whoever opens the file meanwhile.
 package enum LockedFiles {
   private struct Entry {
     var holders = 0

@@ -60,7 +60,7 @@ struct ReconcileCommand: AsyncParsableCommand {
         throw LedgerError(.input, at: against, "holds no evidence that verifies, so there is nothing to compare with")
       }
       unread = read.refusals.count
-      printError("purchase-ledger: \(against): unknown: when it was made; what happened since is not in it")
+      printError("purchase-ledger: \(against): nobody knows when it was made; what happened since is not in it")
     }
     let form = report ?? (options.json ? .json : .text)
     let ageMax = maxAge?.milliseconds ?? Reconciler.ageMaxDefault
