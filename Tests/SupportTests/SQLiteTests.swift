@@ -177,6 +177,23 @@ import Testing
     #expect(count < 100_000)
   }
 
+  /// A disk that answers late costs no steps, however long it takes.
+  @Test func waitingCostsNothing() throws {
+    #expect(
+      sqlite3_create_function(
+        connection.handle, "wait", 0, SQLITE_UTF8, nil,
+        { context, _, _ in
+          usleep(50_000)
+          sqlite3_result_int(context, 1)
+        }, nil, nil) == SQLITE_OK)
+    // A second of waiting would be two million steps by the clock on the wall.
+    connection.setLimits(SQLiteLimits(steps: 300_000, valueBytes: 1000))
+    let rows = try connection.prepare("\(Self.endless) wait() FROM n LIMIT 20").all { $0.int(0) }
+    #expect(rows.count == 20)
+    let sum = try connection.prepare("SELECT sum(w) FROM (\(Self.endless) wait() AS w FROM n LIMIT 20)")
+    #expect(try sum.first { $0.int(0) } == 20)
+  }
+
   @Test func valuesAboveALimitAreRefused() throws {
     connection.setLimits(SQLiteLimits(steps: 1_000_000, valueBytes: 100_000))
     #expect { try connection.prepare("SELECT zeroblob(900000000)").run() } throws: {

@@ -72,8 +72,9 @@ public final class Tileset: TileSource {
     var version: UInt64 = 0
     /// True while a thread waits for the file to be still.
     var isWaiting = false
-    /// Look-ups that cost far more than the file's size explains.
+    /// Look-ups that cost far more than the file's size explains, and the file as it was at the last of them.
     var costlyCount = 0
+    var costlyFile: (path: String, signature: FileSignature?)?
     /// Of a folder: when its revision was renewed.
     var renewed = MonotonicClock.seconds
   }
@@ -285,7 +286,7 @@ public final class Tileset: TileSource {
       } catch let error as BundleError where error.code == .changed {
         continue
       } catch let error as BundleError where error.code == .tooCostly {
-        throw afterCostlyRead() ?? error
+        throw afterCostlyRead(of: error.path) ?? error
       } catch {
         // What was interrupted says nothing of the bundle.
         try Cancellation.check()
@@ -304,7 +305,7 @@ public final class Tileset: TileSource {
       } catch let error as BundleError where error.code == .changed {
         endEdition(of: reader)
       } catch let error as BundleError where error.code == .tooCostly {
-        throw afterCostlyRead() ?? error
+        throw afterCostlyRead(of: error.path) ?? error
       } catch {
         try Cancellation.check()
         if let error = error as? BundleError, error.code == .notFound, error.path != path {
@@ -318,10 +319,14 @@ public final class Tileset: TileSource {
 
   private static let attemptsMax = 8
 
-  /// Why the bundle is not asked any more: its look-ups have cost too much too often. What is behind a changed file is
-  /// another `Tileset`, which begins anew.
+  /// Why the bundle is not asked any more: its look-ups have cost too much too often. It is asked again when the file
+  /// changes, a shard's or its own.
   var quarantine: BundleError? {
-    guard state.withLock({ $0.costlyCount >= Self.costlyCountMax }) else { return nil }
+    guard let file = state.withLock({ $0.costlyCount >= Self.costlyCountMax ? $0.costlyFile : nil }) else { return nil }
+    guard FileSignature(ofPath: file.path) == file.signature else {
+      state.withLock { $0.costlyCount = 0 }
+      return nil
+    }
     return BundleError(
       .tooCostly, path: path,
       "\(Self.costlyCountMax) look-ups cost far more than a file of its size needs, so it is not asked any more",
@@ -331,8 +336,12 @@ public final class Tileset: TileSource {
   private static let costlyCountMax = 3
 
   /// Counts a look-up that cost more steps than a scan of the whole file. How long it took does not matter.
-  private func afterCostlyRead() -> BundleError? {
-    state.withLock { $0.costlyCount += 1 }
+  private func afterCostlyRead(of path: String) -> BundleError? {
+    let signature = FileSignature(ofPath: path)
+    state.withLock { state in
+      state.costlyCount += 1
+      state.costlyFile = (path, signature)
+    }
     guard let quarantine else { return nil }
     closeIdle()
     return quarantine

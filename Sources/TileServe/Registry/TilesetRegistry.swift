@@ -48,7 +48,7 @@ public final class TilesetRegistry: Sendable {
       }
       let reason = "\(Folder.name(error.path)): \(error.message)"
       // Other remedies may contain paths.
-      self.reason = error.code == .tooManyOpenFiles ? "\(reason); \(error.remedy ?? "")" : reason
+      self.reason = [.tooManyOpenFiles, .tooCostly].contains(error.code) ? "\(reason); \(error.remedy ?? "")" : reason
     }
   }
 
@@ -164,6 +164,18 @@ public final class TilesetRegistry: Sendable {
     }
   }
 
+  /// Notes the bundles that are not asked any more, whoever found them too costly, and those that are asked again.
+  func noteQuarantines() {
+    let failures = contents.withLock { $0.failures }
+    for tileset in tilesets {
+      if let quarantine = tileset.quarantine {
+        note(tileset, failure: quarantine)
+      } else if tileset.knownInfo != nil, (failures[tileset.id]?.error as? BundleError)?.code == .tooCostly {
+        note(tileset, failure: nil)
+      }
+    }
+  }
+
   /// Opens every bundle once before the first request, so that broken ones are counted and reported as failures.
   ///
   /// Returns when the first `OpenTilesets.countMax` were opened, or after two seconds: many bundles or a sleeping
@@ -203,6 +215,7 @@ public final class TilesetRegistry: Sendable {
   @discardableResult
   public func refresh() -> Change {
     open.tick()
+    noteQuarantines()
     return refreshing.withLock { _ in
       let found = BundlePlaces(paths)
       let before = contents.withLock { $0 }

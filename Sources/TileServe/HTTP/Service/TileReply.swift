@@ -16,14 +16,23 @@ final class ServedTileset: Sendable {
   /// For tiles that may be rendered: they can change without the bundle.
   let drawnHeadline: TileHeadline
 
-  /// For the address that was asked for last: most servers have one.
-  private let tileJSON = Mutex<(address: ServiceAddress, bytes: [UInt8])?>(nil)
+  /// For the addresses that were asked for last: most servers have one or two.
+  private let tileJSON = Mutex<[(address: ServiceAddress, bytes: [UInt8])]>([])
+  private static let addressCountMax = 4
 
-  /// Its TileJSON.
+  /// Its TileJSON, if it was made before.
+  func knownTileJSON(at address: ServiceAddress) -> [UInt8]? {
+    tileJSON.withLock { known in known.first { $0.address == address }?.bytes }
+  }
+
+  /// Its TileJSON. The metadata may have a megabyte to read: not for event loops.
   func tileJSON(at address: ServiceAddress) -> [UInt8] {
-    if let known = tileJSON.withLock({ $0 }), known.address == address { return known.bytes }
+    if let known = knownTileJSON(at: address) { return known }
     let bytes = TileJSON.document(info, at: address)
-    tileJSON.withLock { $0 = (address, bytes) }
+    tileJSON.withLock { known in
+      if known.count >= Self.addressCountMax { known.removeFirst() }
+      known.append((address, bytes))
+    }
     return bytes
   }
 

@@ -108,7 +108,7 @@ extension TileService {
       }
       if !accepted { end() }
     }
-    var left = tilesets.count
+    var left = tilesets.count { $0.isBeingOpened.load(ordering: .relaxed) }
     while opening.wait(timeout: .now() + 1) == .timedOut {
       let now = tilesets.count { $0.isBeingOpened.load(ordering: .relaxed) }
       guard now < left else { break }
@@ -172,6 +172,7 @@ extension TileService {
   ///
   /// - Parameter infos: of the tilesets that are known.
   private func failures(but infos: [TilesetInfo]) -> [(id: String, reason: String)] {
+    registry.noteQuarantines()
     let failures = registry.failures
     let known = Set(infos.map(\.id))
     let unknown = registry.tilesets.map(\.id).filter { !known.contains($0) && failures[$0] == nil }
@@ -183,9 +184,8 @@ extension TileService {
 
   private func tilesetDocument(_ name: String, _ context: RequestContext) throws -> Plan {
     if name.hasSuffix(".json"), let layers = try known(String(name.dropLast(5))) {
-      if layers.count == 1, let known = known(layers[0]) {
-        return .reply(
-          context.writer(.tilejson).document(known.tileJSON(at: address(context)), mediaType: Self.json))
+      if layers.count == 1, let known = known(layers[0])?.knownTileJSON(at: address(context)) {
+        return .reply(context.writer(.tilejson).document(known, mediaType: Self.json))
       }
       return page(.tilejson, lane: lane(of: layers), context) { context in
         if layers.count == 1 {

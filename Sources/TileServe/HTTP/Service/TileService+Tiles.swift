@@ -124,12 +124,9 @@ extension TileService {
     }
   }
 
-  /// Logs that a tile or a shard cannot be read, or a tile not be drawn, or a bundle not be asked any more, once for
+  /// Logs that a tile or a shard cannot be read, or a tile not be drawn, once for
   /// each state of the bundle, since viewers request it again and again.
   private func note(_ error: any Error, _ layers: [Tileset]) {
-    for tileset in layers {
-      if let quarantine = tileset.quarantine { registry.note(tileset, failure: quarantine) }
-    }
     guard let error = error as? ServeError, [.damagedTile, .tooLarge, .missingShard].contains(error.code) else {
       return
     }
