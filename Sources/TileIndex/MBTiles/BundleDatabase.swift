@@ -43,6 +43,8 @@ package final class BundleDatabase {
   ///
   /// - Throws: ``BundleError`` with `.changed` if what was read may be of several states; what the closure throws.
   package func reading<Result>(_ path: String, _ body: () throws -> Result) throws -> Result {
+    // Before the read, because the check after it may follow the end of the transaction in which the index was made.
+    if case .transaction = indexed, !connection.isInTransaction { throw BundleError.changed(path) }
     do {
       let result = try body()
       try check(path)
@@ -61,9 +63,9 @@ package final class BundleDatabase {
       case .locks(let locks): try locks.check(connection)
       case .log(let log): try log.check()
       }
-      guard let indexed, !connection.isInTransaction else { return }
-      if case .version(let known) = indexed, known == version { return }
-      throw BundleError.changed(path)
+      if case .version(let known) = indexed, !connection.isInTransaction, known != version {
+        throw BundleError.changed(path)
+      }
     } catch let error as BundleError {
       // As the caller named it.
       throw BundleError(error.code, path: path, error.message, remedy: error.remedy)

@@ -1,4 +1,5 @@
 import Foundation
+import Support
 import TestSupport
 import Testing
 
@@ -118,6 +119,17 @@ private struct Schema: CustomTestStringConvertible, Sendable {
     #expect(try after.zooms() == before.zooms())
     for (tile, bytes) in ForeignBundle.tiles { #expect(try after.tile(tile) == bytes) }
     for zoom in 0...2 { #expect(try after.range(zoom: zoom) == before.range(zoom: zoom)) }
+  }
+
+  /// The index is made in the transaction of the copy, and ends with it.
+  @Test func bundlesWithALogAreConverted() throws {
+    let path = try bundle("a.mbtiles", Self.flat)
+    let writer = try SQLiteConnection(creating: path)
+    try writer.execute("PRAGMA journal_mode = WAL; UPDATE metadata SET value = value")
+    let reader = try BundleFile.open(path)
+    try BundleConvert().write(reader, to: folder.file("b.pmtiles"))
+    #expect(try BundleInspection(BundleFile.open(folder.file("b.pmtiles"))).tiles == Self.count)
+    try writer.close()
   }
 
   @Test func tilesThatAreThereTwiceAreFoundAsBefore() throws {
