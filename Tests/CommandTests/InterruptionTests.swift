@@ -197,7 +197,8 @@ import Testing
     cut.send(SIGTERM)
     // What is not stopped takes minutes.
     let run = cut.wait(timeout: 60)
-    #expect(run.status == 143 || run.ending == .signal(SIGTERM) || run.status.map { (0...75).contains($0) } == true, "\(run)")
+    #expect(
+      run.status == 143 || run.ending == .signal(SIGTERM) || run.status.map { (0...75).contains($0) } == true, "\(run)")
     #expect(folder.names.filter { $0 != "drawn.mbtiles" } == before, "\(folder.names)")
   }
 }
