@@ -63,8 +63,8 @@ package protocol ChangingBundle: BundleReader {
 
 /// The result of a non-blocking read.
 public enum ResidentRead<Value> {
-  /// What the closure made of the tile. Only this counts: a closure may have got a tile of which the file changed while
-  /// it was read.
+  /// What the closure returned. Anything else that the closure did with the bytes does not count: if the file changed
+  /// during the read, they may be of two states.
   case found(Value)
   /// The bundle has no such tile.
   case absent

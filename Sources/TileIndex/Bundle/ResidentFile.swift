@@ -17,9 +17,7 @@ final class ResidentFile: ByteSource {
   init(_ file: ReadOnlyFile, path: String) throws {
     self.file = file
     unchanged = try UnchangedFile(file.descriptor, path: path)
-    guard ChangingFiles.admits(unchanged.signature, path) else {
-      throw BundleError.beingWritten(path)
-    }
+    guard ChangingFiles.admits(unchanged.signature, path) else { throw BundleError.beingWritten(path) }
     isInMemory = csystem_is_memory(file.descriptor) == 1
   }
 

@@ -54,7 +54,10 @@ import TileIndex
     let path = try bundle("a.mbtiles")
     try change(
       path,
-      "WITH n(i) AS (SELECT 0 UNION ALL SELECT i + 1 FROM n WHERE i < 1000) INSERT INTO metadata SELECT 'n' || i, i FROM n"
+      """
+      WITH n(i) AS (SELECT 0 UNION ALL SELECT i + 1 FROM n WHERE i < 1000)
+      INSERT INTO metadata SELECT 'n' || i, i FROM n
+      """
     )
     #expect(refusal(path)?.message.contains("more than 1000 rows") == true)
   }

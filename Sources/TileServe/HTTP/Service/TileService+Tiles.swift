@@ -124,8 +124,8 @@ extension TileService {
     }
   }
 
-  /// Logs that a tile or a shard cannot be read, or a tile not be drawn, once for
-  /// each state of the bundle, since viewers request it again and again.
+  /// Logs that a tile or a shard cannot be read, or a tile not be drawn, once for each state of the bundle, since
+  /// viewers request it again and again.
   private func note(_ error: any Error, _ layers: [Tileset]) {
     guard let error = error as? ServeError, [.damagedTile, .tooLarge, .missingShard].contains(error.code) else {
       return
