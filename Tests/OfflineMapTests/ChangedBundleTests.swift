@@ -1,6 +1,7 @@
 import Foundation
 import OfflineMap
 import Support
+import Synchronization
 import TestSupport
 import Testing
 import TileIndex
@@ -109,6 +110,34 @@ import TileIndex
         return again != nil
       })
     #expect(try await errorsOfReading(try #require(again), next, "again") == (0, 0))
+  }
+
+  /// Another program takes locks and gives them back, and changes nothing: its readers are opened in two ways, with
+  /// locks and without, and a map whose readers differed would call that a change.
+  @Test func locksThatComeAndGoAreNoChange() async throws {
+    let edition = try write("made.mbtiles", edition: 1)
+    let first = try TileID(zoom: 0, column: 0, row: 0)
+    let path = folder.file("made.mbtiles")
+    let isDone = Mutex(false)
+    Thread.detachNewThread {
+      guard let connection = try? SQLiteConnection(creating: path) else { return }
+      while !isDone.withLock({ $0 }) {
+        try? connection.execute("BEGIN EXCLUSIVE; ROLLBACK")
+        usleep(200)
+      }
+    }
+    defer { isDone.withLock { $0 = true } }
+    var opened = 0
+    for _ in 0..<200 {
+      do {
+        let bundle = try MapBundle(path: path)
+        let bytes = try await bundle.tile(first)
+        #expect(bytes == edition[first])
+        opened += 1
+      } catch let error as BundleError where error.code == .busy {
+      }
+    }
+    #expect(opened > 0)
   }
 
   /// A change by SQLite, which keeps readers apart from writers: what the map has shown and what it shows next would be

@@ -22,14 +22,7 @@ final class ReaderPool: @unchecked Sendable {
 
   /// - Throws: `BundleError`.
   init(path: String, matrixSet: TileMatrixSet?, count: Int) throws {
-    func open() throws -> [any BundleReader] {
-      try (0..<count).map { _ in try BundleFile.open(path, matrixSet: matrixSet) }
-    }
-    func identity() -> FileSystem.Identity? { (try? FileSystem.status(path))??.identity }
-    let before = identity()
-    free = try open()
-    // Replaced just now: one more time, since the next replacement is not a moment away.
-    if identity() != before { free = try open() }
+    (free, version) = try Self.openAll(path, matrixSet: matrixSet, count: count)
     if free[0].scansForTiles {
       // Each reader would make an index of its own.
       free.removeLast(free.count - 1)
@@ -38,8 +31,24 @@ final class ReaderPool: @unchecked Sendable {
     } else {
       warnings = []
     }
-    version = (free[0] as? any DatabaseReader)?.version
   }
+
+  /// Readers of one edition that are kept apart from writers in one way. While others replace the file, or take and
+  /// give back locks of it, neither is so at the first attempt.
+  private static func openAll(
+    _ path: String, matrixSet: TileMatrixSet?, count: Int
+  ) throws -> (readers: [any BundleReader], version: UInt64?) {
+    func identity() -> FileSystem.Identity? { (try? FileSystem.status(path))??.identity }
+    for _ in 0..<attemptsMax {
+      let before = identity()
+      let readers = try (0..<count).map { _ in try BundleFile.open(path, matrixSet: matrixSet) }
+      let versions = readers.map { ($0 as? any DatabaseReader)?.version }
+      if identity() == before, Set(versions).count == 1 { return (readers, versions[0]) }
+    }
+    throw BundleError.beingWritten(path)
+  }
+
+  private static let attemptsMax = 10
 
   /// - Throws: `BundleError` with `.changed` if what was read may be of another state than that at opening.
   private func check(_ reader: any BundleReader) throws {

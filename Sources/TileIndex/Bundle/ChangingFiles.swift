@@ -102,7 +102,7 @@ extension BundleError {
   }
 
   /// A file that is being changed.
-  static func beingWritten(_ path: String) -> BundleError {
+  package static func beingWritten(_ path: String) -> BundleError {
     BundleError(
       .busy, path: path, "another program is writing it", remedy: "try again when it is done, or read a copy")
   }
