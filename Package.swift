@@ -140,7 +140,7 @@ let libraries = [
       + products(of: "swift-asn1", "SwiftASN1")),
   library(
     "PurchaseLedger",
-    ["Support", "PurchaseVerification", "CSQLite", "CSystemShim"]
+    ["Support", "PurchaseVerification", "CSQLite"]
       // CryptoExtras: RSA for Google's access tokens.
       + products(of: "swift-crypto", "Crypto", "CryptoExtras")
       + products(of: "async-http-client", "AsyncHTTPClient")

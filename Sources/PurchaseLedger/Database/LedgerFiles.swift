@@ -1,4 +1,3 @@
-import CSystemShim
 import Support
 import Synchronization
 
@@ -16,18 +15,7 @@ import Synchronization
   import Glibc
 #endif
 
-/// Device and inode, which all names of a file share.
-struct FileIdentity: Hashable, Sendable {
-  private let device: UInt64
-  private let inode: UInt64
-
-  /// Nil if there is no file of that name.
-  init?(_ path: String) {
-    var (device, inode): (UInt64, UInt64) = (0, 0)
-    guard csystem_file_identity(path, &device, &inode) == 0 else { return nil }
-    (self.device, self.inode) = (device, inode)
-  }
-
+extension FileIdentity {
   /// The path without links; its last component need not exist.
   static func resolved(_ path: String) -> String {
     let url = URL(fileURLWithPath: path)
@@ -55,7 +43,7 @@ final class OpenedFiles: Sendable {
     // link's target.
     let beside = FileIdentity.resolved(path)
     let names = isWatched ? [path, beside + "-wal", beside + "-shm"] : []
-    files = names.map { ($0, FileIdentity($0)) }.filter { $0.identity != nil || $0.name == path }
+    files = names.map { ($0, FileIdentity(path: $0)) }.filter { $0.identity != nil || $0.name == path }
   }
 
   /// Compares the files' identities with those that were opened.
@@ -63,7 +51,7 @@ final class OpenedFiles: Sendable {
   /// - Throws: `LedgerError` with code `gone` until the same files are back; copies have other identities.
   /// - Complexity: three system calls, a few microseconds.
   func check() throws(LedgerError) {
-    let missing = files.first { $0.identity == nil || FileIdentity($0.name) != $0.identity }?.name
+    let missing = files.first { $0.identity == nil || FileIdentity(path: $0.name) != $0.identity }?.name
     isGone.store(missing != nil, ordering: .relaxed)
     gone.withLock { $0 = missing }
     try refuseIfGone()

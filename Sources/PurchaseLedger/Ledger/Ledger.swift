@@ -119,7 +119,7 @@ public final class Ledger: Sendable {
     return ["", "-wal", "-shm", "-journal"].contains { suffix in
       let own = Self.resolved(path + suffix)
       // A file that does not exist has no identity.
-      return own == file || FileIdentity(own).map { $0 == FileIdentity(file) } ?? false
+      return own == file || FileIdentity(path: own).map { $0 == FileIdentity(path: file) } ?? false
     }
   }
 

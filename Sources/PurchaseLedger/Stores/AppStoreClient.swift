@@ -158,20 +158,6 @@ extension AppStoreClient {
 
   private static let notificationsKept: Int64 = 180 * 86_400_000
 
-  /// Asks Apple to send a test notification to the app's server. Returns the token for `testNotificationStatus`.
-  public func requestTestNotification() async throws -> String {
-    let request = StoreRequests.Request(method: "POST", url: "\(baseURL)/inApps/v1/notifications/test")
-    return try await requests.send(request) { _, value in value?["testNotificationToken"]?.string }
-  }
-
-  /// The result of each attempt to send a test notification, in Apple's words.
-  public func testNotificationStatus(_ token: String) async throws -> [String] {
-    let request = StoreRequests.Request(url: "\(baseURL)/inApps/v1/notifications/test/\(StoreRequests.escape(token))")
-    return try await requests.send(request) { _, value in
-      value?["sendAttempts"]?.array?.compactMap { $0["sendAttemptResult"]?.string }
-    }
-  }
-
   private func pullRevisions(
     _ what: String, _ path: String, query: String, _ id: String, _ sink: any SnapshotSink
   ) async throws -> PullReport {

@@ -300,17 +300,4 @@ import Testing
       #expect(report.pieces == 3 && !report.isHeld && sink.cursors.values.map { $0 } == ["r2"])
     }
   }
-
-  @Test func testNotificationIsRequested() async throws {
-    try await withClient(answer: { request, _ in
-      request.method == "POST"
-        ? .json("{\"testNotificationToken\": \"t-1\"}")
-        : .json("{\"sendAttempts\": [{\"attemptDate\": 1, \"sendAttemptResult\": \"TIMED_OUT\"}]}")
-    }) { client, server in
-      let token = try await client.requestTestNotification()
-      let found = try await client.testNotificationStatus(token)
-      #expect(found == ["TIMED_OUT"])
-      #expect(server.requests.map(\.path) == ["/inApps/v1/notifications/test", "/inApps/v1/notifications/test/t-1"])
-    }
-  }
 }
