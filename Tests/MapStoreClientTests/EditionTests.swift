@@ -1,5 +1,6 @@
 import MapStoreWire
 import RegionCatalog
+import Support
 import TestSupport
 import Testing
 import TileIndex
@@ -39,7 +40,7 @@ import TileIndex
   }
 
   /// If a patch does not fit the installed edition, the whole bundle is downloaded.
-  @Test(arguments: ["base", "patch"])
+  @Test(arguments: ["base", "patch", "info", "tiles"])
   func theWholeIsDownloadedIfThePatchFails(damaged: String) async throws {
     let manager = try device.manager()
     try await manager.install("alps", from: device.client)
@@ -49,6 +50,18 @@ import TileIndex
       let place = bytes.count / 2
       for offset in 0..<4000 { bytes[place + offset] ^= 0xff }
       try device.folder.write("alps.mbtiles", bytes: bytes)
+    } else if damaged != "patch" {
+      // A table of a patch that matches the catalogue's hash is a view whose rows have no end.
+      let patch = try #require(next.patches.first)
+      let connection = try SQLiteConnection(creating: shop.folder.file(patch.file))
+      try connection.execute(
+        """
+        ALTER TABLE \(damaged) RENAME TO other;
+        CREATE VIEW \(damaged) AS WITH RECURSIVE n(i) AS (SELECT 0 UNION ALL SELECT i + 1 FROM n)
+        SELECT other.* FROM n, other;
+        """)
+      try connection.close()
+      try shop.replaceFile(of: "alps", patch: patch.file, with: Array(shop.folder.bytes(patch.file)))
     } else {
       // A file that matches the catalogue's hash, but is not a patch.
       let patch = try #require(next.patches.first)

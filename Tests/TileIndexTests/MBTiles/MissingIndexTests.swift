@@ -44,6 +44,9 @@ private struct Schema: CustomTestStringConvertible, Sendable {
     CREATE UNIQUE INDEX images_id ON images (tile_id);
     """
 
+  /// SQLite writes nothing for an update that leaves a row's bytes as they are.
+  private static let otherMetadata = "INSERT INTO metadata VALUES ('edition', '2')"
+
   @discardableResult
   private func bundle(_ name: String, _ sql: String) throws -> String {
     try Database(folder.file(name)).run("BEGIN; \(ForeignBundle.metadata) \(sql) COMMIT")
@@ -121,15 +124,57 @@ private struct Schema: CustomTestStringConvertible, Sendable {
     for zoom in 0...2 { #expect(try after.range(zoom: zoom) == before.range(zoom: zoom)) }
   }
 
+  /// A bundle that another program has open with a log, or is about to write: its index is of one state.
+  @Test(arguments: [true, false]) func indexesBelongToOneState(usesLog: Bool) throws {
+    let path = try bundle("a.mbtiles", Self.flat)
+    let writer = try Database(path)
+    try writer.run(usesLog ? "PRAGMA journal_mode = WAL" : "PRAGMA journal_mode = DELETE")
+    // A journal or a log; the tiles stay as they are.
+    try writer.run("BEGIN IMMEDIATE; \(Self.otherMetadata); \(usesLog ? "COMMIT" : "")")
+    let reader = try MBTilesReader(path: path)
+    let tile = TileID(unchecked: 12, 3, 0)
+    let before = try reader.tile(tile)
+    #expect(before != nil && reader.scansForTiles)
+    try reader.prepareLookups()
+    #expect(!reader.scansForTiles)
+    #expect(try reader.tile(tile) == before)
+    if !usesLog { try writer.run("COMMIT") } else { try writer.run("DELETE FROM tiles WHERE tile_column = 3") }
+    let error = #expect(throws: BundleError.self) { try reader.tile(tile) }
+    #expect(error?.code == .changed)
+  }
+
   /// The index is made in the transaction of the copy, and ends with it.
   @Test func bundlesWithALogAreConverted() throws {
     let path = try bundle("a.mbtiles", Self.flat)
     let writer = try SQLiteConnection(creating: path)
-    try writer.execute("PRAGMA journal_mode = WAL; UPDATE metadata SET value = value")
+    try writer.execute("PRAGMA journal_mode = WAL; \(Self.otherMetadata)")
     let reader = try BundleFile.open(path)
     try BundleConvert().write(reader, to: folder.file("b.pmtiles"))
     #expect(try BundleInspection(BundleFile.open(folder.file("b.pmtiles"))).tiles == Self.count)
+    let error = #expect(throws: BundleError.self) { try reader.tile(TileID(unchecked: 12, 3, 0)) }
+    #expect(error?.code == .changed)
     try writer.close()
+  }
+
+  /// A tileset passes it on to the bundles of its shards, also to those that are open.
+  @Test func shardsAreIndexed() throws {
+    try bundle("shard.mbtiles", Self.flat)
+    try folder.write(
+      "a.tileset",
+      String(decoding: ShardedTileset.magic, as: UTF8.self)
+        + #""shardZoom":0,"shards":[{"root":"0/0/0","file":"shard.mbtiles"}],"metadata":{},"#
+        + #""levels":[{"zoom":12,"columns":[0,2047],"rows":[0,29]}]}"#)
+    let reader = try ShardedReader(path: folder.file("a.tileset"))
+    let tile = TileID(unchecked: 12, 3, 0)
+    let before = try reader.tile(tile)
+    func areScanned() throws -> Bool {
+      // No look-up of an event loop scans a table.
+      if case .wouldWait = try reader.withResidentTile(tile, { _ in true }) { true } else { false }
+    }
+    #expect(try before != nil && areScanned())
+    try reader.prepareLookups()
+    #expect(try reader.tile(tile) == before)
+    #expect(try !areScanned())
   }
 
   @Test func tilesThatAreThereTwiceAreFoundAsBefore() throws {
