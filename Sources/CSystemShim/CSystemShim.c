@@ -85,6 +85,24 @@ int csystem_is_local(int descriptor) {
 
 int csystem_event_descriptor(void) { return eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK); }
 
+int csystem_can_move_pages(void) { return 1; }
+
+int csystem_open_page_pipe(int ends[2], int bytes) {
+  if (pipe2(ends, O_CLOEXEC | O_NONBLOCK) != 0) return -1;
+  /* What the system refuses here (pipe-user-pages-soft) makes the pipe smaller, not useless. */
+  fcntl(ends[1], F_SETPIPE_SZ, bytes);
+  return 0;
+}
+
+long csystem_put_pages(int pipe, const void *bytes, size_t count) {
+  struct iovec part = {(void *)bytes, count};
+  return vmsplice(pipe, &part, 1, SPLICE_F_NONBLOCK);
+}
+
+long csystem_move_pages(int pipe, int socket, size_t count) {
+  return splice(pipe, 0, socket, 0, count, SPLICE_F_NONBLOCK | SPLICE_F_MOVE);
+}
+
 /* RENAME_EXCHANGE; a system call, because musl has no function for it. */
 int csystem_exchange(const char *first, const char *second) {
   return (int)syscall(SYS_renameat2, AT_FDCWD, first, AT_FDCWD, second, 2);
@@ -108,6 +126,10 @@ int csystem_open_direct(int descriptor) {
 #include <unistd.h>
 
 int csystem_event_descriptor(void) { return -1; }
+int csystem_can_move_pages(void) { return 0; }
+int csystem_open_page_pipe(int ends[2], int bytes) { return -1; }
+long csystem_put_pages(int pipe, const void *bytes, size_t count) { return -1; }
+long csystem_move_pages(int pipe, int socket, size_t count) { return -1; }
 int csystem_open_direct(int descriptor) { return -1; }
 int csystem_exchange(const char *first, const char *second) {
   errno = ENOSYS;

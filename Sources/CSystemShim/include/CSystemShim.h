@@ -38,6 +38,14 @@ int csystem_processor_count(void);
 /* A descriptor that counts events (eventfd), closed on exec and never waiting; -1 where there is none. */
 int csystem_event_descriptor(void);
 
+/* Sends memory to sockets without copying it (Linux; elsewhere csystem_can_move_pages is 0): a pipe with two ends that never
+   wait (0, or -1), bytes whose pages it takes, and what moves from it to a socket; the latter two return counts, or -1 (errno). The
+   bytes must not change until the client has read them. */
+int csystem_can_move_pages(void);
+int csystem_open_page_pipe(int ends[2], int bytes);
+long csystem_put_pages(int pipe, const void *bytes, size_t count);
+long csystem_move_pages(int pipe, int socket, size_t count);
+
 /* Exchanges the names of two files or folders in one step: 0, or -1 (errno; ENOSYS or EINVAL where the system cannot). */
 int csystem_exchange(const char *first, const char *second);
 

@@ -38,8 +38,9 @@ public struct ReconcileReport: Sendable, Hashable {
     /// When all of the store's transactions were pulled, in milliseconds since 1970: transactions bought until then
     /// that the snapshot lacks are own-only. Nil if not all were pulled.
     public var coveredAt: Int64?
-    /// Up to when the records were read, by the clock of this machine, in milliseconds since 1970.
-    public var readTo: Int64
+    /// Up to when the records were read, by the clock of this machine, in milliseconds since 1970. Nil for an export,
+    /// which does not say when it was made.
+    public var readTo: Int64?
   }
 
   /// The number of transactions of a class.
@@ -185,9 +186,12 @@ extension ReconcileReport {
   /// How old the records are, and whether the ledger has been written since.
   private func compared(_ scope: Scope) -> String {
     let environment = scope.environment == .production ? "" : " \(scope.environment.rawValue.lowercased())"
-    var text = "compared with \(scope.store.rawValue)\(environment) as read up to \(Self.time(scope.readTo))"
-    text += ", \(Self.age(comparedAt - scope.readTo)) ago"
-    if let lastEventAt, lastEventAt > scope.readTo {
+    guard let readTo = scope.readTo else {
+      return "compared with an export of \(scope.store.rawValue)\(environment), which does not say when it was made"
+    }
+    var text = "compared with \(scope.store.rawValue)\(environment) as read up to \(Self.time(readTo))"
+    text += ", \(Self.age(comparedAt - readTo)) ago"
+    if let lastEventAt, lastEventAt > readTo {
       text += "; the ledger's last event is newer (\(Self.time(lastEventAt)))"
     }
     return text
@@ -210,7 +214,7 @@ extension ReconcileReport {
       object.add("store", scope.store.rawValue)
       object.add("environment", scope.environment.rawValue)
       object.add("readTo", scope.readTo)
-      object.add("ageSeconds", (comparedAt - scope.readTo) / 1000)
+      object.add("ageSeconds", scope.readTo.map { (comparedAt - $0) / 1000 })
       object.add("coveredAt", scope.coveredAt)
       return object.text
     }

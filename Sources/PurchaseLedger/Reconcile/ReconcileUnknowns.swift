@@ -62,20 +62,21 @@ struct ReconcileUnknowns {
         found.append(.init(code: .notPulled, store: store, message: message + "run pull --store \(name)"))
         continue
       }
-      if scope.readTo > now + Snapshot.clockTolerance {
+      guard let readTo = scope.readTo else { continue }
+      if readTo > now + Snapshot.clockTolerance {
         found.append(
           .init(
             code: .clock, store: store,
             message: """
-              \(name): the last pull was at \(ReconcileReport.time(scope.readTo)), which is in the future: the clock was \
+              \(name): the last pull was at \(ReconcileReport.time(readTo)), which is in the future: the clock was \
               or is wrong, and what happened since may be missing; correct the clock, then run pull --store \(name)
               """))
-      } else if now - scope.readTo > ageMax {
+      } else if now - readTo > ageMax {
         found.append(
           .init(
             code: .stale, store: store,
             message: """
-              \(name): the records were pulled \(ReconcileReport.age(now - scope.readTo)) ago, and what happened since \
+              \(name): the records were pulled \(ReconcileReport.age(now - readTo)) ago, and what happened since \
               is not in them; run pull --store \(name)
               """))
       }

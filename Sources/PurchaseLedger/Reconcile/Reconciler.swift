@@ -58,7 +58,7 @@ public struct Reconciler: Sendable {
     _ ours: SQLiteConnection, _ theirs: SQLiteConnection, _ corrections: Corrections?, _ report: inout ReconcileReport,
     each: (ReconcileLine) throws -> Void, progress: ((Int, Int) -> Void)?
   ) throws {
-    report.scopes = try Self.scopes(theirs)
+    report.scopes = try scopes(theirs)
     report.comparedAt = ledger.clock.now()
     report.lastEventAt = try ours.cached("SELECT recorded_at FROM event ORDER BY seq DESC LIMIT 1").first {
       $0.int64(0)
@@ -127,7 +127,7 @@ public struct Reconciler: Sendable {
   }
 
   /// The stores and environments of which something was pulled, also if the answer was empty.
-  private static func scopes(_ db: SQLiteConnection) throws -> [ReconcileReport.Scope] {
+  private func scopes(_ db: SQLiteConnection) throws -> [ReconcileReport.Scope] {
     try Store.allCases.flatMap { store in
       try [StoreEnvironment.production, .sandbox].compactMap { environment in
         let marked = try Snapshot.cursor(Snapshot.scope(store.code, environment.code ?? 0), db)
@@ -135,11 +135,12 @@ public struct Reconciler: Sendable {
         guard let updatedAt = marked?.updatedAt ?? feed?.updatedAt else { return nil }
         let window = feed.flatMap { NotificationWindow($0.value) }
         // Pages of an unfinished window are read; what they reach is not known before the last.
-        let readTo = window.map { $0.page == nil ? $0.end : $0.start }
+        let windowEnd = window.map { $0.page == nil ? $0.end : $0.start }
         let coveredAt = marked?.value == Snapshot.whole ? updatedAt : nil
+        let readTo = [windowEnd, coveredAt].compactMap(\.self).max() ?? updatedAt
         return ReconcileReport.Scope(
           store: store, environment: environment, coveredAt: coveredAt,
-          readTo: [readTo, coveredAt].compactMap(\.self).max() ?? updatedAt)
+          readTo: snapshot.isApart ? nil : readTo)
       }
     }
   }

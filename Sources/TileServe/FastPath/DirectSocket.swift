@@ -37,14 +37,24 @@ struct DirectSocket {
 
   /// Writes a response.
   ///
-  /// - Parameter parts: bytes in this process's memory, which the system copies.
+  /// - Parameters:
+  ///   - parts: bytes that the system copies.
+  ///   - pages: what follows them, nil for nothing.
+  ///   - pipe: for the pages.
   /// - Returns: how many bytes the system took, 0 when it takes none now; nil when the connection is broken.
-  func send(_ parts: UnsafeMutableBufferPointer<iovec>) -> Int? {
+  func send(_ parts: UnsafeMutableBufferPointer<iovec>, _ pages: SharedPages?, through pipe: PagePipe) -> Int? {
+    guard let pages else { return send(parts, Self.flags) }
+    guard let sent = send(parts, Self.flags | Self.more) else { return nil }
+    guard sent == parts.reduce(0, { $0 + $1.iov_len }) else { return sent }
+    return sent + pipe.send(pages, to: descriptor)
+  }
+
+  private func send(_ parts: UnsafeMutableBufferPointer<iovec>, _ flags: Int32) -> Int? {
     var message = msghdr()
     message.msg_iov = parts.baseAddress
     message.msg_iovlen = .init(parts.count)
     while true {
-      let count = sendmsg(descriptor, &message, Self.flags)
+      let count = sendmsg(descriptor, &message, flags)
       if count >= 0 { return count }
       switch errno {
       case EINTR: continue
@@ -57,7 +67,10 @@ struct DirectSocket {
   #if canImport(Darwin)
     /// NIO has set SO_NOSIGPIPE.
     private static let flags: Int32 = 0
+    private static let more: Int32 = 0
   #else
     private static let flags = Int32(MSG_NOSIGNAL)
+    /// So that head and body share packets.
+    private static let more = Int32(MSG_MORE)
   #endif
 }

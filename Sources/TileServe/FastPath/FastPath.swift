@@ -1,23 +1,14 @@
 import NIOCore
 import Support
 
-#if canImport(Darwin)
-  import Darwin
-#elseif canImport(Musl)
-  import Musl
-#else
-  import Glibc
-#endif
-
 /// The fast path: what exists only to answer repeated requests for stored tiles with less processor time. `--fast-path
 /// off` leaves it out; then NIO's parser reads every request, ``TileService`` answers it and the channel's pipeline
 /// writes the response. The bytes of the responses are the same.
 ///
 /// 1. ``RequestMemory`` recognises a request that repeats the connection's last one except for the target.
 /// 2. ``ResponseCache`` has the whole response to this target; only the date is filled in.
-/// 3. ``DirectSocket`` writes it past the pipeline.
-/// 4. ``EventLoopYieldPolicy`` decides when the event loop gives up the processor so that clients read what they were
-///    sent.
+/// 3. ``DirectSocket`` writes it past the pipeline; large bodies that are asked for often lie in
+///    ``SharedPages``, which are not copied.
 ///
 /// Other requests are read by ``PlainRequest`` if they have the usual form, otherwise by NIO's parser, and answered by
 /// ``TileService``. ``Connection/keep(_:of:for:generation:)`` stores such a response for step 2. Its bytes are a copy
@@ -45,7 +36,7 @@ final class FastPath: Sendable {
   /// What the connections of one event loop share. Used on that loop only.
   final class Loop {
     fileprivate let replies: ResponseCache
-    fileprivate var turns = EventLoopYieldPolicy()
+    fileprivate let pipe = PagePipe()
 
     init(_ fastPath: FastPath) { replies = fastPath.replies }
   }
@@ -119,20 +110,12 @@ final class FastPath: Sendable {
     private func send(_ reply: CachedResponse, through socket: DirectSocket?, _ date: [UInt8]) -> Rest {
       var sent = 0
       if let socket {
-        guard let taken = reply.withParts(date, socket.send) else { return .broken }
+        guard let taken = reply.withParts(date, { socket.send($0, $1, through: loop.pipe) }) else { return .broken }
         sent = taken
       }
       guard sent < reply.responseCount else { return .nothing }
       let (first, second) = reply.rest(after: sent, date)
       return .bytes(first, second)
-    }
-
-    /// Called after each response that was written directly to the socket: sometimes yields the processor.
-    func yieldTurn() {
-      guard loop.turns.answered() else { return }
-      let start = NIODeadline.now()
-      sched_yield()
-      loop.turns.gaveTurn(at: start, until: .now())
     }
 
     /// Reads the request at the beginning of a buffer.

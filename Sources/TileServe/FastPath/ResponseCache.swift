@@ -15,8 +15,10 @@ import TileIndex
 final class CachedResponse: Sendable {
   /// The bytes of the request target.
   fileprivate let target: [UInt8]
-  /// Head and body.
-  private let response: ByteBuffer
+  /// The head, and the body unless that is in pages.
+  private let bytes: ByteBuffer
+  private let pages: SharedPages?
+  private let uses = Atomic(0)
   private let headCount: Int
   let bodyCount: Int
   let route: RouteName
@@ -33,11 +35,33 @@ final class CachedResponse: Sendable {
     self.target = target
     bodyCount = reply.bodyCount
     headCount = reply.bytes.readableBytes - reply.bodyCount
-    response = reply.bytes
+    (bytes, pages) = (reply.bytes, nil)
     route = reply.route
     (tileset, revision) = (served.tileset, served.revision)
     self.generation = generation
     self.isGzipped = isGzipped
+  }
+
+  /// The same response with its body in pages.
+  private init(_ other: CachedResponse, _ pages: SharedPages) {
+    (target, bodyCount, headCount) = (other.target, other.bodyCount, other.headCount)
+    (bytes, self.pages) = (ByteBuffer(bytes: other.bytes.readableBytesView.prefix(other.headCount)), pages)
+    (route, tileset, revision) = (other.route, other.tileset, other.revision)
+    (generation, isGzipped) = (other.generation, other.isGzipped)
+  }
+
+  /// Counts a use. The second one of a large response moves its body to pages, which takes as long as one copy to a
+  /// socket: many are dropped before.
+  ///
+  /// - Returns: what takes its place; nil for all other uses.
+  fileprivate func used() -> CachedResponse? {
+    guard bodyCount >= SharedPages.bytesMin, pages == nil, uses.add(1, ordering: .relaxed).newValue == 2 else {
+      return nil
+    }
+    let pages = bytes.withUnsafeReadableBytes { bytes in
+      SharedPages(copying: UnsafeRawBufferPointer(rebasing: bytes[headCount...]))
+    }
+    return pages.map { CachedResponse(self, $0) }
   }
 
   /// Bytes of the response.
@@ -48,18 +72,20 @@ final class CachedResponse: Sendable {
     self.generation == generation && tileset.revision == revision
   }
 
-  /// Passes the response's bytes to a system call.
+  /// Passes the response to system calls: bytes to be copied, and pages that follow them.
   ///
   /// - Parameter date: the value of the Date field.
-  func withParts<Result>(_ date: [UInt8], _ body: (UnsafeMutableBufferPointer<iovec>) -> Result) -> Result {
-    response.withUnsafeReadableBytes { response in
+  func withParts<Result>(
+    _ date: [UInt8], _ body: (UnsafeMutableBufferPointer<iovec>, SharedPages?) -> Result
+  ) -> Result {
+    bytes.withUnsafeReadableBytes { response in
       date.withUnsafeBytes { date in
         withUnsafeTemporaryAllocation(of: iovec.self, capacity: 3) { parts in
           let dateEnd = ReplyWriter.datePlace + date.count
           parts[0] = Self.part(response[..<ReplyWriter.datePlace])
           parts[1] = Self.part(date[...])
           parts[2] = Self.part(response[dateEnd...])
-          return body(parts)
+          return body(parts, pages)
         }
       }
     }
@@ -73,14 +99,14 @@ final class CachedResponse: Sendable {
   /// The response without its first bytes, for the pipeline: one buffer, or two if copying a large body would cost
   /// more.
   func rest(after count: Int, _ date: [UInt8]) -> (ByteBuffer, ByteBuffer?) {
-    let body = response.getSlice(at: response.readerIndex + headCount, length: bodyCount)!
-    guard count < headCount else {
-      let done = count - headCount
-      return (body.getSlice(at: body.readerIndex + done, length: bodyCount - done)!, nil)
-    }
+    let done = max(count - headCount, 0)
+    let body =
+      pages.map { ByteBuffer(bytes: $0.bytes[done...]) }
+      ?? bytes.getSlice(at: bytes.readerIndex + headCount + done, length: bodyCount - done)!
+    guard count < headCount else { return (body, nil) }
     let isWhole = bodyCount <= Self.copiedBytesMax
     var first = ByteBufferAllocator().buffer(capacity: headCount + (isWhole ? bodyCount : 0))
-    first.writeBytes(response.readableBytesView.prefix(headCount))
+    first.writeBytes(bytes.readableBytesView.prefix(headCount))
     first.setBytes(date, at: ReplyWriter.datePlace)
     first.moveReaderIndex(forwardBy: count)
     guard isWhole else { return (first, body) }
@@ -91,7 +117,7 @@ final class CachedResponse: Sendable {
   private static var copiedBytesMax: Int { 8192 }
 
   /// The memory that it takes; a buffer's capacity is larger than its contents.
-  fileprivate var byteCount: Int { response.storageCapacity + target.count + 400 }
+  fileprivate var byteCount: Int { bytes.storageCapacity + (pages?.byteCount ?? 0) + target.count + 400 }
 }
 
 /// A cache of whole responses for stored tiles, by the bytes of the request target.
@@ -137,7 +163,9 @@ final class ResponseCache: Sendable {
     guard let found, found.isCurrent(generation), found.target.count == target.count,
       found.target.withUnsafeBytes({ memcmp($0.baseAddress!, target.baseAddress!, target.count) == 0 })
     else { return nil }
-    return found
+    guard let next = found.used() else { return found }
+    keep(next)
+    return next
   }
 
   /// True if a new response should be stored: while there is room, and after that only one whose target was requested

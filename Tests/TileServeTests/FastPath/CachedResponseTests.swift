@@ -48,6 +48,38 @@ import TileIndex
     }
   }
 
+  /// Large bodies are sent as pages of memory, which the system has until the client reads them: others that were kept
+  /// and dropped meanwhile leave them as they were.
+  @Test func largeTilesStayWholeUntilTheyAreRead() async throws {
+    let folder = try TemporaryFolder()
+    var random = SeededGenerator(seed: 3)
+    let writer = try BundleWriter(path: folder.file("big.mbtiles"), matrixSet: .webMercatorQuad, format: .png)
+    var tiles: [String: [UInt8]] = [:]
+    for tile in TileMatrixSet.webMercatorQuad.wholeRange(zoom: 3) {
+      let noise = (0..<50_000).map { _ in UInt8.random(in: 0...255, using: &random) }
+      let bytes = [0x89, 0x50, 0x4e, 0x47, 0x0d, 0x0a, 0x1a, 0x0a] + noise
+      tiles["/big/\(tile.zoom)/\(tile.column)/\(tile.row).png"] = bytes
+      try writer.put(tile, bytes)
+    }
+    _ = try writer.finish(BundleMetadata(name: "big"))
+    try await serving([folder.path]) {
+      // Room for half of them.
+      $0.cacheBytes = 4 << 20
+    } _: { (served) async throws in
+      let other = try served.connect()
+      for (target, bytes) in tiles.sorted(by: { $0.key < $1.key }).prefix(16) {
+        let connection = try served.connect()
+        // Read, kept, sent from there, and sent as pages.
+        for _ in 0..<4 { #expect(try connection.request(target).body == bytes) }
+        try connection.send(HTTPConnection.head(target))
+        for other in try [served.connect(), other] {
+          for target in tiles.keys { #expect(try other.request(target).status == 200) }
+        }
+        #expect(try connection.response().body == bytes)
+      }
+    }
+  }
+
   @Test func headerFieldsSelectTheResponse() async throws {
     try await serving([SampleTilesets.path]) {
       $0.allowedHosts = ["localhost", "127.0.0.1", "test"]

@@ -170,7 +170,7 @@ import TileIndex
     }
   }
 
-  /// Bodies that the fast path sends from the bundle's file, each over several pages of the database.
+  /// Bodies of which the fast path sends the pages of its memory.
   @Test func largeTiles() async throws {
     let folder = try TemporaryFolder()
     var random = SeededGenerator(seed: 5)

@@ -180,7 +180,6 @@ final class ConnectionHandler: ChannelDuplexHandler {
       context.close(promise: nil)
     }
     record(answer.route, status: 200, bytes: answer.bodyCount, answer.start)
-    if !needsFlush { fastPath.yieldTurn() }
     return answer.requestCount
   }
 
