@@ -29,14 +29,15 @@ extension Graticule {
         // A turn has one meridian less, and a pole is no line.
         if isMeridian ? value >= shown.west + 360 : abs(value) > 90 - 1e-9 { continue }
         let axis = StyleValue.string(isMeridian ? "longitude" : "latitude")
-        let label = Self.label(seconds: Int((value * 3600).rounded()), isMeridian: isMeridian)
+        let seconds = (value * 3600).rounded()
+        let label = Self.label(seconds: Int(seconds), isMeridian: isMeridian)
         let places = (0...Self.pointsPerLine).map { index in
           let other = start + (end - start) * (Double(index) / Double(Self.pointsPerLine))
           return isMeridian ? SIMD2(value, other) : SIMD2(other, value)
         }
         for run in Self.runs(places, in: box, pixel) {
           features.append(
-            MapFeature(.lines([run.places]), properties: ["axis": axis, "degrees": .number(value)]))
+            MapFeature(.lines([run.places]), properties: ["axis": axis, "degrees": .number(seconds / 3600)]))
           for place in run.ends {
             let edge = Self.edge(of: pixel(place), in: box)
             features.append(

@@ -44,7 +44,7 @@ package struct Graticule: Sendable {
       let axis = StyleValue.string(isMeridian ? "longitude" : "latitude")
       features.append(
         MapFeature(
-          .lines([ends.map(\.0)]), properties: ["axis": axis, "degrees": .number(Double(number) * step)]))
+          .lines([ends.map(\.0)]), properties: ["axis": axis, "degrees": .number(Double(number * seconds) / 3600)]))
       let label = Self.label(seconds: number * seconds, isMeridian: isMeridian)
       for (place, edge) in ends {
         features.append(

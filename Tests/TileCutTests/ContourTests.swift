@@ -27,6 +27,17 @@ struct ContourTests {
     return try fixture.write(folder, "dem.tif")
   }
 
+  /// A model with pixels of 0.01 degrees.
+  private func model(width: Int, height: Int, _ sample: @escaping @Sendable (Double, Double) -> Double) throws -> String
+  {
+    var fixture = TIFFFixture()
+    (fixture.width, fixture.height, fixture.bits, fixture.format) = (width, height, 32, 3)
+    fixture.tags = TIFFFixture.placed
+    fixture.tags[33550] = .double([0.01, 0.01, 0])
+    fixture.sample = { x, y, _ in sample(Double(x), Double(y)) }
+    return try fixture.write(folder, "model.tif")
+  }
+
   private func features(_ path: String, interval: Double) throws -> [MapFeature] {
     try ContourTracer(RasterFile.open(path: path, options: RasterOpenOptions().forHeights))
       .features(interval: interval, indexEvery: 5)
@@ -75,6 +86,82 @@ struct ContourTests {
       )
       #expect(there < 0.0025 && back < 0.005, "\(level): \(there) \(back)")
     }
+  }
+
+  /// A model of whole metres, as SRTM's, lies in terraces, many of them at the very height of a contour.
+  @Test(
+    .enabled(if: GDALPrograms.arePresent, Comment(rawValue: GDALPrograms.skipMessage)),
+    arguments: [false, true], [2.0, 12.0])
+  func gentleGroundHasTheLinesOfGdal(wholeMetres: Bool, relief: Double) throws {
+    let dem = try model(width: 160, height: 150) { x, y in
+      // A lake at the height of a contour.
+      if pow(x - 40, 2) + pow(y - 90, 2) < 400 { return 200 }
+      let height =
+        200 + relief * sin(x / 25) * cos(y / 31) + relief / 3 * sin((x + 2 * y) / 16) + relief / 8 * cos((x - y) / 7)
+      return wholeMetres ? height.rounded() : height
+    }
+    let interval = relief < 5 ? 1.0 : 5
+    _ = try run(
+      "gdal_contour", ["-q", "-a", "ele", "-i", "\(interval)", "-f", "GeoJSON", dem, folder.file("theirs.json")])
+    // A summit at a level is a ring without a length, which nobody sees.
+    func seen(_ features: [MapFeature]) -> [Double] {
+      features.flatMap(lines).map { line in
+        zip(line, line.dropFirst()).reduce(0) { $0 + (($1.1 - $1.0) * ($1.1 - $1.0)).sum().squareRoot() }
+      }.filter { $0 > 1e-4 }
+    }
+    let theirs = try seen(FeatureFile.features(path: folder.file("theirs.json")))
+    let ours = try seen(features(dem, interval: interval))
+    let ink = ours.reduce(0, +) / theirs.reduce(0, +)
+    #expect(0.97 < ink && ink < 1.03, "\(ink)")
+    // Where four heights are a saddle, lines may join otherwise.
+    #expect(abs(ours.count - theirs.count) <= 1, "\(ours.count) lines, \(theirs.count) of gdal")
+  }
+
+  @Test func lakeAtTheHeightOfAContourHasOneShore() throws {
+    let dem = try model(width: 40, height: 40) { x, y in
+      let away = (pow(x - 20, 2) + pow(y - 20, 2)).squareRoot()
+      return away < 10 ? 200 : 195 - away.rounded()
+    }
+    let contours = try features(dem, interval: 100)
+    #expect(contours.count == 1 && contours[0].properties["ele"] == .number(200))
+    let rings = lines(contours[0])
+    #expect(rings.count == 1 && rings[0].first == rings[0].last)
+    // Higher ground around it leaves nothing of the contour.
+    let basin = try model(width: 40, height: 40) { x, y in pow(x - 20, 2) + pow(y - 20, 2) < 100 ? 200 : 207 }
+    #expect(try features(basin, interval: 100).isEmpty)
+  }
+
+  /// 0.3 is what a label reads, and heights of 0.3 and 0.7 are at their levels though no binary number is.
+  @Test func heightsAreMultiplesAsTheyAreWritten() throws {
+    let dem = try model(width: 30, height: 20) { x, _ in (x / 3).rounded(.down) / 10 }
+    let contours = try features(dem, interval: 0.1)
+    #expect(contours.map { $0.properties["ele"]?.text } == (1...9).map { "0.\($0)" })
+    #expect(contours.allSatisfy { lines($0).count == 1 && lines($0)[0].count == 20 * 4 + 5 })
+    for (number, interval, text) in [(3, 0.3, "0.9"), (7, 6.096, "42.672"), (-3, 0.1, "-0.3"), (3, 20, "60")] {
+      #expect(StyleValue.number(ContourTracer.multiple(number, of: interval)).text == text)
+    }
+    #expect(ContourTracer.multiple(2, of: 1 / 3.0) == 2 / 3.0)
+  }
+
+  /// Contours of neighbouring sheets meet.
+  @Test func linesReachTheEdgesOfTheModel() throws {
+    let dem = try model(width: 30, height: 20) { x, _ in x }
+    let line = try #require(features(dem, interval: 10).first.map(lines)?.first)
+    let (first, last) = (try #require(line.first), try #require(line.last))
+    #expect(abs(abs(first.y - last.y) - 20 * 0.01) < 1e-9, "\(first) \(last)")
+  }
+
+  @Test func curvesGoThroughThePointsOfTheirLine() {
+    let ring = [SIMD2(0.0, 0), SIMD2(4, 0), SIMD2(4, 4), SIMD2(0, 4), SIMD2(0, 0)]
+    let curve = LineCurve.points(ring, parts: 4)
+    #expect(curve.count == 17 && ring.indices.allSatisfy { curve[$0 * 4] == ring[$0] })
+    // The middle of a side bends outwards, everywhere alike.
+    for (index, middle) in [SIMD2(2, -0.5), SIMD2(4.5, 2), SIMD2(2, 4.5), SIMD2(-0.5, 2)].enumerated() {
+      let off = curve[index * 4 + 2] - middle
+      #expect((off * off).sum() < 1e-12, "\(curve[index * 4 + 2])")
+    }
+    #expect(LineCurve.points([SIMD2(1, 1), SIMD2(1, 1), SIMD2(1, 1)], parts: 4).count == 1)
+    #expect(LineCurve.points(ring, parts: 1) == ring)
   }
 
   /// A cone has closed rings.

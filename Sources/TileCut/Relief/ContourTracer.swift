@@ -4,15 +4,21 @@ import TileIndex
 
 /// Traces the lines of equal height of an elevation model.
 ///
-/// 1. Read all heights, possibly interpolated between (``HeightWindow``).
+/// 1. Read all heights. Those at the model's edges go on to the edges of their pixels, as gdal_contour's do.
 /// 2. In each cell of four neighbouring heights, find where each level crosses its edges, linear between heights
-///    (marching squares); at a saddle the mean of the four decides.
+///    (marching squares); at a saddle the mean of the four decides. A height that equals a level is above it, so that a
+///    lake at the level of a contour has one shore.
 /// 3. Join the crossings of a level to lines, which are closed or end at the edge of the heights.
+/// 4. Lines of small models become curves through their crossings (``LineCurve``). A surface that is interpolated
+///    between heights would bend too, but it swings at the steps of whole metres: with a cubic kernel an SRTM model's
+///    gentle slopes have three to five times the length of lines.
 struct ContourTracer {
+  /// With one more height on all sides.
   private let heights: [Float]
   private let width: Int
   private let height: Int
-  private let factor: Int
+  /// Into how many parts each segment of a line is divided.
+  private let parts: Int
   private let georeference: Georeference
   private let toDegrees: CoordinateTransform
 
@@ -20,9 +26,9 @@ struct ContourTracer {
   private static let heightsMax = 1 << 24
   /// Segments that are held at a time; levels with more are traced alone.
   private static let segmentsMax = 1 << 19
-  /// Contours of coarse models are traced between more heights, so that they bend.
-  private static let factorMax = 4
-  /// Heights that are enough for any map.
+  /// Contours of coarse models bend between heights.
+  private static let partsMax = 4
+  /// Heights that are enough for any map, so that straight segments are.
   private static let heightsWanted = 1 << 21
 
   /// - Parameters:
@@ -43,28 +49,33 @@ struct ContourTracer {
         .badSource, path: model.path, "has \(pixels) heights, and contours are traced among \(Self.heightsMax) at most",
         remedy: coarser)
     }
-    var factor = 1
-    while factor < Self.factorMax, pixels * factor * factor * 4 <= Self.heightsWanted { factor *= 2 }
-    self.factor = factor
-    (width, height) = (model.width * factor, model.height * factor)
+    var parts = 1
+    while parts < Self.partsMax, pixels * parts * parts * 4 <= Self.heightsWanted { parts *= 2 }
+    self.parts = parts
+    (width, height) = (model.width + 2, model.height + 2)
     georeference = model.georeference
     toDegrees = try CoordinateTransform(from: georeference.crs, to: .wgs84LongLat, areaOfInterest: model.areaOfInterest)
-    heights = try Self.read(model, factor: factor, width: width, height: height)
+    heights = try Self.read(model)
   }
 
-  private static func read(_ model: any RasterSource, factor: Int, width: Int, height: Int) throws -> [Float] {
-    var heights = [Float](repeating: .nan, count: width * height)
+  private static func read(_ model: any RasterSource) throws -> [Float] {
+    let width = model.width + 2
+    var heights = [Float](repeating: .nan, count: width * (model.height + 2))
     let bandRows = 64
-    let band = UnsafeMutablePointer<Float>.allocate(capacity: (width + 2) * (bandRows + 2))
+    let band = UnsafeMutablePointer<Float>.allocate(capacity: width * (bandRows + 2))
     defer { band.deallocate() }
-    for top in stride(from: 0, to: height, by: bandRows) {
+    for top in stride(from: 0, to: model.height, by: bandRows) {
       try Cancellation.check()
-      let window = PixelRect(x: 0, y: top, width: width, height: min(bandRows, height - top))
-      try HeightWindow.read(window, of: model, factor: factor, .exact, into: band)
-      for y in 0..<window.height {
-        for x in 0..<width { heights[(top + y) * width + x] = band[(y + 1) * (width + 2) + x + 1] }
+      let window = PixelRect(x: 0, y: top, width: model.width, height: min(bandRows, model.height - top))
+      try HeightWindow.read(window, of: model, factor: 1, into: band)
+      for y in 1...window.height {
+        let row = (top + y) * width
+        for x in 1...model.width { heights[row + x] = band[y * width + x] }
+        (heights[row], heights[row + width - 1]) = (heights[row + 1], heights[row + width - 2])
       }
     }
+    let last = heights.count - width
+    for x in 0..<width { (heights[x], heights[last + x]) = (heights[width + x], heights[last - width + x]) }
     return heights
   }
 
@@ -86,7 +97,7 @@ struct ContourTracer {
   ) throws -> Int {
     var counts: [Int: Int] = [:]
     try forEachCell { addCell($0, $1, $2, interval) { number, _, _ in counts[number, default: 0] += 1 } }
-    let bytes = counts.values.reduce(0, +) * MemoryLayout<SIMD2<Double>>.stride
+    let bytes = counts.values.reduce(0, +) * parts * MemoryLayout<SIMD2<Double>>.stride
     // Each group of levels is a walk over all heights.
     guard bytes <= bytesMax else { return bytes }
     var numbers = counts.keys.sorted()[...]
@@ -107,17 +118,39 @@ struct ContourTracer {
       }
       for number in group {
         try Cancellation.check()
-        let level = Double(number) * interval
+        let level = Double(Self.level(number, interval))
         let lines = Self.joined(levels.removeValue(forKey: number)!).compactMap { line($0, level: level) }
         guard !lines.isEmpty else { continue }
+        let ele = StyleValue.number(Self.multiple(number, of: interval))
         body(
           MapFeature(
-            .lines(lines),
-            properties: ["ele": .number(level), "index": .bool(number.isMultiple(of: max(indexEvery, 1)))]))
+            .lines(lines), properties: ["ele": ele, "index": .bool(number.isMultiple(of: max(indexEvery, 1)))]))
       }
       numbers = numbers[group.endIndex...]
     }
     return bytes
+  }
+
+  /// A multiple as it is written: three times 0.1 is 0.3, not 0.30000000000000004.
+  static func multiple(_ number: Int, of interval: Double) -> Double {
+    var scale = 1.0
+    while scale < 1e9, (interval * scale).rounded() / scale != interval { scale *= 10 }
+    let product = Double(number) * interval
+    return scale < 1e9 ? (product * scale).rounded() / scale : product
+  }
+
+  /// A level as heights are stored, so that a height of 0.7 is at the level of 0.7.
+  @inline(__always)
+  private static func level(_ number: Int, _ interval: Double) -> Float {
+    HeightCode.height(HeightCode.word(Double(number) * interval))
+  }
+
+  /// The number of the highest level that a height reaches.
+  @inline(__always)
+  private static func number(of height: Float, _ interval: Double) -> Int {
+    let number = Int((Double(height) / interval).rounded(.down))
+    if level(number + 1, interval) <= height { return number + 1 }
+    return level(number, interval) > height ? number - 1 : number
   }
 
   private func forEachCell(_ body: (_ x: Int, _ y: Int, UnsafeBufferPointer<Float>) -> Void) throws {
@@ -145,12 +178,13 @@ struct ContourTracer {
     let i = y * width + x
     let (a, b, c, d) = (heights[i], heights[i + 1], heights[i + width + 1], heights[i + width])
     guard !(a + b + c + d).isNaN else { return }
-    let low = (Double(min(a, b, c, d)) / interval).rounded(.down)
-    let high = (Double(max(a, b, c, d)) / interval).rounded(.down)
+    let (lowest, highest) = (min(a, b, c, d), max(a, b, c, d))
+    guard lowest < highest else { return }
+    let (low, high) = (Self.number(of: lowest, interval), Self.number(of: highest, interval))
     guard low < high else { return }
     let (top, right, bottom, left) = (2 * i, 2 * (i + 1) + 1, 2 * (i + width), 2 * i + 1)
-    for number in Int(low) + 1...Int(high) {
-      let level = Float(Double(number) * interval)
+    for number in low + 1...high {
+      let level = Self.level(number, interval)
       func add(_ from: Int, _ to: Int) { addSegment(number, from, to) }
       // Which corners are at the level or above it, clockwise from the top left.
       switch (a >= level, b >= level, c >= level, d >= level) {
@@ -211,19 +245,27 @@ struct ContourTracer {
     return lines
   }
 
-  /// A line in degrees; nil if fewer than two of its points have an image.
+  /// A line in degrees; nil if it has less than two points: a summit at a level, or places without an image.
   private func line(_ edges: [Int], level: Double) -> [SIMD2<Double>]? {
-    var points = edges.map { edge in
+    let last = SIMD2(Double(width - 2), Double(height - 2))
+    let crossings = edges.map { edge in
       let (i, isDown) = (edge / 2, !edge.isMultiple(of: 2))
       let (a, b) = (Double(heights[i]), Double(heights[isDown ? i + width : i + 1]))
       let share = a == b ? 0.5 : max(0, min(1, (level - a) / (b - a)))
       let along = isDown ? SIMD2(0, share) : SIMD2(share, 0)
-      // Heights are those of the middles of pixels.
-      let pixel = SIMD2(Double(i % width) + 0.5, Double(i / width) + 0.5) + along
-      return georeference.place(ofPixel: pixel / Double(factor))
+      // Heights are those of the middles of pixels; the first and last ones are those of the model's edges.
+      let (from, to) = (SIMD2(i % width, i / width), SIMD2(i % width + (isDown ? 0 : 1), i / width + (isDown ? 1 : 0)))
+      return place(from, last) + (place(to, last) - place(from, last)) * along
     }
+    var points = LineCurve.points(crossings, parts: parts).map { georeference.place(ofPixel: $0) }
     points.withUnsafeMutableBufferPointer { toDegrees.transform($0) }
     points.removeAll { !($0.x.isFinite && $0.y.isFinite) }
     return points.count > 1 ? points : nil
+  }
+
+  /// Where in the model's pixels a height lies.
+  @inline(__always)
+  private func place(_ height: SIMD2<Int>, _ last: SIMD2<Double>) -> SIMD2<Double> {
+    (SIMD2<Double>(height) - 0.5).clamped(lowerBound: .zero, upperBound: last)
   }
 }

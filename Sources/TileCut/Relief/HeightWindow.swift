@@ -1,38 +1,8 @@
 /// Reads windows of an elevation model, possibly interpolated to a multiple of its pixels.
+///
+/// The kernel between heights is the cubic B-spline: slopes change smoothly too, so that shades have neither kinks nor
+/// the model's pattern. It takes off a third of a hill as narrow as two pixels, and nothing of an even slope.
 enum HeightWindow {
-  /// How heights between the model's are found.
-  enum Kernel {
-    /// Keys' cubic kernel: the surface goes through the model's heights.
-    case exact
-    /// The cubic B-spline: slopes change smoothly too, so that shades have neither kinks nor the model's pattern. It
-    /// takes off a third of a hill as narrow as two pixels, and nothing of an even slope.
-    case smooth
-
-    /// The weights of consecutive pixels, and the first one's number, counted from the nearest.
-    ///
-    /// - Parameter offset: of the place from the middle of the nearest pixel, in pixels, from -0.5 to 0.5.
-    func taps(offset: Double) -> (first: Int, weights: SIMD8<Float>, count: Int) {
-      var weights = SIMD8<Float>.zero
-      switch self {
-      case .exact:
-        // In a row of nine pixels, of which the nearest is the middle one.
-        return withUnsafeTemporaryAllocation(of: Float.self, capacity: 8) { memory in
-          let run = KernelShape(.cubic, scale: 1).weights(at: 4.5 + offset, count: 9, into: memory.baseAddress!)
-          for i in 0..<run.taps { weights[i] = memory[i] }
-          return (run.first - 4, weights, run.taps)
-        }
-      case .smooth:
-        let u = offset < 0 ? offset + 1 : offset
-        let (u2, u3, rest) = (u * u, u * u * u, 1 - u)
-        let parts = [
-          rest * rest * rest, 3 * u3 - 6 * u2 + 4, 3 * (u + u2 - u3) + 1, u3,
-        ]
-        for i in 0..<4 { weights[i] = Float(parts[i] / 6) }
-        return (offset < 0 ? -2 : -1, weights, 4)
-      }
-    }
-  }
-
   /// The model's pixels under a window of interpolated ones, clipped to the model.
   ///
   /// - Parameter margin: pixels of the model to add on all sides.
@@ -52,8 +22,7 @@ enum HeightWindow {
   ///   - window: in interpolated pixels, `factor` for each of the model's along an edge.
   ///   - heights: `(window.width + 2) * (window.height + 2)`, row-major.
   static func read(
-    _ window: PixelRect, of model: any RasterSource, factor: Int, _ kernel: Kernel,
-    into heights: UnsafeMutablePointer<Float>
+    _ window: PixelRect, of model: any RasterSource, factor: Int, into heights: UnsafeMutablePointer<Float>
   ) throws {
     let around = PixelRect(
       x: window.x - 1, y: window.y - 1, width: window.width + 2, height: window.height + 2)
@@ -64,7 +33,7 @@ enum HeightWindow {
       if factor == 1 {
         copy(words.baseAddress!, source, to: around, into: heights)
       } else {
-        interpolate(words.baseAddress!, source, to: around, factor: factor, kernel, into: heights)
+        interpolate(words.baseAddress!, source, to: around, factor: factor, into: heights)
       }
     }
   }
@@ -83,10 +52,10 @@ enum HeightWindow {
   /// Interpolates along rows and then along columns. A height is missing where the nearest one of the model is; other
   /// missing ones are left out of the kernel.
   private static func interpolate(
-    _ words: UnsafePointer<UInt32>, _ source: PixelRect, to around: PixelRect, factor: Int, _ kernel: Kernel,
+    _ words: UnsafePointer<UInt32>, _ source: PixelRect, to around: PixelRect, factor: Int,
     into heights: UnsafeMutablePointer<Float>
   ) {
-    let taps = (0..<factor).map { Taps(kernel, phase: $0, factor: factor) }
+    let taps = (0..<factor).map { Taps(phase: $0, factor: factor) }
     // The rows of the model, interpolated along x.
     withUnsafeTemporaryAllocation(of: Float.self, capacity: around.width * source.height) { lines in
       for y in 0..<source.height {
@@ -114,23 +83,26 @@ enum HeightWindow {
     }
   }
 
-  /// The weights of a kernel at one of the places between two of the model's pixels.
+  /// The kernel's weights at one of the places between two of the model's pixels.
   private struct Taps {
     /// The first tap, counted from the nearest pixel.
     private let first: Int
-    private let weights: SIMD8<Float>
-    private let count: Int
+    private let weights: SIMD4<Float>
 
     /// - Parameter phase: which of the `factor` places within the nearest pixel.
-    init(_ kernel: Kernel, phase: Int, factor: Int) {
-      (first, weights, count) = kernel.taps(offset: (Double(phase) + 0.5) / Double(factor) - 0.5)
+    init(phase: Int, factor: Int) {
+      let offset = (Double(phase) + 0.5) / Double(factor) - 0.5
+      let u = offset < 0 ? offset + 1 : offset
+      let (u2, u3, rest) = (u * u, u * u * u, 1 - u)
+      let parts = SIMD4(rest * rest * rest, 3 * u3 - 6 * u2 + 4, 3 * (u + u2 - u3) + 1, u3)
+      (first, weights) = (offset < 0 ? -2 : -1, SIMD4<Float>(parts / 6))
     }
 
     /// The weighted mean of the heights that are not missing; NaN where the nearest is.
     @inline(__always)
     func sum(_ height: (Int) -> Float) -> Float {
       var (sum, total) = (Float(0), Float(0))
-      for i in 0..<count {
+      for i in 0..<4 {
         let value = height(first + i)
         if value.isNaN {
           if first + i == 0 { return .nan }

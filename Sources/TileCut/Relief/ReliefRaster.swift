@@ -75,7 +75,7 @@ final class ReliefRaster: RasterSource {
     let lineWidth = window.width + 2
     return try withUnsafeTemporaryAllocation(of: Float.self, capacity: lineWidth * (window.height + 2)) { buffer in
       let heights = buffer.baseAddress!
-      try HeightWindow.read(window, of: base, factor: factor, .smooth, into: heights)
+      try HeightWindow.read(window, of: base, factor: factor, into: heights)
       var all = UInt32.max
       for y in 0..<window.height {
         let words = (target + y * rowBytes).assumingMemoryBound(to: UInt32.self)
