@@ -7,7 +7,7 @@ extension PlaceQuery {
   /// - Throws: ``BundleError``.
   package func search(_ bundle: any BundleReader) throws -> [PlaceMatch]? {
     if let index = try PlaceIndex(bundle) { return try index.search(self) }
-    let places = try bundle.places()
+    let places = try bundle.places().valid
     return places.isEmpty ? nil : PlaceList(places).search(self)
   }
 }
@@ -17,7 +17,7 @@ extension BundleReader {
   ///
   /// - Throws: ``BundleError``.
   package var hasPlaces: Bool {
-    get throws { try PlaceIndex(self) != nil || !places().isEmpty }
+    get throws { try PlaceIndex(self) != nil || !places().valid.isEmpty }
   }
 }
 
@@ -52,17 +52,10 @@ public final class PlaceIndex {
   ///
   /// - Throws: `BundleError`.
   public init?(_ bundle: any BundleReader) throws {
-    guard let table = try PlaceTable(bundle) else { return nil }
+    guard let table = try bundle.placeTable() else { return nil }
     self.table = table
     hasIndex = table.hasIndex
   }
-
-  /// The number of places.
-  public func count() throws -> Int { try table.count() }
-
-  /// All places in the order of the table, which in our own bundles is that of falling importance. Invalid rows are
-  /// left out.
-  public func places() throws -> [Place] { try table.places() }
 
   /// Finds places whose names contain all words of a query, the last as a prefix; the best matches first.
   ///

@@ -168,7 +168,7 @@ public struct BundleAppend: Sendable {
     }
     // Every tile of the cut has one of its coarsest zoom above it.
     if let top = try new.range(zoom: cutter.plan.zooms.lowerBound) { for tile in top { _ = try add(tile) } }
-    let places = try old.allPlaces() + new.allPlaces()
+    let places = try old.places().all() + new.places().all()
     if !places.isEmpty { try sink.write(places: places) }
     let summary = try sink.finish(metadata(old, new))
     return CutSummary(

@@ -17,7 +17,7 @@ struct InspectCommand: ParsableCommand {
 
   func run() throws {
     let reader = try BundleFile.open(bundle)
-    let inspection = try progress.showing(of: BundleInspection.knownReadCount(of: reader)) { shown in
+    let inspection = try progress.showing(of: reader.knownReadCount) { shown in
       try BundleInspection(reader, progress: shown)
     }
     if json { printText(try prettyJSON(inspection)) } else { Self.lines(inspection).forEach(printLine) }

@@ -69,7 +69,7 @@ struct MetadataCommand: ParsableCommand {
     func run() throws {
       let edit = MetadataEdit(name: name, value: value.first)
       try progress.showing(
-        WorkProgress.bytes, of: (try? BundleFile.open(bundle)).flatMap { MetadataEdit.bytesCopied(of: $0) }
+        WorkProgress.bytes, of: (try? BundleFile.open(bundle))?.bytesCopiedForMetadata
       ) { shown in
         try stoppable { try edit.apply(to: bundle, progress: shown) }
       }

@@ -43,7 +43,7 @@ final class PlaceDirectory: Sendable {
     var entries: [(region: Int, place: Place)] = []
     for (number, region) in regions.enumerated() where region.file.hasSuffix(".mbtiles") {
       do {
-        let places = try PlaceIndex(try MBTilesReader(path: "\(folder)/\(region.file)"))?.places() ?? []
+        let places = try MBTilesReader(path: "\(folder)/\(region.file)").places().valid
         entries += places.prefix(placesMax).map { (number, $0) }
       } catch {
         // CatalogFileVerifier reports files that are missing or damaged.

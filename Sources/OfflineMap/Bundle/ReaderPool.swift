@@ -13,8 +13,8 @@ import TileIndex
 final class ReaderPool: @unchecked Sendable {
   private let condition = ThreadCondition()
   private var free: [any BundleReader]
-  /// The state of a database at opening; nil for other files.
-  private let version: UInt64?
+  /// The bundle's state at opening.
+  private let version: UInt64
   /// What makes the bundle slow.
   let warnings: [BundleError]
   /// Where reads run that may block: threads of the system's pool, not those of Swift's tasks.
@@ -37,12 +37,12 @@ final class ReaderPool: @unchecked Sendable {
   /// give back locks of it, neither is so at the first attempt.
   private static func openAll(
     _ path: String, matrixSet: TileMatrixSet?, count: Int
-  ) throws -> (readers: [any BundleReader], version: UInt64?) {
+  ) throws -> (readers: [any BundleReader], version: UInt64) {
     func identity() -> FileSystem.Identity? { (try? FileSystem.status(path))??.identity }
     for _ in 0..<attemptsMax {
       let before = identity()
       let readers = try (0..<count).map { _ in try BundleFile.open(path, matrixSet: matrixSet) }
-      let versions = readers.map { ($0 as? any DatabaseReader)?.version }
+      let versions = readers.map(\.version)
       if identity() == before, Set(versions).count == 1 { return (readers, versions[0]) }
     }
     throw BundleError.beingWritten(path)
@@ -52,7 +52,7 @@ final class ReaderPool: @unchecked Sendable {
 
   /// - Throws: `BundleError` with `.changed` if what was read may be of another state than that at opening.
   private func check(_ reader: any BundleReader) throws {
-    guard let version, let database = reader as? any DatabaseReader, database.version != version else { return }
+    guard reader.version != version else { return }
     throw BundleError(
       .changed, path: reader.path, "another program changed it while it was open", remedy: "open it again")
   }

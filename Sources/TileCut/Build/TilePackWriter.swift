@@ -66,7 +66,7 @@ struct TilePackWriter {
     }
     // A device downloads the overview first, so the overview contains the place index.
     if number == 1 {
-      let places = try bundle.allPlaces()
+      let places = try bundle.places().all()
       if !places.isEmpty { try writer.write(places: places) }
     }
     var metadata = BundleMetadata(stored, fallbackName: stem)

@@ -142,9 +142,7 @@ extension Cutter {
     for zoom in plan.zooms where zoom >= finished.shards.shardZoom {
       for shard in order {
         try step()
-        // Opening it again for the next zoom takes a tenth of a millisecond; its directories would stay in memory.
-        defer { finished.close(shard) }
-        guard let archive = try finished.bundle(shard) as? PMTilesReader else { continue }
+        guard let archive = try finished.archive(shard) else { continue }
         try finished.reading(shard) {
           try archive.forEachTileByID(zoom: zoom) { tile, bytes in
             let bytes = Array(bytes)
@@ -198,6 +196,13 @@ private final class FinishedShards {
     let bundle = try reading(shard) { try BundleFile.open(folder.bundle(shard), matrixSet: nil) }
     open[shard] = bundle
     return bundle
+  }
+
+  /// The bundle of a shard as an archive, which does not stay open: opening it again for the next zoom takes a tenth of
+  /// a millisecond, and its directories would stay in memory.
+  func archive(_ shard: Int) throws -> PMTilesReader? {
+    guard receipts[shard].bundle != nil else { return nil }
+    return try reading(shard) { try PMTilesReader(path: folder.bundle(shard)) }
   }
 
   /// A closure that reads a shard's bundle.

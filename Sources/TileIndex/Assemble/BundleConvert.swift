@@ -39,31 +39,17 @@ public struct BundleConvert: Sendable {
       mixing: bundle.formats(beside: format))
     defer { sink.discard() }
     var tally = TileTally(sink, TileCount(progress))
-    try forEachTile(of: bundle, for: sink) { tile, bytes, hash in
-      tally.insert(bytes)
-      try sink.copy(tile, bytes, hash: hash, from: bundle)
-    }
-    let places = try bundle.allPlaces()
+    // An archive that gets its tiles by id needs no second copy.
+    try TileReadAhead.forEachTile(
+      hashing: sink.usesHashes, { try bundle.forEachTile(byID: sink.isOrderedByID, $0) },
+      { tile, bytes, hash in
+        tally.insert(bytes)
+        try sink.copy(tile, bytes, hash: hash, from: bundle)
+      })
+    let places = try bundle.places().all()
     if !places.isEmpty { try sink.write(places: places) }
     return try sink.finish(
       .rows(Self.rows(of: bundle, format: format, found: tally.formats ?? [])), copyOf: [bundle])
-  }
-
-  /// Walks the tiles in the order that costs least: that of their ids where an archive is read, which is the order of
-  /// its file, or written, which then needs no second copy.
-  private func forEachTile(
-    of bundle: any BundleReader, for sink: any TileSink,
-    _ body: (TileID, UnsafeRawBufferPointer, UInt64?) throws -> Void
-  ) throws {
-    try TileReadAhead.forEachTile(
-      hashing: sink.usesHashes,
-      { body in
-        switch bundle {
-        case let bundle as PMTilesReader: try bundle.forEachTileByID(body)
-        case let bundle as any DatabaseReader where sink is PMTilesWriter: try bundle.forEachTileByID(body)
-        default: try bundle.forEachTile(body)
-        }
-      }, body)
   }
 
   /// The bundle's rows, completed.
@@ -107,52 +93,5 @@ extension BundleReader {
     throw BundleError(
       .malformed, path: path, "has no tiles that are PNG, JPEG, WebP or gzipped vector tiles",
       remedy: "check what made it")
-  }
-}
-
-extension PMTilesReader {
-  /// A run may claim billions of tiles.
-  private static let tilesMax = 1 << 28
-
-  /// Passes every tile to a closure by rising id: each content is read once for the tiles of a run.
-  fileprivate func forEachTileByID(_ body: (TileID, UnsafeRawBufferPointer) throws -> Void) throws {
-    var count = 0
-    let block = PMTilesBlock()
-    try forEachEntry { entry, _ in
-      guard !entry.isLeaf else { return }
-      count += Int(entry.runLength)
-      guard count <= Self.tilesMax else {
-        throw BundleError(
-          .malformed, path: path, "has more than \(Self.tilesMax) tiles", remedy: "extract a part of it")
-      }
-      let first = try TileID(hilbertID: entry.firstID)
-      try withContent(entry, of: first, ahead: block) { bytes in
-        for id in entry.firstID..<entry.endID { try body(try TileID(hilbertID: id), bytes) }
-      }
-    }
-  }
-}
-
-extension DatabaseReader {
-  /// Passes every tile of a bundle in Web Mercator to a closure by rising id.
-  ///
-  /// - Complexity: O(tiles log tiles), 8 bytes of memory for each.
-  fileprivate func forEachTileByID(_ body: (TileID, UnsafeRawBufferPointer) throws -> Void) throws {
-    try prepareLookups()
-    var ids: [UInt64] = []
-    try reading {
-      let keys = try connection.prepare("SELECT zoom_level, tile_column, tile_row FROM \(keyTable)")
-      while try keys.step() {
-        if let tile = tile(zoom: keys.int(0), column: keys.int(1), storedRow: keys.int(2)) {
-          ids.append(tile.hilbertID)
-        }
-      }
-    }
-    ids.sort()
-    for (index, id) in ids.enumerated() {
-      let tile = try TileID(hilbertID: id)
-      if index > 0, id == ids[index - 1] { throw BundleError.repeated(tile, path: path) }
-      _ = try withTile(tile) { try body(tile, $0) }
-    }
   }
 }

@@ -61,7 +61,7 @@ public struct BundleExtract: Sendable {
     guard writer.tileCount > 0 else {
       throw try noTile(of: bundle, output)
     }
-    let places = try bundle.allPlaces().filter { area.contains(longitude: $0.longitude, latitude: $0.latitude) }
+    let places = try bundle.places().all().filter { area.contains(longitude: $0.longitude, latitude: $0.latitude) }
     if !places.isEmpty { try writer.write(places: places) }
     var metadata = metadata(of: bundle)
     metadata.formats = tally.formats

@@ -70,7 +70,7 @@ public struct BundleMerge: Sendable {
     }
     var places: [Place] = []
     var known: Set<Place> = []
-    for bundle in bundles { places += try bundle.allPlaces().filter { known.insert($0).inserted } }
+    for bundle in bundles { places += try bundle.places().all().filter { known.insert($0).inserted } }
     if !places.isEmpty { try writer.write(places: places) }
     var metadata = MergedMetadata(bundles, name: name).metadata
     // Tiles that are drawn over each other may get any of the formats.

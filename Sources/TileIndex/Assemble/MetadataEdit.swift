@@ -1,4 +1,3 @@
-import CSQLite
 import Support
 
 /// Sets or removes one row of a bundle's metadata. The bundle is replaced atomically by one with the same tiles; of a
@@ -41,31 +40,13 @@ public struct MetadataEdit: Sendable {
       )
     }
     do {
-      switch bundle {
-      case let bundle as MBTilesReader: try write(bundle, progress)
-      case let bundle as PMTilesReader: try write(rows, bundle, progress)
-      case let bundle as GeoPackageReader:
-        try edit(bundle, progress) { try GeoPackageMetadata.replace(rows, of: bundle.table, in: $0) }
-      case let bundle as TileFolderReader: try write(rows, bundle)
-      default:
-        throw refused(
-          path, "is a tileset of shards, whose metadata are those of its plan", "merge the shards into a bundle first")
-      }
+      try bundle.replaceMetadata(rows, changed: name, progress: progress)
     } catch let error as SQLiteError {
       throw BundleError(
         .writeFailed, path: path, "its metadata could not be written: \(error)",
         remedy: "check the disk and the permissions of the folder")
     } catch {
       throw OutputFile.failure(error, path)
-    }
-  }
-
-  /// The number of bytes that an edit of a bundle copies; nil for a folder.
-  package static func bytesCopied(of bundle: any BundleReader) -> Int? {
-    switch bundle {
-    case let reader as PMTilesReader: reader.archive.header.tileData.count + reader.archive.header.leaves.count
-    case is any DatabaseReader: FileSystem.size(bundle.path)
-    default: nil
     }
   }
 
@@ -139,101 +120,6 @@ public struct MetadataEdit: Sendable {
     }
     guard limits.union(box).isNear(limits) else {
       throw refused(bundle.path, "bounds \"\(value ?? "")\" reach beyond the grid", "choose bounds inside it")
-    }
-  }
-
-  // MARK: - Containers
-
-  private func write(_ bundle: MBTilesReader, _ progress: @escaping (Int) -> Void) throws {
-    let columns = try bundle.reading { try BundleSchema.columns(of: "metadata", bundle.connection) }
-    try edit(bundle, progress) { connection in
-      if columns.isEmpty { try connection.execute("CREATE TABLE metadata (name text, value text)") }
-      let delete = try connection.prepare("DELETE FROM metadata WHERE name = ?1")
-      let update = try connection.prepare("UPDATE metadata SET value = ?2 WHERE name = ?1")
-      let insert = try connection.prepare("INSERT INTO metadata (name, value) VALUES (?1, ?2)")
-      let statement = value == nil ? delete : bundle.metadata[name] == nil ? insert : update
-      statement.bind(1, name)
-      if let value { statement.bind(2, value) }
-      try statement.run()
-    }
-  }
-
-  /// A copy of the database gets the change, so that readers of the present file are not disturbed.
-  private func edit(
-    _ bundle: any DatabaseReader, _ progress: (Int) -> Void, _ change: (SQLiteConnection) throws -> Void
-  ) throws {
-    let file = try OutputFile(target: bundle.path, replacing: true)
-    do {
-      try FileSystem.copy(bundle.path, over: file.path, progress: progress)
-      let connection = try SQLiteConnection(
-        uri: SQLiteConnection.uri(path: file.path, parameters: []), flags: SQLITE_OPEN_READWRITE)
-      // A copy that is not complete has no value, so it needs no journal.
-      try connection.execute("PRAGMA journal_mode = OFF")
-      try connection.execute("PRAGMA trusted_schema = OFF")
-      try change(connection)
-    } catch {
-      file.remove()
-      throw error
-    }
-    try file.commit()
-  }
-
-  /// Header and metadata are written anew; directories and tiles are copied as they are.
-  private func write(
-    _ rows: [StoredMetadata.Entry], _ bundle: PMTilesReader, _ progress: @escaping (Int) -> Void
-  ) throws {
-    let header = bundle.archive.header
-    let document = try PMTilesMetadata.document(rows, places: bundle.allPlaces(), path: bundle.path)
-    let packed = header.internalCompression == .gzip ? try PMTilesTree.packed(document) : document
-    let file = try OutputFile(target: bundle.path, replacing: true)
-    do {
-      let archive = try SpoolFile(file.path, from: PMTilesSpool.headBytes)
-      var bytes = 0
-      func copied(_ section: PMTilesHeader.Section) throws -> PMTilesHeader.Section {
-        let start = archive.end
-        try bundle.archive.forEachBlock(of: section) { block in
-          try archive.append(block)
-          bytes += block.count
-          progress(bytes)
-        }
-        return PMTilesHeader.Section(offset: start, count: section.count)
-      }
-      var root: [UInt8] = []
-      try bundle.archive.forEachBlock(of: header.root) { root += Array($0) }
-      let tiles = try copied(header.tileData)
-      let metadata = PMTilesHeader.Section(offset: archive.end, count: packed.count)
-      try archive.append(packed)
-      let leaves = try copied(header.leaves)
-      let changed = PMTilesHeader(
-        header, root: PMTilesHeader.Section(offset: PMTilesHeader.byteCount, count: root.count), metadata: metadata,
-        leaves: leaves, tileData: tiles, stating: StoredMetadata(rows))
-      let head = changed.bytes + root
-      guard head.count <= PMTilesSpool.headBytes else {
-        throw bundle.archive.damaged("its root directory has \(root.count) bytes")
-      }
-      try archive.overwrite(head + [UInt8](repeating: 0, count: PMTilesSpool.headBytes - head.count), at: 0)
-      try archive.flush()
-    } catch {
-      file.remove()
-      throw error
-    }
-    try file.commit()
-  }
-
-  /// One document after the other; each of them is replaced atomically.
-  private func write(_ rows: [StoredMetadata.Entry], _ bundle: TileFolderReader) throws {
-    var coverage = TileCoverage()
-    for zoom in try bundle.zooms() {
-      if let range = try bundle.range(zoom: zoom) { coverage.insert(zoom: zoom, count: range.count, range: range) }
-    }
-    let documents = TileFolderDocuments(
-      rows: StoredMetadata(rows), coverage: coverage, matrixSet: bundle.matrixSet, format: try bundle.requiredFormat(),
-      scheme: bundle.isTMS ? .tms : .xyz)
-    for (file, bytes) in documents.files {
-      let path = "\(bundle.path)/\(file)"
-      // A folder of another maker gets no page and no TileJSON of ours.
-      guard try file == TileFolder.metadataName || FileSystem.status(path) != nil else { continue }
-      try AtomicFile.write(bytes, to: path)
     }
   }
 }

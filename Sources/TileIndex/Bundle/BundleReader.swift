@@ -1,10 +1,9 @@
-import Support
-
-/// A bundle open for reading, whatever its format: ``MBTilesReader``, ``PMTilesReader``, ``GeoPackageReader``
-/// or ``TileFolderReader``; ``BundleFile/open(_:matrixSet:)`` picks one.
+/// A bundle open for reading, whatever its container; ``BundleFile/open(_:matrixSet:)`` opens one.
 ///
 /// A reader is for one thread at a time and never writes to the bundle or beside it. Opening is cheap: open one reader
 /// per thread.
+///
+/// What a container does in its own way is a requirement with a default, so that nobody asks which container it is.
 ///
 /// If another program changes the file in place, reads throw ``BundleError`` with `.changed` and no reader gives bytes
 /// of two editions; bytes that a closure got before such an error are not to be used.
@@ -47,18 +46,81 @@ public protocol BundleReader: AnyObject {
   /// - Complexity: O(tiles log tiles) where there is no index.
   func prepareLookups() throws
 
+  /// A tile of a rectangle that has tiles, for a bundle that ``scansForTiles``; nil if it does not know one.
+  func firstTile(in range: TileRange) throws -> TileID?
+
   /// Runs a read of the whole bundle, in which a change by another program is an error or not visible.
   func readingOneState<Result>(_ body: () throws -> Result) throws -> Result
 
   /// Keeps to the present state as long as the reader is open.
   func holdOneState() throws
-}
 
-/// A bundle whose state may become another one while a reader is open, because SQLite keeps its readers apart from its
-/// writers. Each read is of one state.
-package protocol ChangingBundle: BundleReader {
-  /// Differs between states. If it is the same before and after some reads, they were of one state.
+  /// Differs between states of a bundle that SQLite changes while readers are open; each read is of one state. If it is
+  /// the same before and after some reads, they were of one state. Always 0 for a bundle that a change ends.
   var version: UInt64 { get }
+
+  /// Opens another reader of the same bundle, for another thread, which shares what this one has open; nil where
+  /// opening the file again is as good.
+  var opener: (@Sendable () -> any BundleReader)? { get }
+
+  /// Bytes of the bundle that the reader keeps in memory, beyond a few pages.
+  var memoryBytes: Int { get }
+
+  // MARK: Contents
+
+  /// The places, in their order.
+  ///
+  /// - Throws: ``BundleError``.
+  func places() throws -> StoredPlaces
+
+  /// The places as tables with an index; nil where there are none.
+  ///
+  /// - Throws: ``BundleError``.
+  func placeTable() throws -> PlaceTable?
+
+  /// The number of tiles, where that is known without reading them all: nil in folders, tilesets of shards, and
+  /// archives whose makers did not count.
+  var knownTileCount: Int? { get }
+
+  /// The number of tiles that ``inspection(_:)`` reads, where that is known before.
+  var knownReadCount: Int? { get }
+
+  /// Reads through the bundle.
+  ///
+  /// - Parameter progress: called every 256 tiles with the number of tiles read so far.
+  /// - Throws: ``BundleError``.
+  func inspection(_ progress: @escaping (Int) -> Void) throws -> BundleInspection
+
+  /// True for a container in which makers mix PNG and JPEG without a word.
+  var mixesFormats: Bool { get }
+
+  // MARK: Where tiles lie
+
+  /// Passes every tile to a closure in the order that costs least. Archives have them by Hilbert id; other containers
+  /// give them so only if that is wanted and they can without reading all tiles twice.
+  func forEachTile(byID isWanted: Bool, _ body: (TileID, UnsafeRawBufferPointer) throws -> Void) throws
+
+  /// Every tile with the size of its bytes, by zoom, column and row from the south.
+  ///
+  /// - Complexity: O(bytes), in MBTiles O(tiles).
+  func forEachTileSize(_ body: (TileID, Int) throws -> Void) throws
+
+  /// The order in which the tiles were written; nil where that is not recorded.
+  var putOrder: PutOrder? { get }
+
+  // MARK: Metadata
+
+  /// Replaces the bundle atomically by one with other metadata and the same tiles.
+  ///
+  /// - Parameters:
+  ///   - rows: all rows.
+  ///   - name: the only row that was changed, added or removed.
+  ///   - progress: called with the number of bytes copied so far.
+  /// - Throws: ``BundleError``: `.invalidContent` where that is impossible; errors of writing bundles.
+  func replaceMetadata(_ rows: [StoredMetadata.Entry], changed name: String, progress: (Int) -> Void) throws
+
+  /// The number of bytes that ``replaceMetadata(_:changed:progress:)`` copies; nil where it copies no tiles.
+  var bytesCopiedForMetadata: Int? { get }
 }
 
 /// The result of a non-blocking read.
@@ -84,6 +146,48 @@ extension BundleReader {
   public func readingOneState<Result>(_ body: () throws -> Result) throws -> Result { try body() }
   /// See ``readingOneState(_:)``.
   public func holdOneState() throws {}
+  /// The default for bundles that a change ends.
+  public var version: UInt64 { 0 }
+  /// See ``opener``.
+  public var opener: (@Sendable () -> any BundleReader)? { nil }
+  /// See ``memoryBytes``.
+  public var memoryBytes: Int { 0 }
+  /// See ``firstTile(in:)``.
+  public func firstTile(in range: TileRange) throws -> TileID? { nil }
+  /// The default for bundles without places.
+  public func places() throws -> StoredPlaces { StoredPlaces(of: path) }
+  /// See ``placeTable()``.
+  public func placeTable() throws -> PlaceTable? { nil }
+  /// See ``knownTileCount``.
+  public var knownTileCount: Int? { nil }
+  /// The default for containers in which each tile is read.
+  public var knownReadCount: Int? { knownTileCount }
+  /// The default reads each tile.
+  public func inspection(_ progress: @escaping (Int) -> Void) throws -> BundleInspection {
+    try BundleInspection(walking: self, .folder, fileBytes: nil, progress)
+  }
+  /// See ``mixesFormats``.
+  public var mixesFormats: Bool { false }
+  /// The default for containers that have tiles in no other order.
+  public func forEachTile(byID isWanted: Bool, _ body: (TileID, UnsafeRawBufferPointer) throws -> Void) throws {
+    try forEachTile(body)
+  }
+  /// The default reads the tiles.
+  public func forEachTileSize(_ body: (TileID, Int) throws -> Void) throws {
+    try forEachTile { try body($0, $1.count) }
+  }
+  /// See ``putOrder``.
+  public var putOrder: PutOrder? { nil }
+  /// The default for what has the metadata of something else.
+  public func replaceMetadata(
+    _ rows: [StoredMetadata.Entry], changed name: String, progress: (Int) -> Void
+  ) throws {
+    throw BundleError(
+      .invalidContent, path: path, "has no metadata of its own that can be changed",
+      remedy: "convert it into a bundle first")
+  }
+  /// See ``bytesCopiedForMetadata``.
+  public var bytesCopiedForMetadata: Int? { nil }
 
   /// The default for readers that do not know what is in memory.
   public func withResidentTile<Value>(
@@ -130,18 +234,23 @@ extension BundleReader {
     return (metadata.mixedFormats.isEmpty ? tile?.format : metadata.format ?? tile?.format, tile?.pixels)
   }
 
+  /// The formats that tiles may have beside that of the first: as the metadata state, and where makers mix them without
+  /// a word, as in GeoPackages (OGC 12-128r18, requirements 36 and 37).
+  package func formats(beside format: TileFormat) -> Set<TileFormat> {
+    let mixed = metadata.mixedFormats
+    let mixture: Set<TileFormat> = [.png, .jpg]
+    return (mixed.isEmpty && mixesFormats && mixture.contains(format) ? mixture : mixed).subtracting([format])
+  }
+
   /// Passes the bytes of the first tile to a closure; nil when there are no tiles.
   private func firstTile<Result>(_ body: (UnsafeRawBufferPointer) throws -> Result) throws -> Result? {
     for zoom in try zooms() {
       guard let range = try range(zoom: zoom) else { continue }
       // A level may be sparse, so its first tile is anywhere in the rectangle: a few lookups usually find one,
       // otherwise all tiles are walked. Without an index a lookup costs as much as a walk.
-      if scansForTiles, let database = self as? any DatabaseReader {
-        if let tile = try database.firstTile(in: range), let result = try withTile(tile, body) { return result }
-      } else {
-        for tile in range.prefix(1024) {
-          if let result = try withTile(tile, body) { return result }
-        }
+      let tiles = scansForTiles ? try firstTile(in: range).map { [$0] } ?? [] : Array(range.prefix(1024))
+      for tile in tiles {
+        if let result = try withTile(tile, body) { return result }
       }
       var found: Result?
       do {
@@ -158,36 +267,3 @@ extension BundleReader {
 
 /// Ends the walk after the first tile.
 private struct Enough: Error {}
-
-/// The first bytes of a bundle's file, by format.
-enum BundleMagic {
-  /// Every SQLite database, and so MBTiles (SQLite file format, section 1.3.1).
-  static let sqlite = Array("SQLite format 3\0".utf8)
-  /// PMTiles v3, section 3; the version follows.
-  static let pmtiles = Array("PMTiles".utf8)
-
-  /// The application ids of GeoPackage 1.2 and later, 1.1 and 1.0 (OGC 12-128r18, requirement 2).
-  static let geoPackage = ["GPKG", "GP11", "GP10"].map { Array($0.utf8) }
-  /// Of the application id in a database's header (SQLite file format, section 1.3).
-  private static let applicationIDBytes = 68..<72
-
-  /// True for the head of a database that says to be a GeoPackage.
-  static func isGeoPackage(_ head: [UInt8]) -> Bool {
-    head.count >= applicationIDBytes.upperBound && geoPackage.contains(Array(head[applicationIDBytes]))
-  }
-
-  /// The head of a database with an application id.
-  static func databaseHead(applicationID: Int) -> [UInt8] {
-    let bytes = (0..<4).reversed().map { UInt8(truncatingIfNeeded: applicationID >> (8 * $0)) }
-    return sqlite + [UInt8](repeating: 0, count: applicationIDBytes.lowerBound - sqlite.count) + bytes
-  }
-
-  /// The first 72 bytes of a regular file, fewer where it is shorter.
-  ///
-  /// Not for a database with a log or journal: closing a file drops the POSIX locks that SQLite connections in this
-  /// process hold on it.
-  /// - Throws: ``FileSystem/SystemError`` or ``ReadOnlyFile/NotAFile``.
-  static func head(_ path: String) throws -> [UInt8] {
-    try ReadOnlyFile(path).bytes(at: 0, count: applicationIDBytes.upperBound)
-  }
-}

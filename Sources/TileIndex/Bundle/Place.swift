@@ -48,6 +48,47 @@ public struct Place: Hashable, Sendable, Codable {
   }
 }
 
+/// The places of a bundle, in its order; in our own bundles that is by falling importance.
+public struct StoredPlaces: Sendable {
+  /// Without those that cannot be stored, as other makers' may be.
+  public private(set) var valid: [Place] = []
+  /// Why the first of those that were left out cannot be stored.
+  private var fault: String?
+  private var bytes = 0
+  private let path: String
+
+  /// None of the bundle at a path.
+  init(of path: String) { self.path = path }
+
+  /// Adds a place if it is valid.
+  ///
+  /// - Throws: ``BundleError`` with `.malformed` for more than ``MetadataLimits/placesBytesMax``.
+  mutating func add(_ place: Place) throws {
+    if let fault = place.fault { return leaveOut("the place \"\(place.name.prefix(60))\" \(fault)") }
+    bytes += MemoryLayout<Place>.stride + place.name.utf8.count + place.kind.utf8.count
+    guard bytes <= MetadataLimits.placesBytesMax else {
+      throw BundleError(
+        .malformed, path: path, "its places have more than \(MetadataLimits.placesBytesMax >> 20) MB",
+        remedy: "make it again with fewer places")
+    }
+    valid.append(place)
+  }
+
+  /// Notes a place that cannot even be read.
+  mutating func leaveOut(_ what: String) { fault = fault ?? what }
+
+  /// All places, for a copy, which leaves none out in silence.
+  ///
+  /// - Throws: ``BundleError`` with `.malformed` if some are not valid.
+  public func all() throws -> [Place] {
+    if let fault {
+      throw BundleError(
+        .malformed, path: path, "\(fault), so that its places cannot be copied", remedy: "correct or delete it")
+    }
+    return valid
+  }
+}
+
 /// The places of a bundle as GeoJSON (RFC 7946): a FeatureCollection of points with name, kind and importance. A tile
 /// folder has it as a file, a PMTiles archive in its metadata.
 enum PlaceDocument {
@@ -79,9 +120,11 @@ enum PlaceDocument {
   /// The places of a document; nil when it is none of ours.
   ///
   /// - Throws: ``BundleError``.
-  static func places(_ json: JSONValue, path: String) throws -> StoredPlaces? {
-    guard json["type"]?.string == "FeatureCollection", let features = json["features"]?.array else { return nil }
-    var places = StoredPlaces()
+  static func places(_ json: JSONValue?, of path: String) throws -> StoredPlaces? {
+    guard let json, json["type"]?.string == "FeatureCollection", let features = json["features"]?.array else {
+      return nil
+    }
+    var places = StoredPlaces(of: path)
     for feature in features {
       guard let name = feature["properties"]?["name"]?.string,
         let position = feature["geometry"]?["coordinates"]?.array?.compactMap(number), position.count == 2
@@ -92,7 +135,7 @@ enum PlaceDocument {
       let place = Place(
         name: name, kind: feature["properties"]?["kind"]?.string ?? "", longitude: position[0], latitude: position[1],
         importance: feature["properties"]?["importance"].flatMap(number) ?? 0)
-      try places.add(place, path: path)
+      try places.add(place)
     }
     return places
   }

@@ -26,6 +26,9 @@ package protocol TileSink: AnyObject, Sendable {
   /// True for a sink that looks for equal tiles by their ``ContentHash``, which another thread may compute.
   var usesHashes: Bool { get }
 
+  /// True for a sink that keeps tiles by their Hilbert ids, and copies them once more if they come otherwise.
+  var isOrderedByID: Bool { get }
+
   /// As ``put(_:_:)``, for a sink that ``usesHashes``.
   func put(_ tile: TileID, _ data: UnsafeRawBufferPointer, hash: UInt64) throws
 
@@ -108,6 +111,7 @@ package final class TileCount {
 extension TileSink {
   package var mixing: Set<TileFormat> { [] }
   package var usesHashes: Bool { false }
+  package var isOrderedByID: Bool { false }
   package func put(_ tile: TileID, _ data: UnsafeRawBufferPointer, hash: UInt64) throws { try put(tile, data) }
 
   /// Adds a tile.

@@ -83,7 +83,7 @@ enum GeoPackageMetadata {
   /// The places of a table.
   static func places(of table: String, _ connection: SQLiteConnection, path: String) throws -> StoredPlaces {
     let json = try document(of: placesStandard, table, connection, path: path)
-    return try json.flatMap { try PlaceDocument.places($0, path: path) } ?? StoredPlaces()
+    return try PlaceDocument.places(json, of: path) ?? StoredPlaces(of: path)
   }
 
   private static func document(

@@ -4,23 +4,23 @@ package import Support
 /// Mercator or WGS 84 degrees, on a well-known grid or one of its own. Never writes to the file or beside it.
 ///
 /// A reader has one connection and is for one thread at a time. Opening it takes as long as an MBTiles bundle.
-public final class GeoPackageReader: DatabaseReader {
+package final class GeoPackageReader: DatabaseReader {
   /// The file.
-  public let path: String
-  public let matrixSet: TileMatrixSet
+  package let path: String
+  package let matrixSet: TileMatrixSet
   /// As ``BundleWriter`` stored them; of other producers, what the GeoPackage's own tables say.
-  public let metadata: StoredMetadata
+  package let metadata: StoredMetadata
   /// The table that is read.
-  public var table: String { contents.table }
+  package var table: String { contents.table }
   /// All tables of raster tiles; without a name the first is read.
-  public var tables: [String] { contents.tables }
+  package var tables: [String] { contents.tables }
 
   package let database: BundleDatabase
   let contents: GeoPackageContents
   /// For SQL; a temporary view once the reader has made an index.
   private(set) var quotedTable: String
   package private(set) var lookup: SQLiteStatement
-  public private(set) lazy var scansForTiles = AddressIndex.scans(Self.lookup(in: quotedTable), connection)
+  package private(set) lazy var scansForTiles = AddressIndex.scans(Self.lookup(in: quotedTable), connection)
 
   /// Opens a GeoPackage.
   ///
@@ -28,7 +28,7 @@ public final class GeoPackageReader: DatabaseReader {
   ///   - path: a GeoPackage.
   ///   - table: one of its tables of tiles; nil for the first.
   /// - Throws: ``BundleError`` with `.notFound`, `.malformed`, `.busy` or `.readFailed`.
-  public init(path: String, table: String? = nil) throws {
+  package init(path: String, table: String? = nil) throws {
     self.path = path
     let database = try BundleAccess.open(path)
     let connection = database.connection
@@ -109,7 +109,7 @@ public final class GeoPackageReader: DatabaseReader {
     return rows
   }
 
-  public func withTile<Result>(
+  package func withTile<Result>(
     _ tile: TileID, _ body: (UnsafeRawBufferPointer) throws -> Result
   ) throws -> Result? {
     try reading { try withStoredTile(tile, body) }
@@ -119,13 +119,7 @@ public final class GeoPackageReader: DatabaseReader {
     "SELECT tile_data FROM \(table) WHERE zoom_level = ?1 AND tile_column = ?2 AND tile_row = ?3"
   }
 
-  public func readingOneState<Result>(_ body: () throws -> Result) throws -> Result {
-    try database.readingOneState(path, body)
-  }
-
-  public func holdOneState() throws { try database.holdOneState(path) }
-
-  public func prepareLookups() throws {
+  package func prepareLookups() throws {
     guard scansForTiles else { return }
     try database.keepingToThisState(path) {
       _ = try AddressIndex.make(
@@ -139,57 +133,23 @@ public final class GeoPackageReader: DatabaseReader {
   package var keyTable: String { quotedTable }
 
   package func tile(zoom: Int, column: Int, storedRow: Int) -> TileID? {
-    guard let tile = try? TileID(zoom: zoom, column: column, row: storedRow) else { return nil }
+    let tile = TileID(unchecked: zoom, column, storedRow)
     return matrixSet.contains(tile) ? tile : nil
   }
 
   package func storedRow(of tile: TileID) -> Int { tile.row }
 
-  public func withResidentTile<Value>(
+  package func withResidentTile<Value>(
     _ tile: TileID, _ body: (UnsafeRawBufferPointer) throws -> Value
   ) throws -> ResidentRead<Value> {
     try residentRead { try withStoredTile(tile, body) }
   }
 
-  /// The number of tiles.
-  ///
   /// - Complexity: O(tiles), without reading blobs.
-  func tileCount() throws -> Int { try reading { try count("SELECT count(*) FROM \(quotedTable)") } }
-
-  /// - Complexity: O(log tiles) for each zoom.
-  public func zooms() throws -> [Int] {
-    try reading {
-      let next = try connection.prepare("SELECT min(zoom_level) FROM \(quotedTable) WHERE zoom_level > ?1")
-      var zooms: [Int] = []
-      while true {
-        next.bind(1, zooms.last ?? -1)
-        guard try next.step(), next.type(0) == .integer, matrixSet.zooms.contains(next.int(0)) else { return zooms }
-        zooms.append(next.int(0))
-        next.reset()
-      }
-    }
-  }
-
-  /// - Complexity: O(tiles of the zoom).
-  public func range(zoom: Int) throws -> TileRange? {
-    guard matrixSet.zooms.contains(zoom) else { return nil }
-    return try reading {
-      let statement = try connection.prepare(
-        """
-        SELECT min(tile_column), max(tile_column), min(tile_row), max(tile_row) FROM \(quotedTable) \
-        WHERE zoom_level = ?1 AND tile_column BETWEEN 0 AND ?2 AND tile_row BETWEEN 0 AND ?3
-        """)
-      statement.bind(1, zoom)
-      statement.bind(2, matrixSet[zoom].matrixWidth - 1)
-      statement.bind(3, matrixSet[zoom].matrixHeight - 1)
-      guard try statement.step(), statement.type(0) == .integer else { return nil }
-      return TileRange(
-        zoom: zoom, columns: statement.int(0)...statement.int(1), rows: statement.int(2)...statement.int(3))
-    }
-  }
+  package var knownTileCount: Int? { try? reading { try count("SELECT count(*) FROM \(quotedTable)") } }
 
   /// Column by column: the index has the rows of one in the order asked for, backwards.
-  public func forEachTile(in range: TileRange, _ body: (TileID, UnsafeRawBufferPointer) throws -> Void) throws {
+  package func forEachTile(in range: TileRange, _ body: (TileID, UnsafeRawBufferPointer) throws -> Void) throws {
     guard
       let range = matrixSet.zooms.contains(range.zoom)
         ? range.intersection(matrixSet.wholeRange(zoom: range.zoom)) : nil
@@ -223,8 +183,22 @@ public final class GeoPackageReader: DatabaseReader {
     }
   }
 
-  /// The places that were stored with the tiles.
-  func storedPlaces() throws -> StoredPlaces {
+  package func places() throws -> StoredPlaces {
     try reading { try GeoPackageMetadata.places(of: table, connection, path: path) }
+  }
+
+  package var mixesFormats: Bool { true }
+
+  package func inspection(_ progress: @escaping (Int) -> Void) throws -> BundleInspection {
+    var found = try BundleInspection(walking: self, .geopackage, fileBytes: FileSystem.size(path), progress)
+    found.pageBytes = try pragma("page_size")
+    found.tables = [table] + tables.filter { $0 != table }
+    return found
+  }
+
+  package func replaceMetadata(
+    _ rows: [StoredMetadata.Entry], changed name: String, progress: (Int) -> Void
+  ) throws {
+    try replaceFile(progress) { try GeoPackageMetadata.replace(rows, of: table, in: $0) }
   }
 }

@@ -1,7 +1,8 @@
+import CSQLite
 package import Support
 
 /// A bundle in an SQLite database that is open for reading.
-package protocol DatabaseReader: ChangingBundle {
+package protocol DatabaseReader: BundleReader {
   var database: BundleDatabase { get }
   /// Selects the bytes of a tile by its zoom, column and stored row.
   var lookup: SQLiteStatement { get }
@@ -16,6 +17,12 @@ package protocol DatabaseReader: ChangingBundle {
 extension DatabaseReader {
   package var connection: SQLiteConnection { database.connection }
   package var version: UInt64 { database.version }
+
+  package func readingOneState<Result>(_ body: () throws -> Result) throws -> Result {
+    try database.readingOneState(path, body)
+  }
+
+  package func holdOneState() throws { try database.holdOneState(path) }
 
   /// Runs a query, checks that what it read is of one state, and converts SQLite's errors to errors that name the
   /// bundle.
@@ -39,10 +46,46 @@ extension DatabaseReader {
     statement.bind(3, storedRow(of: tile))
   }
 
+  /// - Complexity: O(log tiles) for each zoom if the table has its index, otherwise O(tiles).
+  package func zooms() throws -> [Int] {
+    try reading {
+      let next = try connection.prepare("SELECT min(zoom_level) FROM \(keyTable) WHERE zoom_level > ?1")
+      var zooms: [Int] = []
+      while true {
+        next.bind(1, zooms.last ?? -1)
+        // Text sorts after all numbers, so it ends the search.
+        guard try next.step(), next.type(0) == .integer, matrixSet.zooms.contains(next.int(0)) else { return zooms }
+        zooms.append(next.int(0))
+        next.reset()
+      }
+    }
+  }
+
+  /// - Complexity: O(tiles of the zoom) if the table has its index.
+  package func range(zoom: Int) throws -> TileRange? {
+    guard matrixSet.zooms.contains(zoom) else { return nil }
+    return try reading {
+      let statement = try connection.prepare(
+        """
+        SELECT min(tile_column), max(tile_column), min(tile_row), max(tile_row) FROM \(keyTable) \
+        WHERE zoom_level = ?1 AND tile_column BETWEEN 0 AND ?2 AND tile_row BETWEEN 0 AND ?3
+        """)
+      statement.bind(1, zoom)
+      statement.bind(2, matrixSet[zoom].matrixWidth - 1)
+      statement.bind(3, matrixSet[zoom].matrixHeight - 1)
+      guard try statement.step(), statement.type(0) == .integer,
+        let first = tile(zoom: zoom, column: statement.int(0), storedRow: statement.int(2)),
+        let last = tile(zoom: zoom, column: statement.int(1), storedRow: statement.int(3))
+      else { return nil }
+      return TileRange(
+        zoom: zoom, columns: first.column...last.column, rows: min(first.row, last.row)...max(first.row, last.row))
+    }
+  }
+
   /// The tile of a rectangle that comes first by column and stored row; nil when it has none.
   ///
   /// - Complexity: O(tiles) without an index.
-  func firstTile(in range: TileRange) throws -> TileID? {
+  package func firstTile(in range: TileRange) throws -> TileID? {
     try reading {
       let rows = [range.rows.lowerBound, range.rows.upperBound].map {
         storedRow(of: TileID(unchecked: range.zoom, range.columns.lowerBound, $0))
@@ -93,5 +136,48 @@ extension DatabaseReader {
         return .wouldWait
       }
     }
+  }
+
+  /// - Complexity: O(tiles log tiles), 8 bytes of memory for each.
+  package func forEachTile(
+    byID isWanted: Bool, _ body: (TileID, UnsafeRawBufferPointer) throws -> Void
+  ) throws {
+    guard isWanted else { return try forEachTile(body) }
+    try prepareLookups()
+    var ids: [UInt64] = []
+    try reading {
+      let keys = try connection.prepare("SELECT zoom_level, tile_column, tile_row FROM \(keyTable)")
+      while try keys.step() {
+        if let tile = tile(zoom: keys.int(0), column: keys.int(1), storedRow: keys.int(2)) {
+          ids.append(tile.hilbertID)
+        }
+      }
+    }
+    ids.sort()
+    for (index, id) in ids.enumerated() {
+      let tile = try TileID(hilbertID: id)
+      if index > 0, id == ids[index - 1] { throw BundleError.repeated(tile, path: path) }
+      _ = try withTile(tile) { try body(tile, $0) }
+    }
+  }
+
+  package var bytesCopiedForMetadata: Int? { FileSystem.size(path) }
+
+  /// Replaces the file by a copy that gets the change, so that readers of the present one are not disturbed.
+  func replaceFile(_ progress: (Int) -> Void, changing change: (SQLiteConnection) throws -> Void) throws {
+    let file = try OutputFile(target: path, replacing: true)
+    do {
+      try FileSystem.copy(path, over: file.path, progress: progress)
+      let connection = try SQLiteConnection(
+        uri: SQLiteConnection.uri(path: file.path, parameters: []), flags: SQLITE_OPEN_READWRITE)
+      // A copy that is not complete has no value, so it needs no journal.
+      try connection.execute("PRAGMA journal_mode = OFF")
+      try connection.execute("PRAGMA trusted_schema = OFF")
+      try change(connection)
+    } catch {
+      file.remove()
+      throw error
+    }
+    try file.commit()
   }
 }

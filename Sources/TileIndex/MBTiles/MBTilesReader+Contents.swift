@@ -1,68 +1,25 @@
 import CSQLite
 import Support
 
-// MARK: - Zooms, counts and extents
+// MARK: - Counts and extents
 extension MBTilesReader {
-  /// The zooms that have tiles, in ascending order, whatever the metadata say.
-  ///
-  /// - Complexity: O(log tiles) for each zoom if the table has its index, otherwise O(tiles).
-  public func zooms() throws -> [Int] {
-    try reading {
-      let next = try connection.prepare("SELECT min(zoom_level) FROM \(schema.keys) WHERE zoom_level > ?1")
-      var zooms: [Int] = []
-      var last = -1
-      while true {
-        next.bind(1, last)
-        // Text sorts after all numbers, so it ends the search.
-        guard try next.step(), next.type(0) == .integer else { return zooms }
-        let zoom = next.int(0)
-        guard matrixSet.zooms.contains(zoom) else { return zooms }
-        zooms.append(zoom)
-        last = zoom
-        next.reset()
-      }
-    }
-  }
-
   /// The number of tiles.
   ///
   /// - Complexity: O(tiles), without reading blobs.
-  public func tileCount() throws -> Int {
+  package func tileCount() throws -> Int {
     try reading { try count("SELECT count(*) FROM \(schema.tiles)") }
   }
 
   /// The number of different blobs.
   ///
   /// - Complexity: O(tiles); for a flat table all blobs are read, and 8 bytes of memory taken for each.
-  public func distinctTileCount() throws -> Int {
+  package func distinctTileCount() throws -> Int {
     if schema.layout == .mapAndImages {
       return try reading { try count("SELECT count(DISTINCT tile_id) FROM map") }
     }
     var hashes: [UInt64] = []
     try forEachRow(ordered: false) { row in hashes.append(ContentHash.hash(row.data)) }
     return ContentHash.distinctCount(hashes)
-  }
-
-  /// The rectangle around the tiles of a zoom; nil when it has none.
-  ///
-  /// - Complexity: O(tiles of the zoom) if the table has its index.
-  public func range(zoom: Int) throws -> TileRange? {
-    guard matrixSet.zooms.contains(zoom) else { return nil }
-    let matrix = matrixSet[zoom]
-    return try reading {
-      let statement = try connection.prepare(
-        """
-        SELECT min(tile_column), max(tile_column), min(tile_row), max(tile_row) FROM \(schema.keys) \
-        WHERE zoom_level = ?1 AND tile_column BETWEEN 0 AND ?2 AND tile_row BETWEEN 0 AND ?3
-        """)
-      statement.bind(1, zoom)
-      statement.bind(2, matrix.matrixWidth - 1)
-      statement.bind(3, matrix.matrixHeight - 1)
-      guard try statement.step(), statement.type(0) == .integer else { return nil }
-      let north = MBTilesRow.flipped(statement.int(3), matrixHeight: matrix.matrixHeight)
-      let south = MBTilesRow.flipped(statement.int(2), matrixHeight: matrix.matrixHeight)
-      return TileRange(zoom: zoom, columns: statement.int(0)...statement.int(1), rows: north...south)
-    }
   }
 
   /// Count, bytes and rectangle of every zoom that has tiles, in ascending order.
@@ -97,7 +54,7 @@ extension MBTilesReader {
   /// The bytes are valid until the closure returns. Rows whose address is not in the grid are skipped.
   /// - Complexity: O(tiles) in constant memory. Without an index the addresses, not the blobs, are sorted first, on
   ///   disk if there are many.
-  public func forEachTile(_ body: (TileID, UnsafeRawBufferPointer) throws -> Void) throws {
+  package func forEachTile(_ body: (TileID, UnsafeRawBufferPointer) throws -> Void) throws {
     try forEachRow(ordered: true) { row in
       guard let tile = tile(of: row), !row.data.isEmpty else { return }
       try body(tile, row.data)
@@ -107,7 +64,7 @@ extension MBTilesReader {
   /// Passes the tiles in a rectangle to a closure, by column, then by row from the south.
   ///
   /// - Complexity: O(tiles in the rectangle's columns) if the table has its index, otherwise O(tiles of the bundle).
-  public func forEachTile(
+  package func forEachTile(
     in range: TileRange, _ body: (TileID, UnsafeRawBufferPointer) throws -> Void
   ) throws {
     guard matrixSet.zooms.contains(range.zoom) else { return }
@@ -207,22 +164,60 @@ extension MBTilesReader {
   }
 }
 
+// MARK: - What other containers do otherwise
 extension MBTilesReader {
-  /// Every tile with the size of its blob, in index order, without reading the blobs.
-  ///
-  /// - Complexity: O(tiles), and 32 bytes of memory for each.
-  fileprivate func sizedTilesWithoutBlobs() throws -> [SizedTile] {
+  package func places() throws -> StoredPlaces { try placeTable()?.places() ?? StoredPlaces(of: path) }
+
+  package func placeTable() throws -> PlaceTable? { try PlaceTable(self) }
+
+  package var knownTileCount: Int? { try? tileCount() }
+
+  package var knownReadCount: Int? { layout == .mapAndImages ? try? distinctTileCount() : knownTileCount }
+
+  package var putOrder: PutOrder? { PutOrder(self) }
+
+  /// Without reading the blobs.
+  package func forEachTileSize(_ body: (TileID, Int) throws -> Void) throws {
     try reading {
       let statement = try connection.prepare(
         "SELECT zoom_level, tile_column, tile_row, length(tile_data) FROM \(schema.tiles) ORDER BY 1, 2, 3")
-      var tiles: [SizedTile] = []
       while try statement.step() {
-        let place = StoredKey(zoom: statement.int(0), column: statement.int(1), storedRow: statement.int(2))
-        if let tile = tile(at: place), statement.int(3) > 0 {
-          tiles.append(SizedTile(tile, bytes: statement.int(3)))
-        }
+        let key = StoredKey(zoom: statement.int(0), column: statement.int(1), storedRow: statement.int(2))
+        if let tile = tile(at: key), statement.int(3) > 0 { try body(tile, statement.int(3)) }
       }
-      return tiles
+    }
+  }
+
+  /// Each stored blob is read once.
+  package func inspection(_ progress: @escaping (Int) -> Void) throws -> BundleInspection {
+    let hasSharedBlobs = layout == .mapAndImages
+    var blobs = BundleInspection.Tally(countsDistinct: !hasSharedBlobs, progress)
+    try forEachBlob { blobs.insert($0) }
+    var found = BundleInspection(
+      self, .mbtiles, fileBytes: FileSystem.size(path), tiles: try tileCount(),
+      distinctTiles: hasSharedBlobs ? try distinctTileCount() : blobs.distinct,
+      levels: try levels().map { BundleInspection.Level($0.range, tiles: $0.tiles, bytes: $0.bytes) }, blobs)
+    found.pageBytes = try pragma("page_size")
+    found.applicationID = try pragma("application_id")
+    found.layout = layout
+    return found
+  }
+
+  /// Other rows stay as they are, also where a name occurs twice.
+  package func replaceMetadata(
+    _ rows: [StoredMetadata.Entry], changed name: String, progress: (Int) -> Void
+  ) throws {
+    let columns = try reading { try BundleSchema.columns(of: "metadata", connection) }
+    let value = rows.first { $0.name == name }?.value
+    try replaceFile(progress) { connection in
+      if columns.isEmpty { try connection.execute("CREATE TABLE metadata (name text, value text)") }
+      let delete = try connection.prepare("DELETE FROM metadata WHERE name = ?1")
+      let update = try connection.prepare("UPDATE metadata SET value = ?2 WHERE name = ?1")
+      let insert = try connection.prepare("INSERT INTO metadata (name, value) VALUES (?1, ?2)")
+      let statement = value == nil ? delete : metadata[name] == nil ? insert : update
+      statement.bind(1, name)
+      if let value { statement.bind(2, value) }
+      try statement.run()
     }
   }
 }
@@ -230,11 +225,10 @@ extension MBTilesReader {
 extension BundleReader {
   /// Every tile with the size of its bytes, by zoom, column and row from the south.
   ///
-  /// - Complexity: O(bytes), in MBTiles O(tiles); 32 bytes of memory for each tile.
+  /// - Complexity: that of ``forEachTileSize(_:)``, and 32 bytes of memory for each tile.
   package func sizedTiles() throws -> [SizedTile] {
-    if let bundle = self as? MBTilesReader { return try bundle.sizedTilesWithoutBlobs() }
     var tiles: [SizedTile] = []
-    try forEachTile { tile, bytes in tiles.append(SizedTile(tile, bytes: bytes.count)) }
+    try forEachTileSize { tiles.append(SizedTile($0, bytes: $1)) }
     return tiles
   }
 }

@@ -6,20 +6,20 @@ package import Support
 /// A reader has one connection and one prepared statement and is for one thread at a time. Opening takes about 0.1 ms:
 /// open one reader per thread. After a bundle is replaced by a rename, open readers keep the old file. What a program
 /// writes by SQLite's rules is visible at the next read; other changes of the file make reads throw `.changed`.
-public final class MBTilesReader: DatabaseReader {
+package final class MBTilesReader: DatabaseReader {
   /// The file, as the caller named it.
-  public let path: String
+  package let path: String
   /// The grid, from the metadata; WebMercatorQuad if they name none.
-  public let matrixSet: TileMatrixSet
+  package let matrixSet: TileMatrixSet
   /// The metadata as found; empty when the table is missing.
-  public let metadata: StoredMetadata
+  package let metadata: StoredMetadata
   /// The layout of the tables.
-  public var layout: BundleLayout { schema.layout }
+  package var layout: BundleLayout { schema.layout }
 
   package let database: BundleDatabase
   private(set) var schema: BundleSchema
   package private(set) var lookup: SQLiteStatement
-  public private(set) lazy var scansForTiles = AddressIndex.scans(Self.lookup(in: schema), connection)
+  package private(set) lazy var scansForTiles = AddressIndex.scans(Self.lookup(in: schema), connection)
 
   /// Opens an MBTiles file.
   ///
@@ -27,7 +27,7 @@ public final class MBTilesReader: DatabaseReader {
   ///   - path: an MBTiles file.
   ///   - matrixSet: the grid of a bundle whose metadata neither name a well-known grid nor define one.
   /// - Throws: ``BundleError`` with `.notFound`, `.malformed`, `.busy` or `.readFailed`.
-  public init(path: String, matrixSet: TileMatrixSet? = nil) throws {
+  package init(path: String, matrixSet: TileMatrixSet? = nil) throws {
     self.path = path
     let database = try BundleAccess.open(path)
     let connection = database.connection
@@ -55,7 +55,7 @@ public final class MBTilesReader: DatabaseReader {
   /// until the closure returns.
   ///
   /// - Complexity: O(log tiles); O(tiles) where the table has no index.
-  public func withTile<Result>(
+  package func withTile<Result>(
     _ tile: TileID, _ body: (UnsafeRawBufferPointer) throws -> Result
   ) throws -> Result? {
     try reading { try withStoredTile(tile, body) }
@@ -65,13 +65,7 @@ public final class MBTilesReader: DatabaseReader {
     "SELECT tile_data FROM \(schema.tiles) WHERE zoom_level = ?1 AND tile_column = ?2 AND tile_row = ?3"
   }
 
-  public func readingOneState<Result>(_ body: () throws -> Result) throws -> Result {
-    try database.readingOneState(path, body)
-  }
-
-  public func holdOneState() throws { try database.holdOneState(path) }
-
-  public func prepareLookups() throws {
+  package func prepareLookups() throws {
     guard scansForTiles else { return }
     try database.keepingToThisState(path) {
       schema.keys = try AddressIndex.make(
@@ -92,7 +86,7 @@ public final class MBTilesReader: DatabaseReader {
     MBTilesRow.flipped(tile.row, matrixHeight: matrixSet[tile.zoom].matrixHeight)
   }
 
-  public func withResidentTile<Value>(
+  package func withResidentTile<Value>(
     _ tile: TileID, _ body: (UnsafeRawBufferPointer) throws -> Value
   ) throws -> ResidentRead<Value> {
     try residentRead { try withStoredTile(tile, body) }

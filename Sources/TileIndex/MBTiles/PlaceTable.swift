@@ -25,14 +25,13 @@ extension Place {
 /// Places are two tables (docs/reference/bundle-format.md): `places`, which any SQLite reads, and `places_index`, a
 /// full-text index over the names (FTS5 with external content). The list is part of a bundle's content, which extracts,
 /// merges and patches carry over; the module Gazetteer searches the index.
-package struct PlaceTable {
+public struct PlaceTable {
   package let bundle: MBTilesReader
 
-  /// Nil for a bundle without places, and for one that is not MBTiles.
+  /// Nil for a bundle without places.
   ///
   /// - Throws: ``BundleError``.
-  package init?(_ bundle: any BundleReader) throws {
-    guard let bundle = bundle as? MBTilesReader else { return nil }
+  init?(_ bundle: MBTilesReader) throws {
     let columns = try bundle.reading { try BundleSchema.columns(of: PlaceTables.table, bundle.connection) }
     guard Self.columns.allSatisfy({ columns[$0] != nil }) else { return nil }
     self.bundle = bundle
@@ -45,28 +44,14 @@ package struct PlaceTable {
     (try? BundleSchema.columns(of: PlaceTables.index, bundle.connection))?["name"] != nil
   }
 
-  /// The number of rows.
-  package func count() throws -> Int {
-    try bundle.reading {
-      let statement = try bundle.connection.prepare("SELECT count(*) FROM places")
-      return try statement.step() ? statement.int(0) : 0
-    }
-  }
-
-  /// All valid places in the order of the table, which in our own bundles is that of falling importance.
-  package func places() throws -> [Place] { try stored().places }
-
-  /// As ``places()``, for a copy, which leaves none out in silence.
-  func allPlaces() throws -> [Place] { try stored().all(of: bundle.path) }
-
-  func stored() throws -> StoredPlaces {
+  func places() throws -> StoredPlaces {
     let statement = try bundle.reading {
       try bundle.connection.prepare("SELECT id, name, kind, longitude, latitude, importance FROM places ORDER BY id")
     }
-    var places = StoredPlaces()
+    var places = StoredPlaces(of: bundle.path)
     try MetadataLimits.reading("a place", of: bundle.path, bundle.connection) {
       while try bundle.reading({ try statement.step() }) {
-        try places.add(Place(statement, from: 1), path: bundle.path)
+        try places.add(Place(statement, from: 1))
       }
     }
     return places

@@ -9,7 +9,7 @@ extension PMTilesReader {
   /// The zooms that have tiles, in ascending order, whatever the header says.
   ///
   /// - Complexity: O(log tiles) for each zoom.
-  public func zooms() throws -> [Int] {
+  package func zooms() throws -> [Int] {
     try matrixSet.zooms.filter { zoom in
       let ids = Self.ids(zoom: zoom)
       guard let first = try firstID(from: ids.lowerBound, archive.root, Self.allIDs, depth: 1) else { return false }
@@ -42,7 +42,7 @@ extension PMTilesReader {
   /// two million entries the rest of the curve's section is added unread, so the rectangle of a very sparse archive may
   /// be larger than its tiles require.
   /// - Complexity: O(entries of the zoom) at worst, and bounded.
-  public func range(zoom: Int) throws -> TileRange? { try range(zoom: zoom, workMax: 2 << 20) }
+  package func range(zoom: Int) throws -> TileRange? { try range(zoom: zoom, workMax: 2 << 20) }
 
   /// - Parameter workMax: the number of entries to look at.
   func range(zoom: Int, workMax: Int) throws -> TileRange? {
@@ -56,7 +56,7 @@ extension PMTilesReader {
   ///
   /// - Complexity: O(tiles of the zoom), 8 bytes of memory for each tile in the rectangle; more than `tilesMax` are
   ///   refused.
-  public func forEachTile(
+  package func forEachTile(
     in range: TileRange, _ body: (TileID, UnsafeRawBufferPointer) throws -> Void
   ) throws {
     guard matrixSet.zooms.contains(range.zoom) else { return }

@@ -6,17 +6,17 @@ package import Support
 /// A reader has one descriptor and is for one thread at a time. Opening reads the header, the root directory and the
 /// metadata. All that a reader gives is of the edition that it opened: after the archive is replaced by a rename it
 /// keeps the old file, and after a change in place it throws `.changed`.
-public final class PMTilesReader: BundleReader {
+package final class PMTilesReader: BundleReader {
   /// The file, as the caller named it.
-  public let path: String
+  package let path: String
   /// PMTiles has no other grid than Web Mercator.
-  public let matrixSet: TileMatrixSet = .webMercatorQuad
+  package let matrixSet: TileMatrixSet = .webMercatorQuad
   /// Header and metadata of the archive under the names of MBTiles.
-  public let metadata: StoredMetadata
+  package let metadata: StoredMetadata
 
   let archive: PMTilesArchive
   /// The places in the metadata, as ``PMTilesWriter`` stores them.
-  let places: StoredPlaces
+  let storedPlaces: StoredPlaces
   private let unpacksTiles: Bool
 
   /// Opens an archive on the disk.
@@ -24,7 +24,7 @@ public final class PMTilesReader: BundleReader {
   /// - Parameter path: a PMTiles archive.
   /// - Throws: ``BundleError`` with `.notFound`, `.malformed` (including other versions, brotli and zstd) or
   ///   `.readFailed`.
-  public convenience init(path: String) throws { try self.init(PMTilesArchive(path: path)) }
+  package convenience init(path: String) throws { try self.init(PMTilesArchive(path: path)) }
 
   /// Reads an archive from another byte source, such as a server.
   ///
@@ -36,7 +36,7 @@ public final class PMTilesReader: BundleReader {
   private init(_ archive: PMTilesArchive) throws {
     path = archive.path
     self.archive = archive
-    (metadata, places) = try PMTilesMetadata.stored(archive)
+    (metadata, storedPlaces) = try PMTilesMetadata.stored(archive)
     // Vector tiles are served compressed; image tiles that were compressed as well must be decompressed, since no
     // client expects it.
     unpacksTiles = archive.header.tileCompression == .gzip && [2, 3, 4, 5].contains(archive.header.tileType)
@@ -46,14 +46,14 @@ public final class PMTilesReader: BundleReader {
   /// compressed or not.
   ///
   /// - Complexity: O(log tiles); one read for a tile, and one for each leaf directory that is not cached.
-  public func withTile<Result>(
+  package func withTile<Result>(
     _ tile: TileID, _ body: (UnsafeRawBufferPointer) throws -> Result
   ) throws -> Result? {
     guard matrixSet.contains(tile), let entry = try entry(of: tile.hilbertID) else { return nil }
     return try withContent(entry, of: tile, body)
   }
 
-  public func withResidentTile<Value>(
+  package func withResidentTile<Value>(
     _ tile: TileID, _ body: (UnsafeRawBufferPointer) throws -> Value
   ) throws -> ResidentRead<Value> {
     try withoutWaiting { try withTile(tile, body).map(ResidentRead.found) ?? .absent } ?? .wouldWait
@@ -115,9 +115,9 @@ enum PMTilesMetadata {
   /// - Throws: ``BundleError`` with `.malformed` when the metadata are not a JSON object.
   static func stored(_ archive: PMTilesArchive) throws -> (metadata: StoredMetadata, places: StoredPlaces) {
     var members = try members(archive)
-    var places = StoredPlaces()
+    var places = StoredPlaces(of: archive.path)
     if let index = members.firstIndex(where: { $0.name == PlaceDocument.member }),
-      let found = try PlaceDocument.places(members[index].value, path: archive.path)
+      let found = try PlaceDocument.places(members[index].value, of: archive.path)
     {
       places = found
       members.remove(at: index)

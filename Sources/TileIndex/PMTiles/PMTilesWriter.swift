@@ -47,6 +47,7 @@ package final class PMTilesWriter: TileSink {
   }
 
   package var usesHashes: Bool { true }
+  package var isOrderedByID: Bool { true }
 
   package func put(_ tile: TileID, _ data: UnsafeRawBufferPointer, hash: UInt64) throws {
     try check(tile, data)

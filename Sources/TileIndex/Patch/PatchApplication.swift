@@ -24,10 +24,10 @@ struct PatchApplication {
     let reader = try BundleFile.open(base, matrixSet: patch.info.matrixSet)
     self.patch = patch
     self.base = reader
-    basePlaces = try PlaceTable(reader)?.allPlaces() ?? []
+    basePlaces = try reader.places().all()
     if file == nil || file != expected.file { try Self.check(reader, places: basePlaces, patch, count) }
     isInOrder =
-      try expected.order != nil && patch.info.result.order != nil && PutOrder(reader)?.digest() == expected.order
+      try expected.order != nil && patch.info.result.order != nil && reader.putOrder?.digest() == expected.order
   }
 
   private static func check(
@@ -125,7 +125,7 @@ struct PatchApplication {
 
   /// Puts the base's and the patch's tiles in the order of the new edition.
   private func putInOrder(_ put: (TileID, UnsafeRawBufferPointer) throws -> Void) throws {
-    guard let order = PutOrder(base) else { return }
+    guard let order = base.putOrder else { return }
     let tiles = try patch.tiles()
     try patch.forEachStep { step in
       if let first = step.base {
@@ -163,7 +163,7 @@ struct PatchApplication {
     let result = try MBTilesReader(path: path, matrixSet: patch.info.matrixSet)
     guard try TilesHash.of(result, count: count) == expected.tiles,
       PatchInfo.digest(metadata: result.metadata) == expected.metadata,
-      PatchInfo.digest(places: try PlaceTable(result)?.places() ?? []) == expected.places
+      PatchInfo.digest(places: try result.places().all()) == expected.places
     else { throw PatchInfo.damaged(patch.path, "it does not lead to what it promises") }
     return false
   }

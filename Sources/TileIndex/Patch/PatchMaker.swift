@@ -50,8 +50,9 @@ struct PatchMaker {
     self.format = format
     self.mixing = mixing
     for bundle in [self.old, self.new] { try bundle.prepareLookups() }
-    oldPlaces = try PlaceTable(self.old)?.allPlaces() ?? []
-    newPlaces = try PlaceTable(self.new)?.allPlaces() ?? []
+    oldPlaces = try self.old.places().all()
+    // In the order in which the result stores them.
+    newPlaces = try self.new.places().all().sorted(by: Place.precedes)
     base = try Self.state(self.old, places: oldPlaces, metadata: self.old.metadata, count)
     result = try Self.state(self.new, places: newPlaces, metadata: self.new.metadata.unrepeated, count)
   }
@@ -63,7 +64,7 @@ struct PatchMaker {
     return PatchInfo.State(
       title: words.joined(separator: ", "), tiles: try TilesHash.of(bundle, count: count),
       metadata: PatchInfo.digest(metadata: metadata), places: PatchInfo.digest(places: places),
-      file: try WholeFile.hash(bundle.path), order: try PutOrder(bundle)?.digest(),
+      file: try WholeFile.hash(bundle.path), order: try bundle.putOrder?.digest(),
       writer: WholeFile.sqliteVersion(bundle.path))
   }
 
@@ -74,7 +75,7 @@ struct PatchMaker {
     FileSystem.remove(path)
     try FileSystem.createExclusively(path)
     let tables = try PatchTables(path: path)
-    let orders = (PutOrder(old), PutOrder(new))
+    let orders = (old.putOrder, new.putOrder)
     func compare(_ tile: TileID, _ bytes: UnsafeRawBufferPointer) throws {
       count.add()
       if try old.withTile(tile, { $0.isSame(as: bytes) }) == true {

@@ -4,32 +4,30 @@ import Synchronization
 /// Reads the tiles of many bundles as those of one (``ShardedTileset``).
 ///
 /// A bundle is opened when a tile of it is first wanted (``Shards``).
-public final class ShardedReader: ChangingBundle {
+package final class ShardedReader: BundleReader {
   /// The file, as the caller named it.
-  public let path: String
-  public let matrixSet: TileMatrixSet
-  public var metadata: StoredMetadata { tileset.metadata }
-  var places: StoredPlaces { tileset.stored }
-  /// Bytes of the bundles.
-  var bundleBytes: Int { tileset.bytes }
+  package let path: String
+  package let matrixSet: TileMatrixSet
+  package var metadata: StoredMetadata { tileset.metadata }
 
   private var tileset: ShardedTileset { shards.tileset }
-  package let shards: Shards
+  private let shards: Shards
   package var version: UInt64 { shards.version }
+  package var opener: (@Sendable () -> any BundleReader)? { { [shards] in ShardedReader(shards) } }
 
   /// Opens a tileset of shards, whose bundles are opened when they are first needed.
   ///
   /// - Throws: ``BundleError`` with `.notFound`, `.malformed` or `.readFailed`.
-  public convenience init(path: String) throws { try self.init(Shards(path: path)) }
+  package convenience init(path: String) throws { try self.init(Shards(path: path)) }
 
   /// Another reader of the same tileset, for another thread. Both share the open bundles.
-  package init(_ shards: Shards) { (self.shards, path, matrixSet) = (shards, shards.path, shards.matrixSet) }
+  private init(_ shards: Shards) { (self.shards, path, matrixSet) = (shards, shards.path, shards.matrixSet) }
 
-  public func withTile<Result>(
+  package func withTile<Result>(
     _ tile: TileID, _ body: (UnsafeRawBufferPointer) throws -> Result
   ) throws -> Result? { try place(of: tile).flatMap { try shards.withBundle($0) { try $0.withTile(tile, body) } } }
 
-  public func withResidentTile<Value>(
+  package func withResidentTile<Value>(
     _ tile: TileID, _ body: (UnsafeRawBufferPointer) throws -> Value
   ) throws -> ResidentRead<Value> {
     guard let root = place(of: tile) else { return .absent }
@@ -37,17 +35,23 @@ public final class ShardedReader: ChangingBundle {
     return try shards.withOpenBundle(root) { try $0.withResidentTile(tile, body) } ?? .wouldWait
   }
 
+  package func places() -> StoredPlaces { tileset.places }
+
+  package func inspection(_ progress: @escaping (Int) -> Void) throws -> BundleInspection {
+    try BundleInspection(walking: self, .tileset, fileBytes: FileSystem.size(path) + tileset.bytes, progress)
+  }
+
   /// A shard is indexed when it is opened.
-  public func prepareLookups() throws { shards.prepareLookups() }
+  package func prepareLookups() throws { shards.prepareLookups() }
 
-  public func zooms() throws -> [Int] { tileset.ranges.keys.sorted() }
+  package func zooms() throws -> [Int] { tileset.ranges.keys.sorted() }
 
-  public func range(zoom: Int) throws -> TileRange? { tileset.ranges[zoom] }
+  package func range(zoom: Int) throws -> TileRange? { tileset.ranges[zoom] }
 
   /// Passes the tiles in a rectangle to a closure, by column, then by row from the south.
   ///
   /// - Complexity: O(tiles of the rectangle in which there are shards), also where there is no tile.
-  public func forEachTile(
+  package func forEachTile(
     in range: TileRange, _ body: (TileID, UnsafeRawBufferPointer) throws -> Void
   ) throws {
     guard let all = tileset.ranges[range.zoom], let range = range.intersection(all) else { return }
@@ -81,13 +85,13 @@ public final class ShardedReader: ChangingBundle {
 extension ShardedReader {
   /// The bundles of a tileset, which readers on many threads share: each lends one for the time of a read. The last
   /// ones stay open.
-  package final class Shards: Sendable {
-    fileprivate let path: String
-    fileprivate let matrixSet: TileMatrixSet
-    fileprivate let tileset: ShardedTileset
+  fileprivate final class Shards: Sendable {
+    let path: String
+    let matrixSet: TileMatrixSet
+    let tileset: ShardedTileset
     private let folder: String
     /// By root.
-    fileprivate let files: [TileID: String]
+    let files: [TileID: String]
 
     /// The open bundles of a shard that no thread has.
     private final class Idle {
@@ -113,13 +117,13 @@ extension ShardedReader {
     private static let idleReadersMax = 4
 
     /// For all readers, which share the bundles.
-    fileprivate func prepareLookups() { state.withLock { $0.areLookupsPrepared = true } }
+    func prepareLookups() { state.withLock { $0.areLookupsPrepared = true } }
 
     /// Differs when a shard was found in another state than before.
-    fileprivate var version: UInt64 { state.withLock { $0.version } }
+    var version: UInt64 { state.withLock { $0.version } }
 
     /// - Throws: ``BundleError``.
-    fileprivate init(path: String) throws {
+    init(path: String) throws {
       self.path = path
       tileset = try ShardedTileset(path: path)
       folder = FileSystem.split(path).folder
@@ -131,7 +135,7 @@ extension ShardedReader {
       }
     }
 
-    fileprivate func withBundle<Result>(
+    func withBundle<Result>(
       _ root: TileID?, _ body: (any BundleReader) throws -> Result
     ) throws -> Result {
       // One that failed is not kept: the file may have changed.
@@ -143,7 +147,7 @@ extension ShardedReader {
     }
 
     /// Nil where no bundle of the shard is open and free.
-    fileprivate func withOpenBundle<Result>(
+    func withOpenBundle<Result>(
       _ root: TileID?, _ body: (any BundleReader) throws -> Result
     ) rethrows -> Result? {
       guard let bundle = take(root) else { return nil }
@@ -162,15 +166,12 @@ extension ShardedReader {
     private func give(_ bundle: any BundleReader, _ root: TileID?) {
       nonisolated(unsafe) let bundle = bundle
       state.withLock { state in
-        if let version = (bundle as? any ChangingBundle)?.version, state.versions[root, default: 0] != version {
-          state.versions[root] = version
+        if let known = state.versions.updateValue(bundle.version, forKey: root), known != bundle.version {
           state.version += 1
         }
         let idle = state.idle.value(for: root) ?? Idle()
         if idle.readers.count < Self.idleReadersMax { idle.readers.append(bundle) }
-        let bytes = idle.readers.reduce(0) { sum, reader in
-          sum + max(Self.readerBytesMin, (reader as? PMTilesReader)?.archive.directoryBytes ?? 0)
-        }
+        let bytes = idle.readers.reduce(0) { $0 + max(Self.readerBytesMin, $1.memoryBytes) }
         state.idle.insert(idle, for: root, byteCount: bytes)
       }
     }
@@ -180,7 +181,7 @@ extension ShardedReader {
       let file = name.hasPrefix("/") ? name : "\(folder)/\(name)"
       let signature = FileSignature(ofPath: file)
       let bundle = try BundleFile.open(file)
-      if (bundle as? any ChangingBundle)?.version ?? 0 == 0, let signature, signature.kind == .file {
+      if bundle.version == 0, let signature, signature.kind == .file {
         let known = state.withLock { state in
           let known = state.opened[root] ?? signature
           state.opened[root] = known

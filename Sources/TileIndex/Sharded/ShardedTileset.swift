@@ -30,11 +30,10 @@ struct ShardedTileset {
   var tiles = 0
   /// Of the bundles.
   var bytes = 0
-  var places: [Place] = []
-  /// As ``places``, of a file that was read.
-  private(set) var stored = StoredPlaces()
+  var places: StoredPlaces
 
-  init(zoom: Int) { self.zoom = zoom }
+  /// - Parameter path: of the file that it becomes.
+  init(zoom: Int, path: String) { (self.zoom, places) = (zoom, StoredPlaces(of: path)) }
 
   var json: [UInt8] {
     func numbers(_ range: ClosedRange<Int>) -> JSONValue {
@@ -53,7 +52,7 @@ struct ShardedTileset {
             ])
           })),
     ]
-    if !places.isEmpty { members.append(.init(PlaceDocument.member, PlaceDocument.json(places))) }
+    if !places.valid.isEmpty { members.append(.init(PlaceDocument.member, PlaceDocument.json(places.valid))) }
     if let top { members.append(.init("top", .string(top))) }
     members.append(.init("shardZoom", .number(zoom)))
     members.append(
@@ -95,8 +94,7 @@ struct ShardedTileset {
     (tiles, bytes) = (number(json["tiles"]) ?? 0, number(json["bytes"]) ?? 0)
     metadata = try MetadataLimits.stored(
       rows.map { StoredMetadata.Entry(name: $0.name, value: $0.value.string ?? "") }, path: path)
-    stored = try json[PlaceDocument.member].flatMap { try PlaceDocument.places($0, path: path) } ?? StoredPlaces()
-    places = stored.places
+    places = try PlaceDocument.places(json[PlaceDocument.member], of: path) ?? StoredPlaces(of: path)
     for shard in shards {
       guard let root = shard["root"]?.string.flatMap(TileID.init(path:)), root.zoom == zoom,
         let file = shard["file"]?.string

@@ -31,7 +31,7 @@ package final class ShardedWriter: TileSink {
     try OutputFile.check(path, replacing: replacing)
     (self.path, topPath, self.matrixSet, self.format) = (path, top, matrixSet, format)
     (self.replacing, self.mixing) = (replacing, mixing)
-    state = Mutex(State(tileset: ShardedTileset(zoom: shardZoom)))
+    state = Mutex(State(tileset: ShardedTileset(zoom: shardZoom, path: path)))
   }
 
   package var tileCount: Int { state.withLock { $0.tileset.tiles } }
@@ -79,7 +79,9 @@ package final class ShardedWriter: TileSink {
 
   package func write(places: [Place]) throws {
     try check(places)
-    state.withLock { $0.tileset.places = places.sorted(by: Place.precedes) }
+    var stored = StoredPlaces(of: path)
+    for place in places.sorted(by: Place.precedes) { try stored.add(place) }
+    state.withLock { $0.tileset.places = stored }
   }
 
   package func finish(_ metadata: SinkMetadata) throws -> BundleSummary {

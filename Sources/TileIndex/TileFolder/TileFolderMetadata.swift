@@ -59,11 +59,11 @@ struct TileFolderMetadata {
   ///
   /// - Throws: ``BundleError`` with `.malformed` or `.readFailed`.
   static func places(_ folder: TileFolder) throws -> StoredPlaces {
-    guard let text = try text(folder, PlaceDocument.fileName) else { return StoredPlaces() }
+    guard let text = try text(folder, PlaceDocument.fileName) else { return StoredPlaces(of: folder.path) }
     do {
       // Another program's document may have this name.
       let json = try MetadataLimits.document(text, path: folder.path)
-      return try PlaceDocument.places(json, path: folder.path) ?? StoredPlaces()
+      return try PlaceDocument.places(json, of: folder.path) ?? StoredPlaces(of: folder.path)
     } catch let error as JSONValue.SyntaxError {
       throw BundleError(
         .malformed, path: folder.path, "its \(PlaceDocument.fileName) is not JSON: \(error)",

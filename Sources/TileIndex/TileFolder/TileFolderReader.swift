@@ -14,14 +14,14 @@ import Support
 /// Rows count from the north unless `metadata.json` has `"scheme": "tms"` or, without a scheme there, a
 /// `tilemapresource.xml` exists. A reader keeps nothing open, so added, replaced and removed tiles are visible at once;
 /// each is read as a whole. Symbolic links may lead out of the folder.
-public final class TileFolderReader: BundleReader {
+package final class TileFolderReader: BundleReader {
   /// The folder, as the caller named it.
-  public let path: String
+  package let path: String
   /// The grid, from `tile_matrix_set` in `metadata.json` or the profile in `tilemapresource.xml`; WebMercatorQuad if
   /// neither names one.
-  public let matrixSet: TileMatrixSet
+  package let matrixSet: TileMatrixSet
   /// `metadata.json` without its `scheme`, completed from `tilemapresource.xml` and the file names.
-  public let metadata: StoredMetadata
+  package let metadata: StoredMetadata
 
   let folder: TileFolder
   let isTMS: Bool
@@ -35,7 +35,7 @@ public final class TileFolderReader: BundleReader {
   ///   - path: a folder that contains zoom folders.
   ///   - matrixSet: the grid, if the folder does not name it.
   /// - Throws: ``BundleError`` with `.notFound`, `.malformed` or `.readFailed`.
-  public init(path: String, matrixSet: TileMatrixSet? = nil) throws {
+  package init(path: String, matrixSet: TileMatrixSet? = nil) throws {
     self.path = path
     folder = TileFolder(path: path)
     do {
@@ -59,7 +59,7 @@ public final class TileFolderReader: BundleReader {
   /// two numbered folders deep.
   ///
   /// - Complexity: O(entries of the folder), and at most a dozen short listings of folders below.
-  public static func isTileFolder(_ path: String) -> Bool {
+  package static func isTileFolder(_ path: String) -> Bool {
     !path.utf8.contains(0) && TileFolder(path: path).isTileset
   }
 
@@ -67,7 +67,7 @@ public final class TileFolderReader: BundleReader {
   ///
   /// - Complexity: O(1): one file is opened and read; one more attempt for each further extension among the folder's
   ///   tiles.
-  public func withTile<Result>(
+  package func withTile<Result>(
     _ tile: TileID, _ body: (UnsafeRawBufferPointer) throws -> Result
   ) throws -> Result? {
     guard matrixSet.contains(tile) else { return nil }
@@ -79,8 +79,33 @@ public final class TileFolderReader: BundleReader {
     return nil
   }
 
-  /// The places in `places.geojson`, as ``TileFolderWriter`` stores them.
-  func storedPlaces() throws -> StoredPlaces { try TileFolderMetadata.places(folder) }
+  /// Those in `places.geojson`, as ``TileFolderWriter`` stores them.
+  package func places() throws -> StoredPlaces { try TileFolderMetadata.places(folder) }
+
+  package func inspection(_ progress: @escaping (Int) -> Void) throws -> BundleInspection {
+    var found = try BundleInspection(walking: self, .folder, fileBytes: nil, progress)
+    found.scheme = isTMS ? "tms" : "xyz"
+    return found
+  }
+
+  /// One document after the other; each of them is replaced atomically.
+  package func replaceMetadata(
+    _ rows: [StoredMetadata.Entry], changed name: String, progress: (Int) -> Void
+  ) throws {
+    var coverage = TileCoverage()
+    for zoom in try zooms() {
+      if let range = try range(zoom: zoom) { coverage.insert(zoom: zoom, count: range.count, range: range) }
+    }
+    let documents = TileFolderDocuments(
+      rows: StoredMetadata(rows), coverage: coverage, matrixSet: matrixSet, format: try requiredFormat(),
+      scheme: isTMS ? .tms : .xyz)
+    for (file, bytes) in documents.files {
+      let path = "\(self.path)/\(file)"
+      // A folder of another maker gets no page and no TileJSON of ours.
+      guard try file == TileFolder.metadataName || FileSystem.status(path) != nil else { continue }
+      try AtomicFile.write(bytes, to: path)
+    }
+  }
 
   /// The row in the file name of a tile, or the row of the tile with a file name: the flip is its own inverse.
   func fileRow(_ row: Int, zoom: Int) -> Int {
@@ -139,7 +164,7 @@ extension TileFolderReader {
   /// The zooms that have tiles, in ascending order.
   ///
   /// - Complexity: O(1) for each zoom whose first columns have tiles.
-  public func zooms() throws -> [Int] {
+  package func zooms() throws -> [Int] {
     try reading {
       try folder.zoomFolders().filter { try matrixSet.zooms.contains($0) && folder.hasTile(zoom: $0) }
     }
@@ -148,7 +173,7 @@ extension TileFolderReader {
   /// The rectangle around the tiles of a zoom; nil when it has none.
   ///
   /// - Complexity: O(tiles of the zoom); every column's folder is listed.
-  public func range(zoom: Int) throws -> TileRange? {
+  package func range(zoom: Int) throws -> TileRange? {
     guard matrixSet.zooms.contains(zoom) else { return nil }
     let matrix = matrixSet[zoom]
     var columns: ClosedRange<Int>?
@@ -175,7 +200,7 @@ extension TileFolderReader {
   /// Passes the tiles in a rectangle to a closure, by column, then by row from the south.
   ///
   /// - Complexity: O(tiles of the rectangle's columns); the rows of one column are held at a time.
-  public func forEachTile(
+  package func forEachTile(
     in range: TileRange, _ body: (TileID, UnsafeRawBufferPointer) throws -> Void
   ) throws {
     guard matrixSet.zooms.contains(range.zoom) else { return }

@@ -49,8 +49,9 @@ public struct BundleVerifier {
       case .pmtiles:
         check = try PMTilesCheck(PMTilesReader(path: path), decode: decode)
       case .geopackage:
-        guard let reader = try BundleFile.open(path) as? GeoPackageReader else { preconditionFailure() }
-        check = GeoPackageCheck(reader, decode: decode)
+        let name = GeoPackageName(path)
+        check = GeoPackageCheck(
+          try GeoPackageReader(path: name?.path ?? path, table: name?.table), decode: decode)
       case .folder:
         check = TileFolderCheck(try TileFolderReader(path: path, matrixSet: matrixSet), decode: decode)
       case .tileset:

@@ -54,8 +54,8 @@ public final class Tileset: TileSource {
     var isWarned = false
     /// Readers that are not in use.
     var idle: [Reader] = []
-    /// The bundles that the readers of a tileset of shards share.
-    var shards: ShardedReader.Shards?
+    /// Opens readers that share what those of the same edition have open.
+    var opener: (@Sendable () -> any BundleReader)?
     /// The places of a bundle that has no index of them, once somebody has searched.
     var places: PlaceList?
     /// By the clock of ``OpenTilesets``.
@@ -68,7 +68,7 @@ public final class Tileset: TileSource {
     var edition = 0
     /// The file that the readers have open.
     var file: FileSignature?
-    /// ``ChangingBundle/version`` of the last read.
+    /// `BundleReader.version` of the last read.
     var version: UInt64 = 0
     /// True while a thread waits for the file to be still.
     var isWaiting = false
@@ -87,7 +87,7 @@ public final class Tileset: TileSource {
 
     fileprivate init(_ bundle: any BundleReader, edition: Int) { (self.bundle, self.edition) = (bundle, edition) }
 
-    var version: UInt64 { (bundle as? any ChangingBundle)?.version ?? 0 }
+    var version: UInt64 { bundle.version }
   }
 
   private let state = Mutex(State())
@@ -235,7 +235,7 @@ public final class Tileset: TileSource {
     return try reading { bundle, edition in
       if let index = try PlaceIndex(bundle) { return try index.search(query) }
       // Read once, not for each letter that somebody types.
-      let places = PlaceList(try bundle.places())
+      let places = PlaceList(try bundle.places().valid)
       state.withLock { if $0.edition == edition { $0.places = places } }
       return places.search(query)
     }
@@ -249,7 +249,7 @@ public final class Tileset: TileSource {
     let idle = state.withLock { state in
       defer {
         state.idle = []
-        state.shards = nil
+        state.opener = nil
         state.places = nil
         state.isOpen = false
       }
@@ -366,7 +366,7 @@ public final class Tileset: TileSource {
       state.edition += 1
       state.file = nil
       editionNumber.store(SourceRevision.next().number, ordering: .releasing)
-      defer { (state.idle, state.shards, state.places, state.info) = ([], nil, nil, nil) }
+      defer { (state.idle, state.opener, state.places, state.info) = ([], nil, nil, nil) }
       return state.idle
     }
     // Closes files, outside the lock.
@@ -439,11 +439,11 @@ public final class Tileset: TileSource {
 
   private func openReader() throws -> Reader {
     let file = FileSignature(ofPath: path)
-    let (known, edition, before) = state.withLock { ($0.shards, $0.edition, $0.file) }
+    let (known, edition, before) = state.withLock { ($0.opener, $0.edition, $0.file) }
     // No reader may have been open while it changed.
     if let before, let file { ChangingFiles.note(before, file, path) }
     let bundle: any BundleReader =
-      try known.map { ShardedReader($0) } ?? (place.isTrack ? TrackReader(path: path, on: grid) : BundleFile.open(path))
+      try known?() ?? (place.isTrack ? TrackReader(path: path, on: grid) : BundleFile.open(path))
     let reader = Reader(bundle, edition: edition)
     guard let file, FileSignature(ofPath: path)?.isSameFile(as: file) == true else {
       throw BundleError(.changed, path: path, "was replaced while it was opened", remedy: "open it again")
@@ -459,7 +459,7 @@ public final class Tileset: TileSource {
     guard isOfEdition else { return try openReader() }
     let opens = state.withLock { state in
       if !state.isRetired { state.isOpen = true }
-      if state.isOpen, state.edition == edition { state.shards = (bundle as? ShardedReader)?.shards }
+      if state.isOpen, state.edition == edition { state.opener = bundle.opener }
       return state.isOpen
     }
     if opens { open.insert(self) }

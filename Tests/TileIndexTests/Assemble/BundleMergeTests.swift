@@ -84,7 +84,7 @@ import TileIndex
     #expect(metadata.type == .baselayer && metadata.version == "1" && metadata["x"] == "1" && metadata["y"] == "3")
     let bounds = try #require(metadata.bounds)
     #expect(bounds.west == -180 && bounds.east == 0)
-    #expect(try PlaceTable(found)?.places().map(\.name) == ["There", "Here"])
+    #expect(try found.places().all().map(\.name) == ["There", "Here"])
   }
 
   @Test func incompatibleBundlesAreRefused() throws {

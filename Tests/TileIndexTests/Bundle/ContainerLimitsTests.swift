@@ -129,7 +129,7 @@ import Testing
   /// A place that lies nowhere, in the containers whose places are a document.
   @Test(arguments: ["a.gpkg", "a.pmtiles", "a/"]) func placesBeyondThePolesStopACopy(container: String) throws {
     let path = try write(container, placeNames: ["Here", "Beyond"], latitude: "200")
-    #expect(try BundleFile.open(path).places().isEmpty)
+    #expect(try BundleFile.open(path).places().valid.isEmpty)
     let error = refusal(path) {
       try BundleConvert().write(BundleFile.open($0), to: folder.file("copy.mbtiles"))
     }
@@ -141,7 +141,7 @@ import Testing
   @Test(arguments: containers) func placesAreNotLeftOutOfCopies(container: String) throws {
     let path = try write(container, placeNames: ["Here", String(repeating: "n", count: 1001)])
     let reader = try BundleFile.open(path)
-    #expect(try reader.places().map(\.name) == ["Here"])
+    #expect(try reader.places().valid.map(\.name) == ["Here"])
     let error = refusal(path) {
       try BundleConvert().write(BundleFile.open($0), to: folder.file("copy.mbtiles"))
     }

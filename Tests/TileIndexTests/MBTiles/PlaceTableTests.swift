@@ -19,7 +19,7 @@ import Testing
 
   private func table(_ places: [Place] = places) throws -> PlaceTable {
     let path = try folder.writeBundle("a.mbtiles", zooms: 0...0, places: places)
-    return try #require(try PlaceTable(BundleFile.open(path)))
+    return try #require(try BundleFile.open(path).placeTable())
   }
 
   @Test func placeTablesMatchTheDocumentation() throws {
@@ -59,7 +59,7 @@ import Testing
   }
 
   @Test func placesAreStoredByFallingImportance() throws {
-    let places = try table().places()
+    let places = try table().places().valid
     #expect(places.map(\.importance) == Self.places.map(\.importance).sorted(by: >))
     #expect(Set(places) == Set(Self.places))
     // The input order does not matter.

@@ -92,7 +92,7 @@ struct BundleContents: Equatable {
 
   init(_ bundle: any BundleReader) throws {
     metadata = bundle.metadata.entries
-    places = try PlaceTable(bundle)?.places() ?? []
+    places = try bundle.places().all()
     var tiles: [TileID: [UInt8]] = [:]
     try bundle.forEachTile { tiles[$0] = Array($1) }
     self.tiles = tiles

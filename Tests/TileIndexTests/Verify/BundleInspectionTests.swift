@@ -51,7 +51,7 @@ import Testing
     let found = try BundleInspection(bundle) { counts.append($0) }
     #expect(found.tiles == 301 && found.distinctTiles == 300)
     #expect(counts == [256])
-    #expect(BundleInspection.knownReadCount(of: bundle) == known)
+    #expect(bundle.knownReadCount == known)
   }
 
   @Test func mixedFormatsAreCounted() throws {

@@ -5,13 +5,13 @@ import Support
 /// byte.
 ///
 /// Rows of `map` are in insertion order; the writer orders images by it and by their sizes (``PagePacking``).
-struct PutOrder {
+public struct PutOrder {
   private let bundle: MBTilesReader
   private let position: SQLiteStatement
 
   /// Nil for bundles with another layout, which have no such order, or without its indexes.
-  init?(_ bundle: any BundleReader) {
-    guard let bundle = bundle as? MBTilesReader, bundle.layout == .mapAndImages,
+  init?(_ bundle: MBTilesReader) {
+    guard bundle.layout == .mapAndImages,
       !AddressIndex.scans(
         """
         SELECT tile_data FROM main.map CROSS JOIN main.images USING (tile_id) \

@@ -49,17 +49,17 @@ public struct BundleInspection: Hashable, Sendable, Codable {
   /// Size of the file, or of all tiles in a folder.
   public let fileBytes: Int
   /// Bytes of an SQLite page; nil for other containers than MBTiles and GeoPackage.
-  public private(set) var pageBytes: Int?
+  public internal(set) var pageBytes: Int?
   /// Nil for other containers than MBTiles.
-  public private(set) var layout: BundleLayout?
+  public internal(set) var layout: BundleLayout?
   /// 1297105496 (`MPBX`) in a marked MBTiles file; nil for other containers.
-  public private(set) var applicationID: Int?
+  public internal(set) var applicationID: Int?
   /// Nil for other containers than PMTiles.
-  public private(set) var archive: Archive?
+  public internal(set) var archive: Archive?
   /// `xyz` or `tms`: from where the rows in a folder's file names count; nil for other containers.
-  public private(set) var scheme: String?
+  public internal(set) var scheme: String?
   /// The tables of tiles in a GeoPackage, the inspected one first; nil for other containers.
-  public private(set) var tables: [String]?
+  public internal(set) var tables: [String]?
   /// Name of the grid.
   public let tileMatrixSet: String
   /// CRS of the grid, as authority and code.
@@ -85,104 +85,46 @@ public struct BundleInspection: Hashable, Sendable, Codable {
   ///   blob one is read, except in a GeoPackage and in a tileset of shards.
   /// - Throws: ``BundleError``.
   public init(_ bundle: any BundleReader, progress: @escaping (Int) -> Void = { _ in }) throws {
-    let count = TileCount(progress)
-    switch bundle {
-    case let reader as MBTilesReader: try self.init(reader, count)
-    case let reader as PMTilesReader: try self.init(reader, count)
-    case let reader as GeoPackageReader:
-      try self.init(walking: reader, .geopackage, count)
-      pageBytes = try reader.pragma("page_size")
-      tables = [reader.table] + reader.tables.filter { $0 != reader.table }
-    case let reader as ShardedReader: try self.init(walking: reader, .tileset, count)
-    default:
-      try self.init(walking: bundle, .folder, count)
-      scheme = (bundle as? TileFolderReader).map { $0.isTMS ? "tms" : "xyz" }
-    }
+    self = try bundle.inspection(progress)
   }
 
-  /// The number of tiles that an inspection reads, where that is known before.
-  package static func knownReadCount(of bundle: any BundleReader) -> Int? {
-    switch bundle {
-    case let reader as MBTilesReader where reader.layout == .mapAndImages: try? reader.distinctTileCount()
-    case let reader as PMTilesReader:
-      Int(exactly: reader.archive.header.counts.contents).flatMap { $0 > 0 ? $0 : nil }
-    default: bundle.knownTileCount
-    }
+  /// What was found in a bundle.
+  init(
+    _ bundle: any BundleReader, _ container: BundleFile.Kind, fileBytes: Int, tiles: Int, distinctTiles: Int,
+    levels: [Level], _ blobs: Tally
+  ) {
+    (path, self.container, self.fileBytes) = (bundle.path, container, fileBytes)
+    (tileMatrixSet, crs) = (bundle.matrixSet.identifier, bundle.matrixSet.crs)
+    metadata = bundle.metadata.entries
+    (self.tiles, self.distinctTiles, self.levels) = (tiles, distinctTiles, levels)
+    (blobBytes, kinds) = (blobs.bytes, blobs.kinds)
   }
 
-  private init(_ reader: PMTilesReader, _ count: TileCount) throws {
-    let survey = try PMTilesSurvey(reader)
-    path = reader.path
-    container = .pmtiles
-    fileBytes = FileSystem.size(reader.path)
-    archive = Archive(
-      entries: Int(clamping: survey.counts.entries), leafDirectories: survey.leafDirectories,
-      isClustered: reader.archive.header.isClustered)
-    tileMatrixSet = reader.matrixSet.identifier
-    crs = reader.matrixSet.crs
-    metadata = reader.metadata.entries
-    tiles = Int(clamping: survey.counts.tiles)
-    levels = survey.levels.sorted { $0.key < $1.key }.compactMap { _, level in
-      level.hull.range.map { Level($0, tiles: Int(clamping: level.tiles), bytes: Int(clamping: level.bytes)) }
-    }
-    var found = Tally(countsDistinct: false, count)
-    for entry in survey.contents {
-      guard let tile = try? TileID(hilbertID: entry.firstID) else { continue }
-      try reader.withContent(entry, of: tile) { found.insert($0) }
-    }
-    distinctTiles = survey.contents.count
-    blobBytes = found.bytes
-    kinds = found.kinds
-  }
-
-  private init(walking reader: any BundleReader, _ container: BundleFile.Kind, _ count: TileCount) throws {
+  /// Reads each tile.
+  ///
+  /// - Parameter fileBytes: nil for a folder, whose bytes are those of its tiles.
+  init(
+    walking bundle: any BundleReader, _ container: BundleFile.Kind, fileBytes: Int?,
+    _ progress: @escaping (Int) -> Void
+  ) throws {
     var coverage = TileCoverage()
     var bytes: [Int: Int] = [:]
-    var found = Tally(countsDistinct: true, count)
-    try reader.forEachTile { tile, data in
+    var blobs = Tally(countsDistinct: true, progress)
+    try bundle.forEachTile { tile, data in
       coverage.insert(tile)
       bytes[tile.zoom, default: 0] += data.count
-      found.insert(data)
+      blobs.insert(data)
     }
-    path = reader.path
-    self.container = container
-    fileBytes =
-      container == .folder
-      ? found.bytes : FileSystem.size(reader.path) + ((reader as? ShardedReader)?.bundleBytes ?? 0)
-    tileMatrixSet = reader.matrixSet.identifier
-    crs = reader.matrixSet.crs
-    metadata = reader.metadata.entries
-    tiles = coverage.count
-    levels = coverage.levels.sorted { $0.key < $1.key }.map { zoom, level in
+    let levels = coverage.levels.sorted { $0.key < $1.key }.map { zoom, level in
       Level(level.range, tiles: level.count, bytes: bytes[zoom] ?? 0)
     }
-    distinctTiles = found.distinct
-    blobBytes = found.bytes
-    kinds = found.kinds
-  }
-
-  private init(_ reader: MBTilesReader, _ count: TileCount) throws {
-    path = reader.path
-    container = .mbtiles
-    fileBytes = FileSystem.size(reader.path)
-    pageBytes = try reader.pragma("page_size")
-    applicationID = try reader.pragma("application_id")
-    layout = reader.layout
-    tileMatrixSet = reader.matrixSet.identifier
-    crs = reader.matrixSet.crs
-    metadata = reader.metadata.entries
-    tiles = try reader.tileCount()
-    levels = try reader.levels().map { Level($0.range, tiles: $0.tiles, bytes: $0.bytes) }
-    let hasSharedBlobs = layout == .mapAndImages
-    var found = Tally(countsDistinct: !hasSharedBlobs, count)
-    try reader.forEachBlob { found.insert($0) }
-    distinctTiles = hasSharedBlobs ? try reader.distinctTileCount() : found.distinct
-    blobBytes = found.bytes
-    kinds = found.kinds
+    self.init(
+      bundle, container, fileBytes: fileBytes ?? blobs.bytes, tiles: coverage.count, distinctTiles: blobs.distinct,
+      levels: levels, blobs)
   }
 
   /// Counts blobs by format and size.
-  private struct Tally {
+  struct Tally {
     private struct Key: Hashable {
       let format: TileFormat?
       let width: Int?
@@ -195,7 +137,9 @@ public struct BundleInspection: Hashable, Sendable, Codable {
     private let countsDistinct: Bool
     private let count: TileCount
 
-    init(countsDistinct: Bool, _ count: TileCount) { (self.countsDistinct, self.count) = (countsDistinct, count) }
+    init(countsDistinct: Bool, _ progress: @escaping (Int) -> Void) {
+      (self.countsDistinct, count) = (countsDistinct, TileCount(progress))
+    }
 
     mutating func insert(_ blob: UnsafeRawBufferPointer) {
       let header = ImageHeader(blob)
@@ -221,7 +165,7 @@ public struct BundleInspection: Hashable, Sendable, Codable {
 }
 
 extension BundleInspection.Level {
-  fileprivate init(_ range: TileRange, tiles: Int, bytes: Int) {
+  init(_ range: TileRange, tiles: Int, bytes: Int) {
     self.init(
       zoom: range.zoom, tiles: tiles, bytes: bytes, minColumn: range.columns.lowerBound,
       maxColumn: range.columns.upperBound, minRow: range.rows.lowerBound, maxRow: range.rows.upperBound)
