@@ -86,7 +86,7 @@ final class LedgerDatabase: Sendable {
       file.remove()
       throw error
     }
-    return try open(at: path) { _ in }
+    return try open(at: path)
   }
 
   private static func refuseFolder(_ path: String) throws(LedgerError) {
@@ -94,33 +94,29 @@ final class LedgerDatabase: Sendable {
   }
 
   /// Opens a ledger.
-  ///
-  /// - Parameter migrate: Brings a file of an older version into the form of this one.
-  static func open(at path: String, migrate: (SQLiteConnection) throws -> Void) throws -> LedgerDatabase {
+  static func open(at path: String) throws -> LedgerDatabase {
     try reporting(path) {
       // Checked before the file is opened, which would switch any database to a write-ahead log.
       try checkHeader(path)
       let writer = try connect(path)
-      _ = try version(of: writer, at: path)
+      try checkVersion(of: writer, at: path)
       let mode = try writer.prepare("PRAGMA journal_mode = WAL").first { $0.text(0) }
       guard mode == "wal" else {
         throw SQLiteError(code: SQLITE_ERROR, message: "could not switch to a write-ahead log: \(path)")
       }
       try writer.execute("PRAGMA synchronous = FULL; PRAGMA wal_autocheckpoint = \(checkpointPages)")
       try setCache(writer, isBulk: false)
-      try migrate(writer)
       return LedgerDatabase(path, writer: writer)
     }
   }
 
-  /// Opens a ledger read-only, without waiting for writers; nil for a file of an older version, which has to be
-  /// migrated first.
-  static func openToRead(at path: String) throws -> LedgerDatabase? {
+  /// Opens a ledger read-only, without waiting for writers.
+  static func openToRead(at path: String) throws -> LedgerDatabase {
     try reporting(path) {
       try checkHeader(path)
       // This connection never writes: what tries to is refused as on read-only media.
       let writer = try connect(path, isReadOnly: true)
-      guard try version(of: writer, at: path) == LedgerSchema.version else { return nil }
+      try checkVersion(of: writer, at: path)
       return LedgerDatabase(path, writer: writer, isReadOnly: true)
     }
   }
@@ -202,14 +198,15 @@ final class LedgerDatabase: Sendable {
 
   // MARK: Errors
 
-  /// The version of an open file. The header may still have an older one: a migration is in the log until it is
-  /// checkpointed.
-  private static func version(of db: SQLiteConnection, at path: String) throws -> Int64 {
-    let version = try LedgerSchema.version(of: db)
-    guard version <= LedgerSchema.version else {
-      throw LedgerError(.notALedger, at: path, "was written by a newer version; open it with that one")
-    }
-    return version
+  /// Checks the version of an open file, which may be in the log and not yet in the header.
+  private static func checkVersion(of db: SQLiteConnection, at path: String) throws {
+    let version = try db.prepare("PRAGMA user_version").first { $0.int64(0) } ?? 0
+    guard version != LedgerSchema.version else { return }
+    throw LedgerError(
+      .notALedger, at: path,
+      version > LedgerSchema.version
+        ? "was written by a newer version (\(version)); open it with that one"
+        : "says that it is of version \(version), which no release had; restore a backup from before it was changed")
   }
 
   /// Checks that a file exists and is a ledger, by the application id (byte 68) in its header.

@@ -7,11 +7,6 @@ enum LedgerSchema {
   static let applicationID: Int32 = 0x4D50_4C44
   static let version: Int64 = 3
 
-  /// The version of an open file.
-  static func version(of db: SQLiteConnection) throws -> Int64 {
-    try db.prepare("PRAGMA user_version").first { $0.int64(0) } ?? 0
-  }
-
   /// Creates the tables of a new ledger.
   static func create(_ db: SQLiteConnection) throws {
     try createPrimary(db)
@@ -28,7 +23,10 @@ enum LedgerSchema {
         reason TEXT, received_at INTEGER NOT NULL, prefix_id INTEGER REFERENCES evidence_prefix, bytes BLOB NOT NULL,
         event INTEGER);
       CREATE INDEX evidence_quarantined ON evidence (id) WHERE outcome = 2;
-      \(quarantinedTransactions);
+      CREATE TABLE quarantined_transaction (
+        store INTEGER, environment INTEGER, transaction_id TEXT, evidence BLOB NOT NULL,
+        PRIMARY KEY (store, environment, transaction_id, evidence)) WITHOUT ROWID;
+      CREATE INDEX quarantined_evidence ON quarantined_transaction (evidence);
       CREATE TABLE event (
         seq INTEGER PRIMARY KEY, type INTEGER NOT NULL, version INTEGER NOT NULL, recorded_at INTEGER NOT NULL,
         key BLOB NOT NULL UNIQUE, evidence BLOB, body BLOB NOT NULL, hash BLOB NOT NULL);
@@ -49,24 +47,12 @@ enum LedgerSchema {
         store INTEGER, environment INTEGER, transaction_id TEXT, product_id TEXT, purchase_token TEXT,
         asked_at INTEGER NOT NULL, rank INTEGER NOT NULL DEFAULT 0, source INTEGER NOT NULL DEFAULT 0,
         PRIMARY KEY (store, environment, transaction_id)) WITHOUT ROWID;
-      \(lookupIndex);
+      CREATE INDEX lookup_rank ON lookup (store, environment, source, rank DESC, asked_at) WHERE rank > 0;
       CREATE TABLE progress (
         run INTEGER PRIMARY KEY, command TEXT NOT NULL, input TEXT NOT NULL, position TEXT NOT NULL,
         started_at INTEGER NOT NULL, finished_at INTEGER);
       """)
   }
-
-  /// The transactions that quarantined evidence names; for pulled evidence no event records them.
-  static let quarantinedTransactions = """
-    CREATE TABLE IF NOT EXISTS quarantined_transaction (
-      store INTEGER, environment INTEGER, transaction_id TEXT, evidence BLOB NOT NULL,
-      PRIMARY KEY (store, environment, transaction_id, evidence)) WITHOUT ROWID;
-    CREATE INDEX IF NOT EXISTS quarantined_evidence ON quarantined_transaction (evidence)
-    """
-
-  /// Queries requested by messages, by source and in the order in which they are dropped (`LookupQueue`).
-  static let lookupIndex =
-    "CREATE INDEX lookup_rank ON lookup (store, environment, source, rank DESC, asked_at) WHERE rank > 0"
 
   /// The tables that `rebuild` recreates, with the primary keys in whose order `verify` compares them.
   static let projections: [(table: String, key: [String])] = [

@@ -43,9 +43,6 @@ struct EvidenceStore {
       """)
   }
 
-  static let insertName =
-    "INSERT OR IGNORE INTO quarantined_transaction (store, environment, transaction_id, evidence) VALUES (?, ?, ?, ?)"
-
   /// Stores a row of evidence.
   ///
   /// - Parameter event: The first event recorded from it. Only evidence that an event names counts as verified.
@@ -61,7 +58,9 @@ struct EvidenceStore {
     try insert.run()
     if piece.outcome == Outcome.quarantined.rawValue { hasQuarantined = true }
     guard !piece.names.isEmpty else { return }
-    let insertName = try db.cached(Self.insertName)
+    let insertName = try db.cached(
+      "INSERT OR IGNORE INTO quarantined_transaction (store, environment, transaction_id, evidence) VALUES (?, ?, ?, ?)"
+    )
     for name in piece.names {
       insertName.bind(1, name)
       insertName.bind(4, piece.sha256)

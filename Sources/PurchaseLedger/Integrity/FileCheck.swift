@@ -108,17 +108,11 @@ struct FileCheck {
     }
   }
 
-  /// The table of migrations, which a file that an earlier version wrote has until it is opened for writing.
-  private static let known: Set<String> = [
-    "table \(LedgerUpgrade.migrationTable)", "index sqlite_autoindex_\(LedgerUpgrade.migrationTable)_1",
-  ]
-
   /// Definitions by type and name, without white space.
   private static func objects(_ db: SQLiteConnection) throws -> [String: String] {
     let rows = try db.cached("SELECT type, name, tbl_name, sql FROM sqlite_schema").all {
       ("\($0.text(0)) \($0.text(1))", "\($0.text(2)) " + $0.text(3).filter { !$0.isWhitespace })
     }
-    return Dictionary(
-      rows.filter { !known.contains($0.0) && !$0.0.hasPrefix("table sqlite_stat") }, uniquingKeysWith: { $1 })
+    return Dictionary(rows.filter { !$0.0.hasPrefix("table sqlite_stat") }, uniquingKeysWith: { $1 })
   }
 }

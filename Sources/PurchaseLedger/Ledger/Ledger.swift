@@ -50,7 +50,7 @@ public final class Ledger: Sendable {
   ///
   /// - Throws: `LedgerError` if there is no file, it is not a ledger, or the environment differs from the ledger's.
   public static func open(at path: String, policy: LedgerPolicy?, clock: LedgerClock) throws -> Ledger {
-    let database = try LedgerDatabase.open(at: path) { try LedgerUpgrade.migrate($0, path: path) }
+    let database = try LedgerDatabase.open(at: path)
     let ledger = Ledger(path: path, database: database, clock: clock)
     if let policy { try ledger.adopt(policy) }
     return ledger
@@ -63,15 +63,11 @@ public final class Ledger: Sendable {
     if try self.policy != policy { try write { try $0.record(policy) } }
   }
 
-  /// Opens a ledger read-only: works on read-only media and waits for no writer. A file of an older version is migrated
-  /// first, which writes.
+  /// Opens a ledger read-only: works on read-only media and waits for no writer.
   ///
   /// - Throws: `LedgerError` if there is no file or it is not a ledger.
   public static func openToRead(at path: String, clock: LedgerClock) throws -> Ledger {
-    guard let database = try LedgerDatabase.openToRead(at: path) else {
-      return try open(at: path, policy: nil, clock: clock)
-    }
-    return Ledger(path: path, database: database, clock: clock)
+    Ledger(path: path, database: try LedgerDatabase.openToRead(at: path), clock: clock)
   }
 
   /// The current policies, read from the file.

@@ -148,19 +148,4 @@ import Testing
     #expect(refused.outcome == .refused && refused.reason?.code == .queueFull, "\(refused)")
     #expect(try test.events(.notification) == events && ids(test.ledger) == waiting)
   }
-
-  @Test func aQueueOfAnOlderVersionIsMigrated() async throws {
-    let test = try TestLedger()
-    try test.book(.sample("1"))
-    _ = try test.ledger.commit([message(1, ["1"]), message(2, ["guess"])], progress: nil)
-    test.ledger.database.close()
-    try TestLedger.ageToSecondVersion(test.path)
-    let ledger = try Ledger.open(at: test.path, policy: nil, clock: .fixed(TestLedger.now))
-    #expect(try ids(ledger) == ["1", "guess"])
-    try flood(ledger)
-    _ = try ledger.commit([message(3, ["3"])], progress: nil)
-    #expect(Set(["1", "guess", "3"]).isSubset(of: try ids(ledger)))
-    try await ledger.removeLookup(key("1"))
-    #expect(try !ids(ledger).contains("1"))
-  }
 }
