@@ -13,6 +13,20 @@ import Testing
     #expect(AcceptEncoding.accepts("gzip", field) == accepts)
   }
 
+  @Test(
+    arguments: [
+      ("for=192.0.2.43", nil, nil, "192.0.2.43"), ("proto=https;host=a.example;by=1", "https", "a.example", nil),
+      (
+        "for=\"[2001:db8::1]:47\", for=unknown;proto=http, for=198.51.100.17", nil, nil,
+        "[2001:db8::1]:47, unknown, 198.51.100.17"
+      ),
+      ("FOR=\"_a,b;c\" ; host=\"x\\\"y\"", nil, "x\"y", "_a,b;c"), (" , ;=;for", nil, nil, nil), ("", nil, nil, nil),
+    ] as [(String, String?, String?, String?)])
+  func forwardedElementsAreRead(_ field: String, _ proto: String?, _ host: String?, _ addresses: String?) {
+    let found = ForwardedField(field)
+    #expect(found.proto == proto && found.host == host && found.addresses == addresses, "\(found)")
+  }
+
   @Test func entityTagsAreComparedWeaklyAndStrongly() {
     #expect(EntityTagList.matches(#""a" , W/"b""#, #""b""#) && !EntityTagList.matchesStrongly(#""a", W/"b""#, #""b""#))
     #expect(EntityTagList.matchesStrongly("\t\"a\" ,\"b\"", #""b""#))

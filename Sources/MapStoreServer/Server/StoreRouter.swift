@@ -128,14 +128,19 @@ struct StoreMiddleware: RouterMiddleware {
 
   private static let contentTypeOptions = HTTPField.Name("X-Content-Type-Options")!
   private static let forwardedFor = HTTPField.Name("X-Forwarded-For")!
+  private static let forwarded = HTTPField.Name("Forwarded")!
 
-  /// The client's network: behind trusted proxies, of the last address that one of them has seen.
+  /// The client's network: behind trusted proxies, of the last address that one of them has seen. What is no address is
+  /// nothing to count by: such a client counts as the proxy.
   private func client(of request: Request, _ context: StoreContext) -> String {
     let proxies = service.options.trustedProxies
-    guard proxies.contains(context.peer.text), let field = request.headers[Self.forwardedFor] else {
-      return context.peer.network
-    }
-    return (ClientAddress.client(forwarded: field) { proxies.contains($0.text) } ?? context.peer).network
+    guard proxies.contains(context.peer.text),
+      let field = request.headers[Self.forwardedFor]
+        ?? request.headers[Self.forwarded].flatMap({ ForwardedField($0).addresses }),
+      let client = ClientAddress.client(forwarded: field, isProxy: { proxies.contains($0.text) }),
+      ClientAddress.isAddress(client.text)
+    else { return context.peer.network }
+    return client.network
   }
 
   /// The decoded parameters of the path; nil if the path is not the route's after all. Hummingbird's router ignores

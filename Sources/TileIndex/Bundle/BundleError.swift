@@ -129,13 +129,12 @@ extension BundleError {
       return BundleError(.busy, path: path, "cannot be opened just now: \(error)", remedy: "free some memory")
     }
     if error.isForbidden {
-      return BundleError(.notFound, path: path, "cannot be opened: \(error)", remedy: error.openingRemedy)
+      return BundleError(.readFailed, path: path, "cannot be opened: \(error)", remedy: error.openingRemedy)
     }
     return BundleError(.readFailed, path: path, "could not be read: \(error)", remedy: "check the disk it lies on")
   }
 
-  /// The error for a failed system call on a part of a bundle, such as `its tile 3/2/1`. The bundle itself exists, so a
-  /// part that may not be read is not `.notFound`.
+  /// The error for a failed system call on a part of a bundle, such as `its tile 3/2/1`.
   static func unread(_ part: String, _ error: FileSystem.SystemError, path: String) -> BundleError {
     error.isShortage
       ? unopened(error, path: path)

@@ -35,6 +35,34 @@ extension TileFormat {
     }
   }
 
+  /// False for the beginning of an image without its end: a PNG without its last chunk, a JPEG without its end marker, a
+  /// WebP that is shorter than it says. Vector tiles state no length.
+  package func isWhole(_ bytes: UnsafeRawBufferPointer) -> Bool {
+    switch self {
+    case .png:
+      // Length, type, content and check sum of each chunk.
+      var at = 8
+      while at + 12 <= bytes.count {
+        let next = at + 12 + Int(UInt32(bigEndian: bytes.loadUnaligned(fromByteOffset: at, as: UInt32.self)))
+        if bytes[(at + 4)..<(at + 8)].elementsEqual("IEND".utf8) { return true }
+        at = next
+      }
+      return false
+    case .jpg:
+      // Up to the first scan all segments have lengths; in scans FF D9 has no other meaning.
+      var at = 2
+      while at + 4 <= bytes.count, bytes[at] == 0xff, bytes[at + 1] != 0xda {
+        at += 2 + (Int(bytes[at + 2]) << 8 | Int(bytes[at + 3]))
+      }
+      guard at + 4 <= bytes.count, bytes[at] == 0xff else { return false }
+      return (at..<(bytes.count - 1)).contains { bytes[$0] == 0xff && bytes[$0 + 1] == 0xd9 }
+    case .webp:
+      guard bytes.count >= 12 else { return false }
+      return Int(UInt32(littleEndian: bytes.loadUnaligned(fromByteOffset: 4, as: UInt32.self))) + 8 <= bytes.count
+    case .pbf: return true
+    }
+  }
+
   /// The format for a name found in metadata: the four of MBTiles, and others in use (`jpeg`, `.PNG`, `image/jpeg`,
   /// `png8`, `mvt`).
   public init?(lenient word: String) {

@@ -35,7 +35,7 @@ enum BundleAccess {
       // SQLite looks for side files beside the real file, not beside a symbolic link.
       real = try FileSystem.realPath(path)
     } catch let error as FileSystem.SystemError {
-      throw BundleError(.notFound, path: path, "cannot be opened: \(error)", remedy: "check the name and permissions")
+      throw BundleError.unopened(error, path: path)
     }
     for attempt in 1... {
       do {
@@ -178,7 +178,7 @@ enum BundleAccess {
         .busy, path: path, "a transaction that was cut off lies beside it and cannot be undone without writing",
         remedy: "undo it with: sqlite3 '\(path)' .tables")
     case SQLITE_CANTOPEN, SQLITE_PERM:
-      BundleError(.notFound, path: path, "cannot be opened: \(error)", remedy: "check the permissions")
+      BundleError(.readFailed, path: path, "cannot be opened: \(error)", remedy: "check the permissions")
     case SQLITE_FULL,
       SQLITE_IOERR where error.primary == SQLITE_FULL || error.code == noTemporaryFolder:
       BundleError(

@@ -3,7 +3,7 @@ import Support
 
 /// The tables of a ``UpstreamTileStore``, and the eviction of tiles from them.
 enum UpstreamTileSchema {
-  /// `used` is accurate to the day. Rows without a tile are tiles that do not exist.
+  /// `used` may lack the uses since the last eviction of a day. Rows without a tile are tiles that do not exist.
   private static let statements = [
     "PRAGMA application_id = \(MBTilesSchema.applicationID)",
     "CREATE TABLE metadata (name text, value text)",

@@ -54,6 +54,8 @@ package final class UpstreamTileStore: @unchecked Sendable {
   private let connection: SQLiteConnection
   private let statements: Statements
   private var storesSinceLook = 0
+  /// When tiles were used since that was last recorded.
+  private var uses: [TileID: Double] = [:]
   // For callers that must not block on a disk.
   private let byteCountSeen = Atomic(0)
   private let evictedCount = Atomic(0)
@@ -120,13 +122,12 @@ package final class UpstreamTileStore: @unchecked Sendable {
         fetched: find.int(0), expires: find.int(1), entityTag: find.text(2), lastModified: find.text(3))
       let bytes = find.bytes(5)
       let found = Found(bytes: bytes.isEmpty ? nil : Array(bytes), state: known)
-      if abs(now - find.int(4)) >= Self.useSeconds {
-        find.reset()
-        Self.bind(tile, statements.use)
-        statements.use.bind(4, now)
-        // A full disk must not prevent reading.
-        _ = try? statements.use.run()
-      }
+      let isLongAgo = abs(now - find.int(4)) >= Self.useSeconds
+      find.reset()
+      // Uses of one second in their order.
+      uses[tile] = Double(now) + Double(uses.count) * 1e-6
+      // A full disk must not prevent reading.
+      if isLongAgo || uses.count >= Self.usesMax { try? recordUses() }
       return found
     }
   }
@@ -234,8 +235,9 @@ package final class UpstreamTileStore: @unchecked Sendable {
 
   // MARK: - Statements, room and errors
 
-  /// The last use of a tile is recorded to the day, so that most reads do not write.
+  /// The last use of a tile is recorded after a day, or before tiles are evicted, so that most reads do not write.
   private static let useSeconds = 86_400
+  private static let usesMax = 4096
   /// Bytes for a tile besides its own: two rows and an index entry.
   private static let rowBytes = 120
 
@@ -243,6 +245,18 @@ package final class UpstreamTileStore: @unchecked Sendable {
     statement.bind(1, tile.zoom)
     statement.bind(2, tile.column)
     statement.bind(3, MBTilesRow.flipped(tile.row, matrixHeight: 1 << tile.zoom))
+  }
+
+  private func recordUses() throws {
+    guard !uses.isEmpty else { return }
+    try transaction {
+      for (tile, time) in uses {
+        Self.bind(tile, statements.use)
+        statements.use.bind(4, time)
+        try statements.use.run()
+      }
+    }
+    uses = [:]
   }
 
   private func keptArchive() throws -> String? {
@@ -282,6 +296,7 @@ package final class UpstreamTileStore: @unchecked Sendable {
     }
     guard byteCount + size > byteCountMax else { return true }
     guard whenFull == .evict, size <= byteCountMax / 4 else { return false }
+    try recordUses()
     let target = max(byteCountMax - max(byteCountMax / 16, 4 * size), 0)
     let count = try UpstreamTileSchema.evict(connection, downTo: target)
     evictedCount.add(count, ordering: .relaxed)

@@ -40,6 +40,12 @@ package enum WMTSCapabilities {
     return [set.identifier, set.base]
   }
 
+  /// Names of Web Mercator's tile matrix set in other programs: clients are configured with them by hand.
+  static let wellKnownNames = [
+    "GoogleMapsCompatible": "WebMercatorQuad", "EPSG:3857": "WebMercatorQuad", "EPSG:900913": "WebMercatorQuad",
+    "GLOBAL_MERCATOR": "WebMercatorQuad", "urn:ogc:def:wkss:OGC:1.0:GoogleMapsCompatible": "WebMercatorQuad",
+  ]
+
   private static func service(_ infos: [TilesetInfo], _ xml: inout XMLWriter) {
     xml.element("ows:ServiceIdentification") { xml in
       xml.element("ows:Title", text: infos.count == 1 ? infos[0].name : "Tilesets")

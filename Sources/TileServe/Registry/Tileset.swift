@@ -132,6 +132,8 @@ public final class Tileset: TileSource {
     }
   }
 
+  /// True if no client may be told to keep its tiles.
+  var forbidsKeeping: Bool { knownUpstream?.forbidsKeeping.load(ordering: .relaxed) ?? false }
   /// The upstream, if it was opened.
   var knownUpstream: Upstream? { isRemote ? upstream.withLock { $0 } : nil }
 

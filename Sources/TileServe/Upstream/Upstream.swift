@@ -18,6 +18,8 @@ final class Upstream: Sendable {
   /// With the number of changes: facts that were read before a change are not stored after it.
   let knownFacts = Mutex<(facts: Facts?, changeCount: Int)>((nil, 0))
   private let pending = Mutex<[TileID: Fetch]>([:])
+  /// True while the server does not want its tiles to be kept: then no client is told to keep them either.
+  let forbidsKeeping = Atomic(false)
   /// Submits background work of low priority; false if too much waits.
   private let later: @Sendable (@escaping @Sendable () -> Void) -> Bool
   private let change = Mutex((revision: SourceRevision.next(), renewed: MonotonicClock.seconds, seconds: 0))
@@ -166,7 +168,9 @@ final class Upstream: Sendable {
         case .unchanged(let expires):
           try? bundle.refresh(tile, fetched: WallClock.seconds, expires: expires)
           return known?.bytes
-        case .tile(let bytes, let state, let identity):
+        case .tile(let bytes, let state, let identity, let mayBeKept):
+          forbidsKeeping.store(!mayBeKept, ordering: .relaxed)
+          guard mayBeKept else { return bytes }
           do {
             if try !bundle.store(tile, bytes, state, of: identity) { client.counts.couldNotKeep() }
           } catch is UpstreamTileStore.ArchiveReplaced {

@@ -146,6 +146,8 @@ final class UpstreamClient: Sendable {
 extension UpstreamClient {
   /// A longer answer is not a tile.
   private static let tileBytesMax = 8 << 20
+  /// What is unpacked to see whether a vector tile is whole.
+  private static let unpackedBytesMax = 64 << 20
 
   /// Requests a tile by its URL.
   ///
@@ -176,12 +178,17 @@ extension UpstreamClient {
         counts.add(.invalid)
         throw UpstreamFailure(.invalid, "answers with something that is no tile")
       }
+      guard isWhole(answer.body) else {
+        counts.add(.invalid)
+        throw UpstreamFailure(.invalid, "answers with a part of a tile")
+      }
       counts.add(.fetched)
       return .tile(
         answer.body,
         .init(
           fetched: now, expires: expiry(answer, now), entityTag: Self.kept(answer.field("etag")),
-          lastModified: Self.kept(answer.field("last-modified"))), archive: nil)
+          lastModified: Self.kept(answer.field("last-modified"))), archive: nil,
+        mayBeKept: Freshness.mayBeKept(answer.field))
     }
   }
 
@@ -197,6 +204,22 @@ extension UpstreamClient {
     return (format == .pbf) == (settings.format == .pbf)
   }
 
+  /// An answer without a length ends where its connection breaks.
+  private func isWhole(_ bytes: [UInt8]) -> Bool {
+    bytes.withUnsafeBytes { bytes in
+      guard let packing = Gunzip.packing(bytes) else { return TileFormat(sniffing: bytes)?.isWhole(bytes) ?? true }
+      do throws(Gunzip.Failure) {
+        _ = try Gunzip.check(bytes, byteCountMax: Self.unpackedBytesMax, packing: packing)
+        return true
+      } catch .damaged {
+        return false
+      } catch {
+        // Its size is for those to judge who unpack it.
+        return true
+      }
+    }
+  }
+
   /// A validator that is sent back later must be one short line.
   private static func kept(_ field: String?) -> String {
     guard let field, field.utf8.count <= 200, field.utf8.allSatisfy({ $0 >= 0x20 && $0 < 0x7f }) else { return "" }
@@ -208,8 +231,8 @@ extension UpstreamClient {
 enum UpstreamNews {
   /// The cached tile is still valid, and fresh until then.
   case unchanged(expires: Int)
-  /// Nil bytes: there is no such tile. With the identity of the archive, if it is one.
-  case tile([UInt8]?, UpstreamTileStore.State, archive: String?)
+  /// Nil bytes: there is no such tile. With the identity of the archive, if it is one; and whether others may keep it.
+  case tile([UInt8]?, UpstreamTileStore.State, archive: String?, mayBeKept: Bool = true)
 }
 
 /// The freshness lifetime of a response (RFC 9111, section 4.2).
@@ -224,9 +247,7 @@ enum Freshness {
   ///   - field: the answer's header fields by their names.
   ///   - fallback: seconds, if the response has no lifetime.
   static func expiry(now: Int, fallback: Int, field: (String) -> String?) -> Int {
-    let directives = (field("cache-control") ?? "").lowercased().split(separator: ",").map { part in
-      part.filter { $0 != " " && $0 != "\t" && $0 != "\"" }
-    }
+    let directives = directives(field)
     if directives.contains("no-store") || directives.contains("no-cache") { return now + secondsMin }
     func seconds(_ name: String) -> Int? {
       directives.first { $0.hasPrefix("\(name)=") }.flatMap { Int($0.dropFirst(name.count + 1)) }
@@ -241,6 +262,17 @@ enum Freshness {
       return now + min(max((HTTPDate.seconds(expires) ?? 0) - serverNow, secondsMin), secondsMax)
     }
     return now + fallback
+  }
+
+  /// False for what is neither to be stored nor to be given to others (RFC 9111, sections 5.2.2.5 and 5.2.2.7).
+  static func mayBeKept(_ field: (String) -> String?) -> Bool {
+    !directives(field).contains { $0 == "no-store" || $0 == "private" || $0.hasPrefix("private=") }
+  }
+
+  private static func directives(_ field: (String) -> String?) -> [String] {
+    (field("cache-control") ?? "").lowercased().split(separator: ",").map { part in
+      part.filter { $0 != " " && $0 != "\t" && $0 != "\"" }
+    }
   }
 
   /// Seconds of a Retry-After field (RFC 9110, section 10.2.3); nil without a readable one.

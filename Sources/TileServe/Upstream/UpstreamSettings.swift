@@ -99,7 +99,12 @@ struct UpstreamSettings: Hashable, Sendable {
     name = try reader.text("name")
     attribution = try reader.text("attribution")
     tilePixels = try reader.number("tilePixels", 64...2048) ?? tilePixels
-    file = Self.place(try reader.text("file"), besides: path)
+    let file = try reader.text("file")
+    // The description may come from a stranger; who runs the server names folders.
+    if let file, file.hasPrefix("/") || file.split(separator: "/").contains("..") {
+      throw reader.wrong("file", "lies outside the folder of the description", remedy: "name a file within it")
+    }
+    self.file = Self.place(file, besides: path)
     fileBytesMax = try reader.bytes("fileSize", 1_000_000) ?? fileBytesMax
     if let word = try reader.text("whenFull") {
       guard let known = UpstreamTileStore.WhenFull(rawValue: word) else {
@@ -124,7 +129,7 @@ struct UpstreamSettings: Hashable, Sendable {
   private static func place(_ file: String?, besides path: String) -> String {
     let folder = path.lastIndex(of: "/").map { String(path[...$0]) } ?? ""
     guard let file else { return path.dropLast(suffix.count) + ".mbtiles" }
-    return file.hasPrefix("/") ? file : folder + file
+    return folder + file
   }
 }
 

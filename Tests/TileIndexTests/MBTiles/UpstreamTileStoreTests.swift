@@ -152,4 +152,20 @@ import Testing
       try await group.waitForAll()
     }
   }
+
+  /// Of tiles that came in one second those stay that are asked for.
+  @Test func tilesInUseStay() throws {
+    let folder = try TemporaryFolder()
+    let store = try UpstreamTileStore(path: folder.file("a.mbtiles"), metadata: [], byteCountMax: 2_000_000)
+    let state = UpstreamTileStore.State(fetched: 1_700_000_000, expires: 1_800_000_000)
+    func id(_ number: Int) -> TileID { TileID(unchecked: 12, number, 0) }
+    let bytes = [UInt8](repeating: 7, count: 15_000)
+    for number in 0..<600 {
+      #expect(try store.store(id(number), bytes, state))
+      for hot in 0..<10 where hot <= number {
+        #expect(try store.find(id(hot), now: 1_700_000_000) != nil, "\(hot) of \(number)")
+      }
+    }
+    #expect(store.evicted > 300)
+  }
 }

@@ -257,6 +257,45 @@ import TileIndex
     }
   }
 
+  /// Without a length an answer ends where the connection breaks.
+  @Test(arguments: [TileFormat.png, .jpg, .webp]) func halfOfATileIsNone(_ format: TileFormat) async throws {
+    let image = try SampleTiles.image(3, format)
+    for count in [image.count / 2, image.count - 1] {
+      try await withOrigin { _ in
+        .answer(200, Array(image[..<count]))
+      } _: { (origin) async throws in
+        let folder = try describe(origin)
+        try await serving([folder.path], Self.plainly) { (served) async throws in
+          #expect(try served.get("/far/3/4/2").status == 503)
+          #expect(try self.count(served, "invalid") == 1)
+          origin.say { _ in .answer(200, image) }
+          #expect(try eventually { try served.get("/far/3/4/2").body == image })
+        }
+      }
+    }
+  }
+
+  /// What the server wants nobody to keep is neither stored nor given to clients to keep.
+  @Test(arguments: ["no-store", "max-age=600, Private"]) func tilesThatNobodyMayKeep(_ field: String) async throws {
+    let image = try Self.image.get()
+    try await withOrigin { _ in
+      .answer(200, image, ["cache-control": field])
+    } _: { (origin) async throws in
+      let folder = try describe(origin)
+      try await serving([folder.path], Self.plainly) { (served) async throws in
+        for _ in 0..<3 {
+          let response = try served.get("/far/5/17/11.png")
+          #expect(response.status == 200 && response.body == image && response["Cache-Control"] == "no-store")
+        }
+        #expect(origin.targets.count == 3)
+        origin.say { _ in .answer(200, image, ["cache-control": "max-age=600"]) }
+        _ = try served.get("/far/5/17/11.png")
+        let kept = try served.get("/far/5/17/11.png")
+        #expect(kept["Cache-Control"] != "no-store" && kept.body == image && origin.targets.count == 4)
+      }
+    }
+  }
+
   /// The rate limit of the description: requests wait for it, at most as long as a request may take.
   @Test func requestRateIsLimited() async throws {
     let image = try Self.image.get()

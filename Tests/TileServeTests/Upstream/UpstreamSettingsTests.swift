@@ -67,7 +67,9 @@ import TileIndex
     ("{\(least), \"connections\": 0}", "connections: "), ("{\(least), \"rate\": 0}", "rate: must be a whole"),
     ("{\(least), \"prefetch\": \"on\"}", "prefetch: must be true or false"),
     ("{\(least), \"userAgent\": \"a\\r\\nHost: b\"}", "userAgent: holds"),
-    ("{\(least), \"file\": \"\"}", "file: must be"),
+    ("{\(least), \"file\": \"\"}", "file: must be"), ("{\(least), \"file\": \"/tmp/a.mbtiles\"}", "file: lies outside"),
+    ("{\(least), \"file\": \"../a.mbtiles\"}", "file: lies outside"),
+    ("{\(least), \"file\": \"b/../../a.mbtiles\"}", "file: lies outside"),
   ])
   func mistakes(text: String, words: String) {
     let error = #expect(throws: ServeError.self) { try settings(text) }

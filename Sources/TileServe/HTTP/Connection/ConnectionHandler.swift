@@ -15,8 +15,8 @@ final class ConnectionHandler: ChannelDuplexHandler {
     case request(RequestFacts, NIODeadline)
     /// The client may send the body of the current request (100 Continue).
     case proceed
-    /// The input is unreadable; this is the last response.
-    case failure(status: Int, reason: String)
+    /// The input is unreadable, or the body of a request is not read; this is the last response.
+    case failure(status: Int, reason: String, of: RequestFacts = .unreadable)
   }
 
   private let service: TileService
@@ -193,7 +193,7 @@ final class ConnectionHandler: ChannelDuplexHandler {
       bodyCount = 0
       let facts = RequestFacts(request)
       head = facts
-      if facts.hasBody, facts.expectation != .none { meetExpectation(of: facts, context) }
+      if facts.hasBody { judgeBody(of: facts, context) }
     case .body(let bytes):
       bodyCount += bytes.readableBytes
       guard bodyCount > loop.limits.bodyBytesMax, let facts = head else { return }
@@ -206,11 +206,13 @@ final class ConnectionHandler: ChannelDuplexHandler {
     }
   }
 
-  /// A client that waits before it sends its body gets 100 Continue if the body will be read, and otherwise the final
-  /// response at once (RFC 9110, section 10.1.1).
-  private func meetExpectation(of facts: RequestFacts, _ context: ChannelHandlerContext) {
-    guard facts.method != .other, facts.expectation == .proceed, facts.contentLength ?? 0 <= loop.limits.bodyBytesMax
-    else { return refuseBody(of: facts, context) }
+  /// A body that is larger than what is read gets the final response at once, whether or not it is sent. A client that
+  /// waits before it sends its body gets 100 Continue if the body will be read, and otherwise the final response too
+  /// (RFC 9110, section 10.1.1).
+  private func judgeBody(of facts: RequestFacts, _ context: ChannelHandlerContext) {
+    guard facts.contentLength ?? 0 <= loop.limits.bodyBytesMax else { return refuseBody(of: facts, context) }
+    guard facts.expectation != .none else { return }
+    guard facts.method != .other, facts.expectation == .proceed else { return refuseBody(of: facts, context) }
     waiting.append(.proceed)
     work(context)
   }
@@ -221,7 +223,7 @@ final class ConnectionHandler: ChannelDuplexHandler {
     if facts.method == .other || facts.expectation == .unknown {
       waiting.append(.request(facts.last, .now()))
     } else {
-      waiting.append(.failure(status: 413, reason: "requests have no body here"))
+      waiting.append(.failure(status: 413, reason: "requests have no body here", of: facts))
     }
     work(context)
   }
@@ -265,7 +267,7 @@ final class ConnectionHandler: ChannelDuplexHandler {
       case .proceed:
         write(ByteBuffer(string: "HTTP/1.1 100 Continue\r\n\r\n"), nil, context, promise: nil)
         needsFlush = true
-      case .failure(let status, let reason): fail(status, reason, context)
+      case .failure(let status, let reason, let facts): fail(status, reason, facts, context)
       }
     }
     isWorking = false
@@ -293,8 +295,7 @@ final class ConnectionHandler: ChannelDuplexHandler {
       let cancellation = service.registry.work.cancellation()
       self.cancellation = cancellation
       let request = TileService.RequestContext(
-        facts: facts, connection: connection,
-        crossOriginFields: CrossOriginFields.fields(service.options.crossOrigin, facts))
+        facts: facts, connection: connection, crossOrigin: service.options.crossOrigin)
       let accepted = service.registry.work.submit(lane, request: cancellation) {
         let reply = cancellation.isCancelled ? service.failure(CancellationError(), .other, request) : make()
         guard !service.hasEnded.load(ordering: .sequentiallyConsistent) else { return }
@@ -335,10 +336,10 @@ final class ConnectionHandler: ChannelDuplexHandler {
     return now - start
   }
 
-  private func fail(_ status: Int, _ reason: String, _ context: ChannelHandlerContext) {
+  private func fail(_ status: Int, _ reason: String, _ facts: RequestFacts, _ context: ChannelHandlerContext) {
     let reply = ReplyWriter(
-      request: .unreadable, route: .other, date: loop.date(),
-      commonFields: CrossOriginFields.fields(service.options.crossOrigin, .unreadable), isDraining: true
+      request: facts, route: .other, date: loop.date(),
+      commonFields: CrossOriginFields.fields(service.options.crossOrigin, facts, .other), isDraining: true
     ).failure(status, reason, fields: status == 405 ? TileService.allow : "")
     loop.shard.record(.other, status: status, bytes: reply.bodyCount, nanoseconds: 0)
     loop.shard.dropped()

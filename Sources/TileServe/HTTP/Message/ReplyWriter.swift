@@ -29,7 +29,7 @@ struct ReplyWriter {
   let route: RouteName
   /// The value of the Date field.
   let date: String
-  /// Fields that every response has, such as those of CORS; each ends with CRLF.
+  /// Fields that other origins' pages need to read the response; each ends with CRLF.
   let commonFields: String
   /// True while the server shuts down.
   let isDraining: Bool

@@ -94,6 +94,9 @@ struct RequestFacts: Sendable {
     }
     return values("host").first
   }
+  /// False for a host that no address could have. An empty one is that of a target without an authority (RFC 9112,
+  /// section 3.2).
+  var hasUsableHost: Bool { host.map { $0.isEmpty || HTTPAddress.isAuthority($0) } ?? true }
   var origin: String? { values("origin").first }
   var ifNoneMatch: String? { list("if-none-match") }
   var ifModifiedSince: String? { values("if-modified-since").first }
@@ -105,9 +108,18 @@ struct RequestFacts: Sendable {
   }
   /// The value of Content-Length.
   var contentLength: Int? { values("content-length").first.flatMap { Int($0) } }
-  var forwardedProto: String? { values("x-forwarded-proto").first }
-  var forwardedHost: String? { values("x-forwarded-host").first }
-  var forwardedFor: String? { list("x-forwarded-for") }
+  var forwardedProto: String? { values("x-forwarded-proto").first ?? forwarded?.proto }
+  var forwardedHost: String? { values("x-forwarded-host").first ?? forwarded?.host }
+  /// Addresses, the one that the first proxy saw first.
+  var forwardedFor: String? { list("x-forwarded-for") ?? forwarded?.addresses }
+  /// Of a proxy that sends this field and none of the older ones: what a client claims in it does not count beside what
+  /// a proxy says in those.
+  private var forwarded: ForwardedField? {
+    guard ["x-forwarded-proto", "x-forwarded-host", "x-forwarded-for"].allSatisfy({ values($0).isEmpty }) else {
+      return nil
+    }
+    return list("forwarded").map(ForwardedField.init)
+  }
   var forwardedPort: String? { values("x-forwarded-port").first }
   var forwardedPrefix: String? { values("x-forwarded-prefix").first }
   var referer: String? { values("referer").first }

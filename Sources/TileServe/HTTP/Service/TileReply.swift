@@ -70,10 +70,13 @@ final class TileHeadline: Sendable {
 
   init(format: TileFormat, caching: String, modified: Int, dateTells: Bool = false) {
     self.caching = caching
-    self.modified = modified
-    self.dateTells = dateTells
+    // No answer names a date of the future (RFC 9110, section 8.8.2.1), and one in its place tells no state.
+    let now = Int(WallClock.seconds)
+    // The Date field is a tick old.
+    self.modified = modified > now ? now - 2 : modified
+    self.dateTells = dateTells && modified <= now
     self.format = format
-    fields = Self.fields(format, caching, modified)
+    fields = Self.fields(format, caching, self.modified)
   }
 
   /// Lines that end with CRLF, without ETag and Content-Encoding.

@@ -25,6 +25,7 @@ extension TileService {
           context.writer(.asset).reply(204, fields: ""))
       default: return try tilesetDocument(path[0], context)
       }
+    case 2 where path[0] == "wmts" && path[1] == "": return wmts(target, nil, context)
     case 2 where path[0] == "tms" && path[1] == "1.0.0",
       3 where path[0] == "tms" && path[1] == "1.0.0" && path[2] == "":
       return page(.tms, context) { context in
@@ -33,12 +34,13 @@ extension TileService {
       }
     case 2 where path[1] == "": return try viewer(path[0], context)
     case 2 where path[1] == "places": return try places(path[0], target, context)
-    case 2 where path[1] == "wmts": return wmts(target, path[0], context)
+    case 2 where path[1] == "wmts", 3 where path[1] == "wmts" && path[2] == "": return wmts(target, path[0], context)
     case 2 where path[1] == "WMTSCapabilities.xml": return capabilities(try layers(path[0]), context)
     case 2... where path[0] == "_assets": return try asset(path.dropFirst().joined(separator: "/"), context)
     case 3 where path[0] == "wmts" && path[1] == "1.0.0" && path[2] == "WMTSCapabilities.xml":
       return capabilities(nil, context)
-    case 3 where path[0] == "tms" && path[1] == "1.0.0":
+    case 3 where path[0] == "tms" && path[1] == "1.0.0",
+      4 where path[0] == "tms" && path[1] == "1.0.0" && path[3] == "":
       let layers = try layers(path[2])
       return page(.tms, lane: lane(of: layers), context) { context in
         guard let document = try TMSDocument.tileMap(self.info(of: layers), at: self.address(context)) else {
@@ -56,6 +58,7 @@ extension TileService {
       return plan(address, .tms, context)
     case 8 where path[0] == "wmts" && path[1] == "1.0.0":
       // layer, style, tile matrix set, tile matrix, row, column.ext: the row comes before the column.
+      try Self.checkStyle(path[3])
       var address = try TileAddress(id: path[2], zoom: path[5], column: path[6], lastSegment: path[7])
       swap(&address.row, &address.column)
       address.matrixSet = path[4]

@@ -181,6 +181,7 @@ extension TileService {
     _ tile: Tile, _ served: [ServedTileset], _ address: TileAddress, _ writer: ReplyWriter, caching: String? = nil
   ) throws -> EncodedResponse {
     let top = served[served.count - 1]
+    let caching = served.contains(where: \.tileset.forbidsKeeping) ? "no-store" : caching
     let headline: TileHeadline
     if served.count == 1, caching == nil {
       headline = isStored(address, top) ? top.headline : top.drawnHeadline

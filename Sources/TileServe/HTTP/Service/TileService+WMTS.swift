@@ -60,10 +60,10 @@ extension TileService {
       }
       return number
     }
-    for (name, only) in [("version", "1.0.0"), ("Style", "default")] {
-      guard let value = optional(name), value != only else { continue }
-      throw WMTSError(.invalidParameterValue, name, "\(name) can only be \(only) here")
+    if let version = optional("version"), version != "1.0.0" {
+      throw WMTSError(.invalidParameterValue, "version", "version can only be 1.0.0 here")
     }
+    if let style = optional("Style") { try Self.checkStyle(style) }
     let id = try value("Layer")
     do {
       _ = try layers(id)
@@ -82,6 +82,11 @@ extension TileService {
     return address
   }
 
+  static func checkStyle(_ style: String) throws {
+    guard style != "default" else { return }
+    throw WMTSError(.invalidParameterValue, "Style", "Style can only be default here")
+  }
+
   /// Refuses tilesets that are not WMTS layers.
   private static func checkLayer(_ info: TilesetInfo) throws {
     guard !info.isWMTSLayer else { return }
@@ -96,7 +101,7 @@ extension TileService {
     try Self.checkLayer(info)
     guard let wanted = address.matrixSet else { return }
     let own = WMTSCapabilities.matrixSetIdentifiers(of: info)
-    guard own.contains(wanted) else {
+    guard own.contains(wanted) || own.contains(WMTSCapabilities.wellKnownNames[wanted] ?? "") else {
       throw WMTSError(
         .invalidParameterValue, "TileMatrixSet", "\(info.id) has the tile matrix set \(own[0]), not \(wanted)")
     }

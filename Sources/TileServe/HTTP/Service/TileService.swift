@@ -33,11 +33,12 @@ final class TileService: Sendable {
   struct RequestContext: Sendable {
     let facts: RequestFacts
     let connection: ConnectionContext
-    let crossOriginFields: String
+    let crossOrigin: TileServerOptions.CrossOrigin
 
     func writer(_ route: RouteName) -> ReplyWriter {
       ReplyWriter(
-        request: facts, route: route, date: connection.date, commonFields: crossOriginFields,
+        request: facts, route: route, date: connection.date,
+        commonFields: CrossOriginFields.fields(crossOrigin, facts, route),
         isDraining: connection.isDraining || connection.isLeaving())
     }
   }
@@ -89,9 +90,7 @@ final class TileService: Sendable {
 
   /// Decides how a request is answered. Never blocks.
   func plan(_ facts: RequestFacts, _ connection: ConnectionContext) -> Plan {
-    let context = RequestContext(
-      facts: facts, connection: connection,
-      crossOriginFields: CrossOriginFields.fields(options.crossOrigin, facts))
+    let context = RequestContext(facts: facts, connection: connection, crossOrigin: options.crossOrigin)
     if let refusal = refusal(context) { return .reply(refusal) }
     if facts.method != .options, let tile = addresses.tile(facts.target) { return plan(tile, .tile, context) }
     let local = addresses.local(facts.target)
@@ -117,6 +116,7 @@ final class TileService: Sendable {
     if facts.minorVersion > 0, facts.hostCount != 1 {
       return writer.failure(400, "a request must have one Host field")
     }
+    guard facts.hasUsableHost else { return writer.failure(400, "the Host field is not a host with or without a port") }
     guard addresses.isAllowed(facts, isTrusted: context.connection.isTrusted) else {
       return writer.failure(421, "this server does not answer for this host; add it to the hosts that are allowed")
     }
@@ -175,9 +175,12 @@ final class TileService: Sendable {
 
 /// Fields that let pages of other origins read the responses (Fetch standard, CORS protocol).
 enum CrossOriginFields {
-  /// For every response.
-  static func fields(_ policy: TileServerOptions.CrossOrigin, _ facts: RequestFacts) -> String {
+  /// For every response. What is for the operator, and names files, is for pages of those origins alone that are listed.
+  static func fields(
+    _ policy: TileServerOptions.CrossOrigin, _ facts: RequestFacts, _ route: RouteName
+  ) -> String {
     switch policy {
+    case .any where [.metrics, .tilesets, .index].contains(route): return ""
     case .any: return "Access-Control-Allow-Origin: *\r\nAccess-Control-Expose-Headers: ETag\r\n"
     case .off: return ""
     case .origins(let origins):

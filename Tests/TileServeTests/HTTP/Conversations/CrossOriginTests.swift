@@ -15,6 +15,10 @@ import Testing
         #expect(response["Access-Control-Allow-Origin"] == "*" && response["Vary"] == nil, "\(target): \(response)")
         #expect(response["Access-Control-Expose-Headers"] == "ETag")
       }
+      // For the operator: with reasons that name files.
+      for target in ["/metrics", "/tilesets.json", "/"] {
+        #expect(try served.get(target, origin)["Access-Control-Allow-Origin"] == nil, "\(target)")
+      }
       let tag = try #require(try served.get(targets[0])["ETag"])
       let fresh = try served.get(targets[0], ["If-None-Match": tag])
       #expect(fresh.status == 304 && fresh["Access-Control-Allow-Origin"] == "*")
@@ -47,6 +51,7 @@ import Testing
           #expect(response["Access-Control-Allow-Origin"] == nil && response["Vary"] == "Origin", "\(other ?? "-")")
         }
       }
+      #expect(try served.get("/metrics", origin)["Access-Control-Allow-Origin"] == "https://app.example")
       // Vary names both fields.
       #expect(try served.get("/roads/0/0/0.pbf", origin)["Vary"] == "Accept-Encoding, Origin")
       #expect(

@@ -90,11 +90,17 @@ import TileIndex
         "/relief/wmts" + (query + place).dropFirst(5),
         "/wmts/1.0.0/relief/default/WebMercatorQuad/1/0/1.png",
         "/wmts/1.0.0/relief/default/WebMercatorQuad-0-2/1/0/1.png",
+        "/wmts/1.0.0/relief/default/GoogleMapsCompatible/1/0/1.png",
+        (query + place).replacing("WebMercatorQuad", with: "EPSG:3857"),
+        (query + place).replacing("/wmts?", with: "/wmts/?"), "/relief/wmts/" + (query + place).dropFirst(5),
       ] {
         let response = try served.get(target)
         #expect(response.status == 200 && response.body == direct, "\(target): \(response.statusLine)")
       }
-      for target in ["/wmts", "/wmts?service=WMTS&request=GetCapabilities", "/relief/WMTSCapabilities.xml"] {
+      for target in [
+        "/wmts", "/wmts/", "/wmts?service=WMTS&request=GetCapabilities", "/wmts/?service=WMTS&request=GetCapabilities",
+        "/relief/WMTSCapabilities.xml",
+      ] {
         let response = try served.get(target)
         #expect(response.status == 200 && response["Content-Type"] == "text/xml; charset=utf-8")
         let tree = try XMLTree.parsed(response.body)
@@ -175,6 +181,7 @@ import TileIndex
         (at("1", "0", "0").replacing("WebMercatorQuad", with: "Other"), "InvalidParameterValue", "TileMatrixSet", 400),
         (at("1", "0", "%zz"), "InvalidParameterValue", nil, 400),
         ("/wmts?request=GetFeatureInfo", "OperationNotSupported", "request", 501),
+        ("/wmts/1.0.0/relief/pretty/WebMercatorQuad/1/0/1.png", "InvalidParameterValue", "Style", 400),
         ("/wmts/1.0.0/relief/default/WorldCRS84Quad/1/0/1.png", "InvalidParameterValue", "TileMatrixSet", 400),
         ("/wmts/1.0.0/relief/default/WebMercatorQuad/1/2/0.png", "TileOutOfRange", "TileRow", 400),
         ("/wmts/1.0.0/relief/default/WebMercatorQuad/2/3/3.png", "TileOutOfRange", nil, 404),

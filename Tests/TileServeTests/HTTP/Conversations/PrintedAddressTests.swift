@@ -42,10 +42,15 @@ import Testing
       expectAll(try printed(served, ["Host": host]), below: "http://\(host)", "")
       expectAll(try printed(served, ["Host": "[::1]:9"]), below: "http://[::1]:9", "")
       // Invalid hosts must not get into pages.
-      for host in ["a\"onload=x", "a/b", "<b>", "", "a b"] {
-        let response = try served.get("/relief.json", ["Host": host])
-        #expect(response.status == 400 || response.text.contains("127.0.0.1:\(served.port)"), "\(response)")
+      for host in ["a\"onload=x", "a/b", "<b>", "a b", "a:x", "[::1", "a:65536", ":80"] {
+        let connection = try served.connect()
+        for target in ["/relief.json", "/relief/0/0/0.png", "/relief/0/0/0.png"] {
+          let response = try connection.request(target, ["Host": host])
+          #expect(response.status == 400 && response.text.contains("Host field"), "\(host): \(response)")
+        }
       }
+      let empty = try served.get("/relief.json", ["Host": ""])
+      #expect(empty.status == 200 && empty.text.contains("127.0.0.1:\(served.port)"))
     }
   }
 
@@ -91,6 +96,25 @@ import Testing
       for host in ["a.example:65536", "a.example:0", "[]", "2001:db8::1"] {
         #expect(try !url(["X-Forwarded-Host": host]).contains(host), "\(host)")
       }
+    }
+  }
+
+  /// RFC 7239. What a proxy says in the older fields is not mixed with what a client may have claimed here.
+  @Test func theFieldForwardedCountsAlike() async throws {
+    try await serving([SampleTilesets.path]) { (served) async throws in
+      for (field, origin) in [
+        ("proto=https;host=maps.example.org", "https://maps.example.org"),
+        (
+          "for=192.0.2.1;Proto=HTTPS; Host=\"maps.example.org:8443\", for=10.0.0.1;proto=http;host=inner",
+          "https://maps.example.org:8443"
+        ),
+        ("nonsense", "http://127.0.0.1:81"),
+      ] {
+        let found = try printed(served, ["Host": "127.0.0.1:81", "Forwarded": field])
+        expectAll(found, below: origin, "")
+      }
+      let both = ["Host": "127.0.0.1:81", "X-Forwarded-Proto": "https", "Forwarded": "host=evil.example"]
+      expectAll(try printed(served, both), below: "https://127.0.0.1:81", "")
     }
   }
 

@@ -229,4 +229,21 @@ import TileIndex
       #expect(try served.get("/photo.json")["Cache-Control"] == "no-cache")
     }
   }
+
+  /// A file may have a date of the future: a copy from a machine with another clock.
+  @Test func noAnswerNamesADateOfTheFuture() async throws {
+    let folder = try TemporaryFolder()
+    try folder.writeBundle("a.mbtiles", zooms: 0...0)
+    let path = folder.file("a.mbtiles")
+    try FileManager.default.setAttributes([.modificationDate: Date(timeIntervalSinceNow: 86_400)], ofItemAtPath: path)
+    try await serving([folder.path]) { (served) async throws in
+      let response = try served.get("/a/0/0/0.png")
+      let modified = try #require(response["Last-Modified"].flatMap(HTTPDate.seconds))
+      let date = try #require(response["Date"].flatMap(HTTPDate.seconds))
+      #expect(modified <= date)
+      // It tells nothing of the tileset's state.
+      let since = ["If-Modified-Since": try #require(response["Last-Modified"])]
+      #expect(try served.get("/a/0/0/0.png", since).status == 200)
+    }
+  }
 }
