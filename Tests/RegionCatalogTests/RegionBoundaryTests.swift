@@ -19,6 +19,19 @@ import TileIndex
     return RegionBoundary(polygons: [[ring(8...20), ring(1...3)]])
   }
 
+  @Test func holesThatOverlapHaveNoTiles() {
+    func box(_ west: Double, _ south: Double, _ east: Double, _ north: Double) -> RegionBoundary.Ring {
+      [SIMD2(west, south), SIMD2(east, south), SIMD2(east, north), SIMD2(west, north), SIMD2(west, south)]
+    }
+    let boundary = RegionBoundary(polygons: [[box(0, 0, 40, 40), box(4, 4, 28, 28), box(12, 12, 36, 36)]])
+    let tiles = Set(boundary.tiles(zoom: 8, in: .webMercatorQuad).joined())
+    func isIn(_ longitude: Double, _ latitude: Double) -> Bool {
+      tiles.contains(TileMatrixSet.webMercatorQuad.tile(longitude: longitude, latitude: latitude, zoom: 8)!)
+    }
+    #expect(isIn(2, 2) && isIn(38, 38) && isIn(32, 6))
+    #expect(!isIn(8, 8) && !isIn(20, 20) && !isIn(32, 32))
+  }
+
   /// Compared with a raster of points: every tile with a point inside the boundary is included.
   @Test(arguments: TilePackPlanTests.grids, [1, 2, 3, 4] as [UInt64])
   func tilesTouchTheBoundary(_ matrixSet: TileMatrixSet, seed: UInt64) {

@@ -205,6 +205,48 @@ struct StyleTests {
     #expect(!rule.applies(to: feature(), zoom: 9))
   }
 
+  /// As MapLibre does: each member is drawn by the rules of its kind.
+  @Test(arguments: [false, true]) func membersOfACollectionAreFeatures(isReversed: Bool) throws {
+    let point = #"{"type": "Point", "coordinates": [1, 2]}"#
+    let polygon = #"{"type": "Polygon", "coordinates": [[[0, 0], [4, 0], [4, 4], [0, 0]]]}"#
+    let lines = #"{"type": "MultiLineString", "coordinates": [[[1, 2], [3, 4]], [[5, 6], [7, 8]]]}"#
+    let inner = #"{"type": "GeometryCollection", "geometries": [\#(lines)]}"#
+    let members = isReversed ? [inner, polygon, point] : [point, polygon, inner]
+    let folder = try TemporaryFolder()
+    let path = try folder.write(
+      "map.geojson",
+      #"""
+      {"type": "Feature", "properties": {"name": "x"}, "geometry":
+        {"type": "GeometryCollection", "geometries": [\#(members.joined(separator: ","))]}}
+      """#)
+    let features = try FeatureFile.features(path: path)
+    let kinds: [MapFeature.Kind] = [.point, .polygon, .line]
+    #expect(features.map(\.kind) == (isReversed ? kinds.reversed() : kinds))
+    #expect(features.map(\.partCount).reduce(0, +) == 4)
+    #expect(features.allSatisfy { $0.properties["name"] == .string("x") })
+  }
+
+  /// Only elements of GPX itself have points of the file.
+  @Test func pointsOfOtherProgramsAreNotDrawn() throws {
+    let folder = try TemporaryFolder()
+    let path = try folder.write(
+      "trip.gpx",
+      """
+      <gpx xmlns:o="http://example.org/o"><extensions><wpt lat="50" lon="50"/></extensions>
+      <wpt lat="1" lon="2"><extensions><o:wpt lat="51" lon="51"/><name>not this</name></extensions><name>Hut</name></wpt>
+      <trk><o:cut><trkseg><trkpt lat="52" lon="52"/></trkseg></o:cut><trkseg><trkpt lat="1" lon="2"/>
+      <trkpt lat="2" lon="3"><extensions><o:seen><trkpt lat="53" lon="53"/></o:seen></extensions></trkpt></trkseg></trk>
+      <rte><rtept lat="5" lon="6"><extensions><rte><rtept lat="54" lon="54"/></rte></extensions></rtept>
+      <rtept lat="6" lon="6"/></rte><o:places><wpt lat="55" lon="55"/></o:places></gpx>
+      """)
+    let features = try FeatureFile.features(path: path)
+    #expect(
+      features.map(\.geometry) == [
+        .points([SIMD2(2, 1)]), .lines([[SIMD2(2, 1), SIMD2(3, 2)]]), .lines([[SIMD2(6, 5), SIMD2(6, 6)]]),
+      ])
+    #expect(features[0].properties["name"] == .string("Hut"))
+  }
+
   @Test func featuresOfGPXHaveNames() throws {
     let folder = try TemporaryFolder()
     let path = try folder.write(

@@ -40,7 +40,7 @@ import TileIndex
     var random = SeededGenerator(seed: seed)
     let shapes = Self.shapes(&random)
     let polygons = shapes.map { Polygon(rings: $0) }
-    let area = PixelArea(shapes: shapes, rows: 0..<300)
+    let area = PixelArea(shapes: shapes.map { PixelArea.Shape($0) }, rows: 0..<300)
     let rect = PixelRect(
       x: Int.random(in: 0...20, using: &random), y: Int.random(in: 0...20, using: &random), width: 40, height: 40)
     var shares = [Float](repeating: -1, count: 1600)
@@ -72,13 +72,40 @@ import TileIndex
     #expect(wrong.isEmpty)
   }
 
+  /// What two holes have in common is outside too, and a hole beyond the outer ring adds nothing.
+  @Test func holesThatOverlapAreCutOut() {
+    func box(_ left: Double, _ top: Double, _ right: Double, _ bottom: Double) -> [SIMD2<Double>] {
+      Self.ring([(left, top), (right, top), (right, bottom), (left, bottom)])
+    }
+    let rings = [box(2, 2, 38, 38), box(8, 8, 24, 24), box(16, 16, 32, 32), box(34, 10, 45, 20)]
+    let area = PixelArea(shapes: [.init(rings)], rows: 0..<40)
+    var inside = Set<Int>()
+    area.forEachRun(in: PixelRect(x: 0, y: 0, width: 48, height: 40)) { row, columns in
+      for column in columns { inside.insert(row * 48 + column) }
+    }
+    func isIn(_ x: Int, _ y: Int, _ columns: Range<Int>, _ rows: Range<Int>) -> Bool {
+      columns.contains(x) && rows.contains(y)
+    }
+    let polygon = Polygon(rings: rings)
+    for y in 0..<40 {
+      for x in 0..<48 {
+        let isHole = isIn(x, y, 8..<24, 8..<24) || isIn(x, y, 16..<32, 16..<32) || isIn(x, y, 34..<45, 10..<20)
+        let expected = isIn(x, y, 2..<38, 2..<38) && !isHole
+        #expect(inside.contains(y * 48 + x) == expected, "\(x), \(y)")
+        #expect(polygon.contains(SIMD2(Double(x) + 0.5, Double(y) + 0.5)) == expected, "\(x), \(y)")
+      }
+    }
+    #expect(!area.covers(low: SIMD2(17, 17), high: SIMD2(23, 23)))
+    #expect(!area.mayTouch(PixelRect(x: 18, y: 18, width: 4, height: 4)))
+  }
+
   /// Two areas with a common edge divide the pixels between them: none is lost, none is in both.
   @Test(arguments: 0..<10 as Range<UInt64>) func neighboursDivideThePixels(_ seed: UInt64) {
     var random = SeededGenerator(seed: seed)
     let middle = (0...8).map { i in SIMD2(Double.random(in: 10...30, using: &random), Double(i) * 5) }
-    let left = PixelArea(shapes: [[[SIMD2(0, 0)] + middle + [SIMD2(0, 40), SIMD2(0, 0)]]], rows: 0..<40)
+    let left = PixelArea(shapes: [.init([[SIMD2(0, 0)] + middle + [SIMD2(0, 40), SIMD2(0, 0)]])], rows: 0..<40)
     let right = PixelArea(
-      shapes: [[[SIMD2(40, 40)] + middle.reversed() + [SIMD2(40, 0), SIMD2(40, 40)]]], rows: 0..<40)
+      shapes: [.init([[SIMD2(40, 40)] + middle.reversed() + [SIMD2(40, 0), SIMD2(40, 40)]])], rows: 0..<40)
     var counts = [Int](repeating: 0, count: 1600)
     for area in [left, right] {
       area.forEachRun(in: PixelRect(x: 0, y: 0, width: 40, height: 40)) { row, columns in
@@ -93,7 +120,7 @@ import TileIndex
     var random = SeededGenerator(seed: seed)
     let set = TileMatrixSet.webMercatorQuad
     let shapes = Self.shapes(&random).map { $0.map { $0.map { $0 * 24 } } }
-    let area = PixelArea(shapes: shapes, rows: 0..<(8 * 256))
+    let area = PixelArea(shapes: shapes.map { PixelArea.Shape($0) }, rows: 0..<(8 * 256))
     let whole = CandidateTiles(zoom: 3, [set.wholeRange(zoom: 3)])
     let mask = ClipMask(area, matrix: set[3], zoom: 3, within: whole)
     var shares = [Float](repeating: 0, count: 65536)

@@ -43,7 +43,7 @@ final class ZoomLayer {
       return polygons.map {
         $0.rings.flatMap { matrixSet.reachable(ring: $0) }.compactMap { shape($0, isRing: true) }
       }.filter { !$0.isEmpty }
-    case .collection(let members): return members.flatMap(parts)
+    case .collection: return geometry.members.flatMap(parts)
     }
   }
 }

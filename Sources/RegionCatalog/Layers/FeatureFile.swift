@@ -36,7 +36,9 @@ package enum FeatureFile {
         try GeoJSONReader.read(file, properties: properties) { feature in
           guard let geometry = feature.geometry else { return }
           let values = feature.properties.filter { $0.value != .null }.map { ($0.name, StyleValue($0.value)) }
-          try take(MapFeature(geometry, properties: Dictionary(values) { $1 }))
+          let properties = Dictionary(values) { $1 }
+          // As MapLibre does: a point and an area in one collection need rules of their kinds.
+          for member in geometry.members { try take(MapFeature(member, properties: properties)) }
         }
       case UInt8(ascii: "<"): try GPXFeatures.read(file, path: path, properties: properties, take)
       default: throw TrackError(path: path, "is neither GPX nor GeoJSON", remedy: "export it as one of them")
@@ -56,7 +58,8 @@ package enum FeatureFile {
 }
 
 /// Reads the tracks, routes and waypoints of a GPX file (topografix.com/GPX/1/1). A feature's properties are the
-/// elements with text in it, such as `name` and `sym`, and `gpx`, which is `trk`, `rte` or `wpt`.
+/// elements with text in it, such as `name` and `sym`, and `gpx`, which is `trk`, `rte` or `wpt`. Whatever lies deeper in
+/// such elements, and in `extensions`, belongs to other programs.
 private struct GPXFeatures {
   private let path: String
   private let wanted: Set<String>?
@@ -67,6 +70,8 @@ private struct GPXFeatures {
   private var properties: [String: StyleValue] = [:]
   /// The elements around the present place, inside of the feature.
   private var open: [String] = []
+  /// How many elements are open from the outermost one on that has no points of the file.
+  private var leafDepth = 0
   private var text = ""
 
   static func read(
@@ -83,15 +88,19 @@ private struct GPXFeatures {
 
   private init(path: String, wanted: Set<String>?) { (self.path, self.wanted) = (path, wanted) }
 
-  private static let kinds = ["trk", "rte", "wpt"]
+  /// The elements that points lie in, and points.
+  private static let structure: Set<String> = ["trk", "trkseg", "trkpt", "rte", "rtept", "wpt"]
 
   /// - Returns: the feature that ends here.
   private mutating func take(_ event: XMLReader.Event) throws -> MapFeature? {
     switch event {
-    case .start("gpx", _, _): isGPX = true
+    case .start("gpx", _, _) where leafDepth == 0: isGPX = true
     case .start(let name, let attributes, let number):
       text = ""
-      if open.isEmpty, !Self.kinds.contains(name), name != "trkseg", name != "trkpt", name != "rtept" { return nil }
+      guard leafDepth == 0, Self.structure.contains(name) else {
+        leafDepth += 1
+        return nil
+      }
       if open.isEmpty { properties = isWanted("gpx") ? ["gpx": .string(name)] : [:] }
       open.append(name)
       switch name {
@@ -101,11 +110,16 @@ private struct GPXFeatures {
       }
     case .text(let piece): text += piece
     case .end(let name):
-      guard open.last == name else { return nil }
-      // A child of the feature itself, not of one of its points.
-      if open.count == 2, open[0] != name, name != "trkseg", isWanted(name), !text.allSatisfy(\.isWhitespace) {
-        properties[name] = .string(String(text.drop(while: \.isWhitespace)))
+      guard leafDepth == 0 else {
+        leafDepth -= 1
+        // A child of the feature itself, not of one of its points.
+        if leafDepth == 0, open.count == 1, isWanted(name), !text.allSatisfy(\.isWhitespace) {
+          properties[name] = .string(String(text.drop(while: \.isWhitespace)))
+        }
+        text = ""
+        return nil
       }
+      guard open.last == name else { return nil }
       text = ""
       open.removeLast()
       if name == "trkseg" { endLine() }

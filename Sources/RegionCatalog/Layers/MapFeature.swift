@@ -20,7 +20,7 @@ package struct MapFeature: Sendable {
     kind = Self.kind(geometry)
   }
 
-  /// Of a collection, that of its first part.
+  /// Readers make features of their own of a collection's members (``GeoJSONGeometry/members``).
   private static func kind(_ geometry: GeoJSONGeometry) -> Kind {
     switch geometry {
     case .points: .point

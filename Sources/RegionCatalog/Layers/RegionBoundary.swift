@@ -118,26 +118,28 @@ extension RegionBoundary {
       guard whole.rows.contains(row), columns.overlaps(whole.columns) else { return }
       runs[row, default: []].append(columns.clamped(to: whole.columns))
     }
+    var (lines, spans) = (PolygonSpans(), [PolygonSpans.Span]())
     for rings in polygons {
       // Where the centre lines of rows cross the polygon's edges.
-      var crossings: [Int: [Double]] = [:]
-      for places in rings.flatMap({ Self.places($0, zoom: zoom, in: matrixSet) }) {
-        for (a, b) in zip(places, places.dropFirst()) {
+      var crossings: [Int: [PolygonSpans.Crossing]] = [:]
+      for (ring, degrees) in rings.enumerated() {
+        for (a, b) in Self.places(degrees, zoom: zoom, in: matrixSet).flatMap({ zip($0, $0.dropFirst()) }) {
           LineTiles.forEachRow(from: a, to: b, add)
           let (top, bottom) = a.y <= b.y ? (a, b) : (b, a)
           let first = Int((top.y - 0.5).rounded(.up))
           let end = Int((bottom.y - 0.5).rounded(.up))
           for row in first..<max(end, first) {
             let part = (Double(row) + 0.5 - top.y) / (bottom.y - top.y)
-            crossings[row, default: []].append(top.x + (bottom.x - top.x) * part)
+            let x = top.x + (bottom.x - top.x) * part
+            crossings[row, default: []].append(PolygonSpans.Crossing(polygon: 0, ring: Int32(ring), x: x))
           }
         }
       }
-      for (row, xs) in crossings {
-        let sorted = xs.sorted()
-        for pair in stride(from: 0, to: sorted.count - 1, by: 2) {
-          let first = Int((sorted[pair] - 0.5).rounded(.up))
-          let last = Int((sorted[pair + 1] - 0.5).rounded(.down))
+      for (row, var places) in crossings {
+        lines.find(&places, into: &spans)
+        for span in spans {
+          let first = Int((span.start - 0.5).rounded(.up))
+          let last = Int((span.end - 0.5).rounded(.down))
           if first <= last { add(row, first...last) }
         }
       }

@@ -29,8 +29,9 @@ public struct ClipArea: Hashable, Sendable {
     func project(_ points: inout [SIMD2<Double>]) {
       for i in points.indices { points[i] = matrix.pixelCoordinates(of: matrixSet.unwrappedPoint(points[i])) }
     }
-    func pixels(_ rings: [[SIMD2<Double>]]) -> [[SIMD2<Double>]] {
-      rings.flatMap { matrixSet.reachable(ring: $0) }.map { ProjectedRing.pixels($0, project: project) }
+    func pixels(_ rings: [[SIMD2<Double>]]) -> PixelArea.Shape {
+      PixelArea.Shape(
+        parts: rings.map { matrixSet.reachable(ring: $0).map { ProjectedRing.pixels($0, project: project) } })
     }
     var shapes = boundary.polygons.map(pixels)
     if bufferMetres > 0 {
@@ -40,7 +41,7 @@ public struct ClipArea: Hashable, Sendable {
       for ring in buffer.rings(around: boundary.polygons) {
         for var part in matrixSet.reachable(ring: ring) {
           project(&part)
-          shapes.append([part])
+          shapes.append(PixelArea.Shape([part]))
         }
       }
     }
@@ -50,12 +51,14 @@ public struct ClipArea: Hashable, Sendable {
   }
 
   /// Copies of the shapes that reach beyond the antimeridian, a turn away.
-  private static func turned(_ shapes: [[[SIMD2<Double>]]], by width: Double) -> [[[SIMD2<Double>]]] {
-    shapes.flatMap { rings -> [[[SIMD2<Double>]]] in
-      let xs = rings.joined().map(\.x)
+  private static func turned(_ shapes: [PixelArea.Shape], by width: Double) -> [PixelArea.Shape] {
+    shapes.flatMap { shape -> [PixelArea.Shape] in
+      let xs = shape.rings.joined().joined().map(\.x)
       guard let low = xs.min(), let high = xs.max() else { return [] }
       let turns = (low < 0 ? [width] : []) + (high > width ? [-width] : [])
-      return turns.map { turn in rings.map { ring in ring.map { SIMD2($0.x + turn, $0.y) } } }
+      return turns.map { turn in
+        PixelArea.Shape(parts: shape.rings.map { $0.map { $0.map { SIMD2($0.x + turn, $0.y) } } })
+      }
     }
   }
 }

@@ -140,7 +140,7 @@ final class CutlineRaster: RasterSource {
         .invalidOption, path: base.path, "its cutline has points without a place in '\(georeference.crs.name)'",
         remedy: "give a cutline near the raster, in degrees, longitude first")
     }
-    area = PixelArea(shapes: shapes, rows: 0..<base.height)
+    area = PixelArea(shapes: shapes.map { PixelArea.Shape($0) }, rows: 0..<base.height)
     guard let bounds = area.bounds, bounds.low.x < width, bounds.high.x > 0, bounds.low.y < height, bounds.high.y > 0
     else {
       throw CutError(

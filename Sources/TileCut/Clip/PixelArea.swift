@@ -1,14 +1,27 @@
-/// An area in the pixel coordinates of a zoom or of a raster: the union of shapes, each a set of rings of which a point
-/// inside is enclosed by an odd number.
+import TileIndex
+
+/// An area in the pixel coordinates of a zoom or of a raster: the union of shapes.
 ///
 /// Edges are half-open and always computed from their upper end, so areas that share an edge divide the pixels between
 /// them.
 package struct PixelArea: Sendable {
+  /// An outer ring and holes, which may overlap. Each ring may have several closed parts: a grid's edges cut it.
+  package struct Shape: Sendable {
+    var rings: [[[SIMD2<Double>]]]
+
+    init(parts rings: [[[SIMD2<Double>]]]) { self.rings = rings }
+
+    /// Rings of one part each.
+    package init(_ rings: [[SIMD2<Double>]]) { self.rings = rings.map { [$0] } }
+  }
+
   /// Horizontal ones bound nothing that a line between rows would meet; they tell which tiles the area's edge crosses.
   struct Edge: Sendable {
     let top: SIMD2<Double>
     let bottom: SIMD2<Double>
     let shape: Int32
+    /// 0 for the outer ring.
+    let ring: Int32
   }
 
   /// By their upper ends.
@@ -27,18 +40,19 @@ package struct PixelArea: Sendable {
   /// - Parameters:
   ///   - shapes: closed rings of pixel coordinates.
   ///   - rows: edges outside these rows of pixels are left out.
-  package init(shapes: [[[SIMD2<Double>]]], rows: Range<Int>) {
+  package init(shapes: [Shape], rows: Range<Int>) {
     let (top, bottom) = (Double(rows.lowerBound), Double(rows.upperBound))
     var edges: [Edge] = []
     var low = SIMD2<Double>(repeating: .infinity)
     var high = -low
-    for (shape, rings) in shapes.enumerated() {
-      for ring in rings {
-        for (a, b) in zip(ring, ring.dropFirst()) {
+    for (shape, rings) in shapes.map(\.rings).enumerated() {
+      for (ring, parts) in rings.enumerated() {
+        for (a, b) in parts.lazy.flatMap({ zip($0, $0.dropFirst()) }) {
           low = pointwiseMin(low, pointwiseMin(a, b))
           high = pointwiseMax(high, pointwiseMax(a, b))
           guard min(a.y, b.y) < bottom, max(a.y, b.y) > top else { continue }
-          edges.append(Edge(top: a.y < b.y ? a : b, bottom: a.y < b.y ? b : a, shape: Int32(shape)))
+          let (upper, lower) = a.y < b.y ? (a, b) : (b, a)
+          edges.append(Edge(top: upper, bottom: lower, shape: Int32(shape), ring: Int32(ring)))
         }
       }
     }
@@ -144,7 +158,7 @@ package struct PixelArea: Sendable {
   }
 
   /// The integers i for which i + 0.5 lies in a span.
-  static func centres(_ span: Scanner.Span, _ limits: Range<Int>) -> Range<Int> {
+  static func centres(_ span: PolygonSpans.Span, _ limits: Range<Int>) -> Range<Int> {
     func index(_ x: Double) -> Int {
       let first = (x - 0.5).rounded(.up)
       return min(
@@ -187,53 +201,30 @@ package struct PixelArea: Sendable {
 
 /// Finds the parts of horizontal lines that lie in an area, from top to bottom.
 struct Scanner {
-  struct Span {
-    var start: Double
-    var end: Double
-  }
-
   private let edges: [PixelArea.Edge]
   private var next = 0
   private var active: [PixelArea.Edge] = []
-  private var crossings: [(shape: Int32, x: Double)] = []
-  private var found: [Span] = []
+  private var crossings: [PolygonSpans.Crossing] = []
+  private var spans = PolygonSpans()
+  private var found: [PolygonSpans.Span] = []
 
   /// - Parameter edges: by their upper ends.
   init(_ edges: [PixelArea.Edge]) { self.edges = edges }
 
   /// The spans at a height, disjoint and from left to right. Heights must not decrease from call to call.
-  mutating func spans(at y: Double) -> [Span] {
+  mutating func spans(at y: Double) -> [PolygonSpans.Span] {
     active.removeAll { $0.bottom.y <= y }
     while next < edges.count, edges[next].top.y <= y {
       if edges[next].bottom.y > y { active.append(edges[next]) }
       next += 1
     }
-    found.removeAll(keepingCapacity: true)
-    guard !active.isEmpty else { return found }
     crossings.removeAll(keepingCapacity: true)
     for edge in active {
       let part = (y - edge.top.y) / (edge.bottom.y - edge.top.y)
-      crossings.append((edge.shape, edge.top.x + (edge.bottom.x - edge.top.x) * part))
+      let x = edge.top.x + (edge.bottom.x - edge.top.x) * part
+      crossings.append(PolygonSpans.Crossing(polygon: edge.shape, ring: edge.ring, x: x))
     }
-    crossings.sort { $0.shape == $1.shape ? $0.x < $1.x : $0.shape < $1.shape }
-    var i = 0
-    while i + 1 < crossings.count {
-      // Every shape has an even number of crossings, because its rings are closed.
-      found.append(Span(start: crossings[i].x, end: crossings[i + 1].x))
-      i += 2
-    }
-    guard crossings[0].shape != crossings[crossings.count - 1].shape else { return found }
-    found.sort { $0.start < $1.start }
-    var count = 1
-    for span in found.dropFirst() {
-      if span.start <= found[count - 1].end {
-        found[count - 1].end = max(found[count - 1].end, span.end)
-      } else {
-        found[count] = span
-        count += 1
-      }
-    }
-    found.removeLast(found.count - count)
+    spans.find(&crossings, into: &found)
     return found
   }
 }

@@ -29,7 +29,7 @@ struct ClipMask: Sendable {
     var scanner = Scanner(area.edges)
     for row in coverage.rows where !coverage.runs(inRow: row).isEmpty {
       for span in scanner.spans(at: (Double(row) + 0.5) * size.y) {
-        let run = PixelArea.centres(Scanner.Span(start: span.start / size.x, end: span.end / size.x), columns)
+        let run = PixelArea.centres(PolygonSpans.Span(start: span.start / size.x, end: span.end / size.x), columns)
         guard let last = run.last else { continue }
         covered.append(TileRange(zoom: zoom, columns: run.lowerBound...last, rows: row...row))
       }

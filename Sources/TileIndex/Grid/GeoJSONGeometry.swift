@@ -58,6 +58,11 @@ package enum GeoJSONGeometry: Hashable, Sendable {
     }
   }
 
+  /// The geometry, or what a collection and the collections in it have, in their order.
+  package var members: [GeoJSONGeometry] {
+    if case .collection(let parts) = self { parts.flatMap(\.members) } else { [self] }
+  }
+
   private func collectPolygons(into found: inout [Polygon]) {
     switch self {
     case .points, .lines: break
@@ -67,8 +72,8 @@ package enum GeoJSONGeometry: Hashable, Sendable {
   }
 }
 
-/// An area with straight edges in degrees: an outer ring and holes. Ring orientation does not matter: a point enclosed
-/// by an odd number of rings is inside.
+/// An area with straight edges in degrees: an outer ring and holes, which may overlap. Ring orientation does not matter:
+/// a point in the outer ring and in no hole is inside, and an odd number of a ring's turns encloses what is in it.
 package struct Polygon: Hashable, Sendable {
   /// Longitude and latitude; each ring is closed and has at least four positions. The first is the outer ring.
   package let rings: [[SIMD2<Double>]]
@@ -85,13 +90,14 @@ package struct Polygon: Hashable, Sendable {
   /// - Complexity: O(edges).
   package func contains(_ point: SIMD2<Double>) -> Bool {
     guard bounds.contains(point) else { return false }
-    var isInside = false
-    for ring in rings {
+    func encloses(_ ring: [SIMD2<Double>]) -> Bool {
+      var isInside = false
       for (a, b) in zip(ring, ring.dropFirst()) where (a.y > point.y) != (b.y > point.y) {
         if point.x < a.x + (point.y - a.y) / (b.y - a.y) * (b.x - a.x) { isInside.toggle() }
       }
+      return isInside
     }
-    return isInside
+    return encloses(rings[0]) && !rings.dropFirst().contains(where: encloses)
   }
 
   /// True when the area and a box overlap, or an edge of the area touches the box.

@@ -30,7 +30,8 @@ extension BrowserTests {
       """
       <?xml version="1.0"?><gpx xmlns="http://www.topografix.com/GPX/1/1"><wpt lat="36.58" lon="-84.25">
       <name>&lt;img src=x onerror=alert(1)&gt;</name></wpt><trk><name>Trip</name><trkseg>
-      <trkpt lat="36.56" lon="-84.30"/><trkpt lat="36.60" lon="-84.26"/><trkpt lat="36.62" lon="-84.20"/>
+      <trkpt lat="36.56" lon="-84.30"/><trkpt lat="36.60" lon="-84.26"><extensions><o:seen xmlns:o="http://example.org">
+      <trkpt lat="46" lon="-80"/></o:seen></extensions></trkpt><trkpt lat="36.62" lon="-84.20"/>
       </trkseg></trk></gpx>
       """)
     // A casing, the track, and the place.
@@ -45,6 +46,15 @@ extension BrowserTests {
     // Another file takes its place; one that is none does not.
     try drop(map, "place.geojson", #"{"type": "Point", "coordinates": [-84.2, 36.6]}"#)
     #expect(try map.page.evaluate(shapes, as: Int.self) == 1)
+    // The members of a collection are drawn by their kinds.
+    try drop(
+      map, "both.geojson",
+      """
+      {"type": "GeometryCollection", "geometries": [{"type": "Point", "coordinates": [-84.2, 36.6]},
+        {"type": "LineString", "coordinates": [[-84.3, 36.5], [-84.2, 36.6]]}]}
+      """)
+    #expect(try map.page.evaluate(shapes, as: Int.self) == 2)
+    try drop(map, "place.geojson", #"{"type": "Point", "coordinates": [-84.2, 36.6]}"#)
     map.expectClean()
     // The browser itself complains of the page that its parser makes of broken XML.
     try drop(map, "broken.gpx", "<gpx><trk></gpx>")

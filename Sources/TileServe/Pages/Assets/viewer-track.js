@@ -11,29 +11,39 @@
   const status = element("output", { className: "unseen", id: "track-status" });
   document.getElementById("tools").append(button, input, status);
 
-  // Positions of an element's points; those without a place on Earth are left out.
-  const points = (parent, name) => [...parent.getElementsByTagNameNS("*", name)]
+  // Not what lies deeper: in <extensions> other programs keep points of theirs.
+  const children = (parent, name) => [...parent.children].filter((child) => child.localName === name);
+  // Positions of points; those without a place on Earth are left out.
+  const positions = (points) => points
     .map((point) => [parseFloat(point.getAttribute("lon")), parseFloat(point.getAttribute("lat"))])
     .filter(([longitude, latitude]) => Math.abs(longitude) <= 540 && Math.abs(latitude) <= 90);
-  const nameOf = (parent) => [...parent.children].find((child) => child.localName === "name")?.textContent ?? "";
+  const nameOf = (parent) => children(parent, "name")[0]?.textContent ?? "";
+  const lines = (parts) => parts.map(positions).filter((line) => line.length > 1);
 
   function readGPX(text) {
     const page = new DOMParser().parseFromString(text, "application/xml");
     if (page.querySelector("parsererror")) throw new Error("it is not well-formed XML");
     if (page.documentElement.localName !== "gpx") throw new Error("it is XML, but no GPX");
-    const of = (name) => [...page.getElementsByTagNameNS("*", name)];
+    const of = (name) => children(page.documentElement, name);
     const feature = (type, coordinates, name) => ({ type: "Feature", properties: { name }, geometry: { type, coordinates } });
     const features = of("trk").map((track) => feature(
-      "MultiLineString", [...track.getElementsByTagNameNS("*", "trkseg")].map((part) => points(part, "trkpt")).filter((line) => line.length > 1), nameOf(track)));
-    features.push(...of("rte").map((route) => feature("MultiLineString", [points(route, "rtept")].filter((line) => line.length > 1), nameOf(route))));
+      "MultiLineString", lines(children(track, "trkseg").map((part) => children(part, "trkpt"))), nameOf(track)));
+    features.push(...of("rte").map((route) => feature("MultiLineString", lines([children(route, "rtept")]), nameOf(route))));
     for (const place of of("wpt")) {
-      const [at] = points({ getElementsByTagNameNS: () => [place] }, "wpt");
+      const [at] = positions([place]);
       if (at) features.push(feature("Point", at, nameOf(place)));
     }
     return { type: "FeatureCollection", features: features.filter(({ geometry }) => geometry.coordinates.length) };
   }
 
-  const read = (text) => (text.trimStart().startsWith("<") ? readGPX(text) : JSON.parse(text));
+  // The members of a collection are features of their own, drawn by their kinds.
+  const members = (geometry) => (geometry?.type === "GeometryCollection" ? geometry.geometries.flatMap(members) : geometry ? [geometry] : []);
+
+  function read(text) {
+    const data = text.trimStart().startsWith("<") ? readGPX(text) : JSON.parse(text);
+    const features = data.type === "FeatureCollection" ? data.features : [data.type === "Feature" ? data : { type: "Feature", properties: {}, geometry: data }];
+    return { type: "FeatureCollection", features: features.flatMap((feature) => members(feature.geometry).map((geometry) => ({ ...feature, geometry }))) };
+  }
 
   function draw(data) {
     if (window.L) {
@@ -78,7 +88,7 @@
       const data = read(await file.text());
       if (remove) remove();
       remove = undefined;
-      remove = draw(data.type === "FeatureCollection" ? data : { type: "FeatureCollection", features: [data.type === "Feature" ? data : { type: "Feature", properties: {}, geometry: data }] });
+      remove = draw(data);
       status.className = "unseen";
       status.textContent = `${file.name} is shown`;
       button.title = file.name;
