@@ -112,12 +112,16 @@ const char *png_shim_warning(const png_shim_reader *reader, int index) { return 
 int png_shim_start(png_shim_reader *reader, png_shim_mode mode, png_shim_layout *layout) {
   if (reader->failed || setjmp(png_jmpbuf(reader->png))) return 0;
   // Palettes to RGB, fewer than 8 bits to 8, tRNS to alpha: before anything that works on whole samples.
-  png_set_expand(reader->png);
+  if (mode == PNG_SHIM_INDEX8) {
+    png_set_packing(reader->png);
+  } else {
+    png_set_expand(reader->png);
+  }
   if (mode == PNG_SHIM_NATIVE16) {
     png_set_expand_16(reader->png);
     const uint16_t probe = 1;
     if (*(const uint8_t *)&probe) png_set_swap(reader->png);
-  } else {
+  } else if (mode == PNG_SHIM_RGBA8) {
     // Rounds to the nearest, unlike png_set_strip_16.
     png_set_scale_16(reader->png);
     png_set_gray_to_rgb(reader->png);

@@ -59,6 +59,72 @@ struct OtherFormatTests {
     #expect(try open(path) { $0.cacheBytesMax = 200_000 }.words() == wanted.words())
   }
 
+  /// As Sentinel-2's files have it, in systems whose axes begin with east or with north, and in version 2.
+  @Test(
+    "A JPEG 2000 with a GML box alone lies where GDAL places it",
+    .enabled(if: GDALPrograms.arePresent, Comment(rawValue: GDALPrograms.skipMessage)),
+    arguments: ["EPSG:32633", "EPSG:4326", "EPSG:3035"], [false, true])
+  func gmlBox(crs: String, isVersion2: Bool) throws {
+    let corners: [String: [String]] = [
+      "EPSG:32633": ["300000", "5000040", "306000", "4997040"], "EPSG:4326": ["15", "41", "15.3", "40.9"],
+      "EPSG:3035": ["4300000", "2700000", "4306000", "2697000"],
+    ]
+    let plain = try tiff("plain.tif")
+    _ = try run(
+      "gdal_translate",
+      ["-q", "-a_srs", crs, "-a_ullr"] + (try #require(corners[crs])) + [plain, folder.file("placed.tif")])
+    let path = folder.file("map.jp2")
+    try GDALPrograms.make(
+      "gdal_translate", folder.file("placed.tif"), path, "-of", "JP2OpenJPEG", "-co", "GeoJP2=NO", "-co",
+      isVersion2 ? "GMLJP2V2_DEF=YES" : "GMLJP2=YES")
+    try? FileManager.default.removeItem(atPath: "\(path).aux.xml")
+    let (found, wanted) = (try open(path).georeference, try open(folder.file("placed.tif")).georeference)
+    #expect(found.crs == wanted.crs)
+    let (a, b) = (found.affine, wanted.affine)
+    #expect(a.b == 0 && a.d == 0)
+    for (own, other) in [(a.a, b.a), (a.e, b.e), (a.c, b.c), (a.f, b.f)] {
+      #expect(abs(own - other) < 1e-6 * abs(b.a), "\(a) \(b)")
+    }
+  }
+
+  /// Some files name easting first whatever EPSG says, some have the vectors in the other order, some are damaged.
+  @Test func axesOfAGMLBox() throws {
+    func place(_ point: String, _ vectors: [String], axes: [String] = ["x", "y"], more: String = "") -> GMLCoverage {
+      let text = """
+        <gml:FeatureCollection xmlns:gml="http://www.opengis.net/gml">\(more)<gml:RectifiedGrid dimension="2">
+        \(axes.map { "<gml:axisName>\($0)</gml:axisName>" }.joined())<gml:origin>\(point)</gml:origin>
+        \(vectors.map { "<gml:offsetVector>\($0)</gml:offsetVector>" }.joined())</gml:RectifiedGrid>
+        <gml:RectifiedGrid><gml:origin><gml:Point><gml:pos>9 9</gml:pos></gml:Point></gml:origin></gml:RectifiedGrid>
+        </gml:FeatureCollection>
+        """
+      return GMLCoverage(Array(text.utf8)) { $0 == "EPSG:4326" }
+    }
+    func point(_ name: String, _ pos: String) -> String {
+      "<gml:Point srsName=\"\(name)\"><gml:pos>\(pos)</gml:pos></gml:Point>"
+    }
+    let expected = Affine(a: 0.5, b: 0, c: 10, d: 0, e: -0.25, f: 50)
+    let urn = "urn:ogc:def:crs:EPSG::4326"
+    let flipped = place(point(urn, "49.875 10.25"), ["0 0.5", "-0.25 0"])
+    #expect(flipped.affine == expected && flipped.crs == "EPSG:4326")
+    let easting = place(point(urn, "10.25 49.875"), ["0.5 0", "0 -0.25"], axes: ["Longitude", "Latitude"])
+    #expect(easting.affine == expected)
+    let other = place(
+      point(urn, "49.875 10.25"), ["-0.25 0", "0 0.5"], more: "<!-- GDAL_JP2K_ALT_OFFSETVECTOR_ORDER=TRUE -->")
+    #expect(other.affine == expected)
+    let short = place(point("EPSG:4326", "10.25,49.875"), ["0.5,0", "0,-0.25"])
+    #expect(short.affine == expected && short.crs == "EPSG:4326")
+    let web = place(point("http://www.opengis.net/def/crs/EPSG/0/32633", "10.25 49.875"), ["0.5 0", "0 -0.25"])
+    #expect(web.affine == expected && web.crs == "EPSG:32633")
+    let envelope = place(
+      "<gml:Point><gml:pos>10.25 49.875</gml:pos></gml:Point>", ["0.5 0", "0 -0.25"],
+      more: "<gml:Envelope srsName=\"urn:ogc:def:crs:EPSG:6.18:32633\"/>")
+    #expect(envelope.affine == expected && envelope.crs == "EPSG:32633")
+    #expect(place(point(urn, "49.875"), ["0 0.5", "-0.25 0"]).affine == nil)
+    #expect(place(point(urn, "49.875 x"), ["0 0.5", "-0.25 0"]).affine == nil)
+    #expect(place(point(urn, "49.875 10.25"), ["0 0.5"]).affine == nil)
+    #expect(GMLCoverage(Array("<a><RectifiedGrid>".utf8)) { _ in false }.affine == nil)
+  }
+
   @Test("The coarser versions in a JPEG 2000 are overviews", .enabled(if: GDALPrograms.arePresent))
   func jpeg2000Overview() throws {
     let original = try tiff("map.tif") {

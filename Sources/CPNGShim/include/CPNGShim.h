@@ -31,6 +31,8 @@ typedef enum {
   PNG_SHIM_RGBA8 = 0,
   // The file's channels (palettes as RGB; tRNS as an alpha channel), 16 bits a sample, in the machine's byte order.
   PNG_SHIM_NATIVE16 = 1,
+  // The indices of a palette, a byte each.
+  PNG_SHIM_INDEX8 = 2,
 } png_shim_mode;
 
 typedef struct png_shim_reader png_shim_reader;

@@ -18,7 +18,6 @@ extension CoordinateReferenceSystem {
       throw context.failure() ?? CutError(.invalidOption, "PROJ does not know \(code)")
     }
     let axes = object.axisAbbreviations
-    let visual = context.own(proj_normalize_for_visualization(context.pointer, object.pointer))
     let area = object.areaOfUse
     let best = DatumShift.best(object, area, PROJ_GRID_AVAILABILITY_DISCARD_OPERATION_IF_MISSING_GRID)
     let transform =
@@ -34,12 +33,26 @@ extension CoordinateReferenceSystem {
     return CRSDefinition(
       code: crs.code ?? code, name: crs.name, wkt: object.wkt1,
       metresPerUnit: crs.isGeographic ? crs.unitFactor * WebMercator.radius : crs.unitFactor,
-      isNorthFirst: visual.map { $0.axisNames != object.axisNames } ?? false, axes: axes, areaOfUse: area,
+      isNorthFirst: object.isNorthFirst, axes: axes, areaOfUse: area,
       toDegrees: { mapped($0) { transform.transform($0) } }, fromDegrees: { mapped($0) { transform.inverse($0) } })
   }
 }
 
+extension CoordinateReferenceSystem {
+  /// Whether the authority's axis order begins with north, as EPSG's does for degrees.
+  ///
+  /// - Throws: ``CutError`` if PROJ does not work. A code that it does not know has no order.
+  static func isNorthFirst(code: String) throws -> Bool {
+    try PROJContext().create(code)?.unbound.isNorthFirst ?? false
+  }
+}
+
 extension PROJObject {
+  fileprivate var isNorthFirst: Bool {
+    let visual = context.own(proj_normalize_for_visualization(context.pointer, pointer))
+    return visual.map { $0.axisNames != axisNames } ?? false
+  }
+
   /// WKT 1 as GDAL writes it, or nil.
   fileprivate var wkt1: String? {
     proj_as_wkt(context.pointer, pointer, PJ_WKT1_GDAL, nil).map { String(cString: $0).split { $0.isNewline } }

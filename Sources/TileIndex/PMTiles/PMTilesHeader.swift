@@ -32,6 +32,9 @@ struct PMTilesHeader {
   let root: Section
   let metadata: Section
   let leaves: Section
+  /// The header puts the leaf directories beyond any file, as tilemaker's does up to 3.0 where there are none: a length
+  /// below zero. Readers notice nothing unless the root directory refers to one.
+  let hasImpossibleLeaves: Bool
   let tileData: Section
   /// Tiles, directory entries for them, and different contents; 0 when the producer did not count them.
   let counts: Counts
@@ -69,10 +72,15 @@ struct PMTilesHeader {
         .malformed, path: path, "is a PMTiles archive of version \(bytes[7]); version 3 is read here",
         remedy: Self.convertRemedy)
     }
-    func section(_ name: String, at offset: Int) throws -> Section {
+    /// - Returns: the first byte, and one past the last one; nil for an end that no file reaches.
+    func limits(at offset: Int) -> (first: UInt64, end: UInt64?) {
       let first = bytes.littleEndian(UInt64.self, at: offset)
       let (end, overflow) = first.addingReportingOverflow(bytes.littleEndian(UInt64.self, at: offset + 8))
-      guard !overflow, end <= UInt64(Int.max) else {
+      return (first, overflow || end > UInt64(Int.max) ? nil : end)
+    }
+    func section(_ name: String, at offset: Int) throws -> Section {
+      let (first, limit) = limits(at: offset)
+      guard let end = limit else {
         throw BundleError(
           .malformed, path: path, "is damaged: its header puts the \(name) beyond any file", remedy: "copy it again")
       }
@@ -85,7 +93,14 @@ struct PMTilesHeader {
     }
     root = try section("root directory", at: 8)
     metadata = try section("metadata", at: 24)
-    leaves = try section("leaf directories", at: 40)
+    let stated = limits(at: 40)
+    hasImpossibleLeaves = stated.end == nil
+    if hasImpossibleLeaves {
+      let offset = UInt64(Self.byteCount)...UInt64(fileBytes) ~= stated.first ? Int(stated.first) : fileBytes
+      leaves = Section(offset: offset, count: fileBytes - offset)
+    } else {
+      leaves = try section("leaf directories", at: 40)
+    }
     tileData = try section("tile data", at: 56)
     counts = Counts(
       tiles: bytes.littleEndian(UInt64.self, at: 72), entries: bytes.littleEndian(UInt64.self, at: 80),
@@ -127,6 +142,7 @@ extension PMTilesHeader {
     coverage: TileCoverage, metadata: StoredMetadata
   ) {
     (self.root, self.metadata, self.leaves, self.tileData) = (root, section, leaves, tileData)
+    hasImpossibleLeaves = false
     self.counts = counts
     isClustered = true
     internalCompression = .gzip
@@ -164,6 +180,7 @@ extension PMTilesHeader {
     stating metadata: StoredMetadata
   ) {
     (self.root, self.metadata, self.leaves, self.tileData) = (root, section, leaves, tileData)
+    hasImpossibleLeaves = false
     counts = header.counts
     isClustered = header.isClustered
     internalCompression = header.internalCompression

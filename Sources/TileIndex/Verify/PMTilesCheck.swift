@@ -75,6 +75,9 @@ private struct ArchiveRule: BundleRule {
     if let last = sections.last, fileBytes > max(last.1.end, Self.headBytes) {
       findings.warning("\(fileBytes - last.1.end) bytes follow the last section", remedy: Self.remedy)
     }
+    if header.hasImpossibleLeaves {
+      findings.warning("the header puts the leaf directories beyond any file", remedy: Self.remedy)
+    }
     if header.internalCompression == .unknown {
       findings.warning("the compression of the directories is not given", remedy: "set byte 97 of the header")
     }

@@ -12,6 +12,28 @@ import Testing
     try PMTilesReader(path: folder.write("a.pmtiles", bytes: archive.bytes))
   }
 
+  /// tilemaker writes such a header up to 3.0, and other readers do not look at what is not there.
+  @Test(arguments: [0, 300, UInt64.max - 5]) func archivesWithoutLeavesMayPutThemAnywhere(offset: UInt64) throws {
+    var archive = SmallArchive()
+    for id in 0..<5 { archive.tiles[UInt64(id)] = [UInt8](repeating: UInt8(id), count: 40) }
+    func path(_ archive: SmallArchive) throws -> String {
+      var bytes = archive.bytes
+      for (place, number) in [(40, offset), (48, UInt64.max - 16383)] {
+        for i in 0..<8 { bytes[place + i] = UInt8(truncatingIfNeeded: number >> UInt64(8 * i)) }
+      }
+      return try folder.write("a.pmtiles", bytes: bytes)
+    }
+    let reader = try PMTilesReader(path: path(archive))
+    for id in 0..<5 { #expect(try reader.tile(TileID(hilbertID: UInt64(id))) == archive.tiles[UInt64(id)]) }
+    let findings = try BundleVerifier(path: reader.path, decode: BundleVerifierTests.decode).verify().outcomes
+      .flatMap(\.findings)
+    #expect(findings.contains { $0.message.contains("leaf directories beyond any file") })
+    // Where there are some, they are not found.
+    archive.leafEntries = 2
+    let damaged = try PMTilesReader(path: path(archive))
+    #expect(throws: BundleError.self) { try damaged.tile(TileID(hilbertID: 3)) }
+  }
+
   /// Tiles, zooms and rectangles match the written ones for random directory structures.
   @Test(arguments: 0..<40 as Range<UInt64>) func randomArchivesReadBack(seed: UInt64) throws {
     var random = SeededGenerator(seed: 1000 + seed)

@@ -23,17 +23,24 @@ final class PNGRowSource: RowSource {
     (path, self.reader) = (file.path, reader)
     (width, height) = (reader.width, reader.height)
     let depth = reader.isPalette ? 8 : reader.bitDepth
-    let scale = depth <= 8 && options.keeps8Bit ? nil : options.scale
-    if depth > 8, scale == nil {
+    let readsIndices = Self.readsIndices(reader, options)
+    let isScaled = options.colourTable == nil && (depth > 8 || !options.keeps8Bit) && !readsIndices
+    let scale = isScaled ? options.scale : nil
+    if depth > 8, scale == nil, options.colourTable == nil {
       throw CutError.scaleWanted(
         path: path, kind: "\(depth)-bit", sample: try? Self.valueSample(file, options: options))
     }
-    let isNative = scale != nil
+    let isNative = scale != nil || depth > 8
+    let channels =
+      readsIndices ? RowChannels(count: 1, colours: 1, alpha: nil) : Self.channels(reader, isNative: isNative)
     converter = try SampleRowConverter(
-      options: options, scale: scale, channels: Self.channels(reader, isNative: isNative), is16Bit: isNative,
-      depth: depth, path: path)
+      options: options, scale: scale, channels: channels, is16Bit: isNative, depth: depth, path: path)
     form = reader.hasAlpha || converter != nil ? .rgba : reader.isGrey ? .indexed(.grey) : .rgb
-    do { try reader.start(isNative ? .native16 : .rgba8) } catch { throw CutError(error, path: path) }
+    do {
+      try reader.start(isNative ? .native16 : readsIndices ? .index8 : .rgba8)
+    } catch {
+      throw CutError(error, path: path)
+    }
     line = .allocate(byteCount: reader.rowBytes + width * 4 + PixelForm.slackBytes, alignment: 64)
     deinterlaced =
       reader.passCount > 1
@@ -65,6 +72,11 @@ final class PNGRowSource: RowSource {
     form.pack(words, count: width, into: row)
   }
 
+  /// A VRT says what the indices of a palette mean.
+  private static func readsIndices(_ reader: PNGRowReader, _ options: RasterOpenOptions) -> Bool {
+    reader.isPalette && options.colourTables != nil && !options.readsHeights
+  }
+
   /// Whether the colours of a file need a scale.
   static func needsScale(path: String) throws -> Bool {
     do {
@@ -83,7 +95,7 @@ final class PNGRowSource: RowSource {
     let path = file.readablePath
     do {
       let reader = try PNGRowReader(path: path)
-      guard !reader.isPalette, reader.bitDepth == 16 else { return nil }
+      guard !reader.isPalette, reader.bitDepth == 16, options.colourTable == nil else { return nil }
       try reader.start(.native16)
       let channels = try Self.channels(reader, isNative: true).chosen(options, path: path)
       let line = UnsafeMutableRawPointer.allocate(byteCount: reader.rowBytes + PixelForm.slackBytes, alignment: 64)
@@ -202,6 +214,7 @@ final class JPEGRowSource: RowSource {
     (self.path, self.reader) = (path, reader)
     (width, height) = (reader.width, reader.height)
     let scale = options.keeps8Bit ? nil : options.scale
+    let options = options.withAuxiliaryColours
     converter = try SampleRowConverter(
       options: options, scale: scale,
       channels: RowChannels(count: 4, colours: reader.channels == 1 ? 1 : 3, alpha: nil),
@@ -222,8 +235,7 @@ final class JPEGRowSource: RowSource {
 
   deinit { line.deallocate() }
 
-  /// A band is used as alpha.
-  var hasAlpha: Bool { converter?.hasAlpha ?? false }
+  var alphaKind: AlphaKind { converter?.alphaKind ?? .opaque }
 
   func readRow(into row: UnsafeMutableRawPointer) throws {
     do { try reader.readRow(into: line) } catch { throw CutError(error, path: path, row: nextRow) }

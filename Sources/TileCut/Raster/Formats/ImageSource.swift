@@ -39,7 +39,7 @@ package final class ImageSource: RasterSource {
     try self.init(file, width: reader.width, height: reader.height, options: options) { cache in
       try JPEGRowSource(path: file.path, reader: reader, options: options, memoryMax: cache.bytesMax)
     } alphaKind: { rows in
-      rows.hasAlpha ? .soft : options.nodata == nil ? .opaque : .mask
+      rows.alphaKind
     } warnings: {
       reader.warnings.map { "\(file.path): libjpeg warns: \($0)" }
     }
@@ -52,7 +52,7 @@ package final class ImageSource: RasterSource {
     try self.init(file, width: image.width, height: image.height, options: options) { cache in
       try WebPRowSource(image, options: options, memoryMax: cache.bytesMax)
     } alphaKind: { rows in
-      rows.hasAlpha ? .soft : options.nodata == nil ? .opaque : .mask
+      rows.alphaKind
     } warnings: {
       []
     }

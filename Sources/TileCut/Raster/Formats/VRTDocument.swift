@@ -11,6 +11,8 @@ struct VRTDocument {
     var nodata: Double?
     /// The colour interpretation in lower case.
     var interpretation = ""
+    /// The colours of the band's values, whatever colours its sources have.
+    var colourTable: ColourTable?
   }
 
   struct Source: Hashable {
@@ -200,6 +202,9 @@ struct VRTDocument {
         }
         points.append(point)
       case ("SimpleSource", 3) where isInBand, ("ComplexSource", 3) where isInBand: source = Source()
+      case ("ColorTable", 3) where isInBand: withBand { $0.colourTable = ColourTable() }
+      case ("Entry", 4) where isInBand && open[open.count - 2] == "ColorTable":
+        withBand { $0.colourTable?.add(attributes) }
       case ("SourceFilename", 4): isRelative = attributes["relativeToVRT"] == "1"
       case ("SrcRect", 4):
         let part = try rect(attributes)

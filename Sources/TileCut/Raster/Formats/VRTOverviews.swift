@@ -27,6 +27,8 @@ struct VRTOverviews {
     own.bands = plan.shown.map { $0 + 1 }
     own.alpha = plan.alphaIndex.map { .number($0 + 1) } ?? .absent
     own.nodata = nodata
+    own.auxiliary = nil
+    own.colourTables = plan.colourTable.map { [plan.shown[0] + 1: $0] } ?? options.colourTables
     self.options = own
   }
 

@@ -15,7 +15,12 @@ struct VRTPlan {
   /// The index of the alpha band.
   let alphaIndex: Int?
   private let colours: [VRTDocument.Band]
+  /// Values of the sources are levels, also where these have colours for them.
+  private let readsLevels: Bool
   private let alpha: VRTDocument.Band?
+  /// The colours of the values of the one band that is shown. They are stated here, by a VRT that has this one as a
+  /// source, or in neither: then the sources' own count.
+  let colourTable: ColourTable?
   /// What hides pixels of all bands: the VRT's mask, or an alpha band that takes the masks of files.
   let mask: VRTDocument.Band?
 
@@ -46,6 +51,10 @@ struct VRTPlan {
       throw CutError(.badSource, path: document.path, "has no band but alpha", remedy: "choose one with --bands")
     }
     colours = shown.map { bands[$0] }
+    let first = shown[0]
+    let table = options.colourTables.map { $0[first + 1] } ?? bands[first].colourTable
+    colourTable = shown.count == 1 && !options.readsHeights ? table : nil
+    readsLevels = shown.count > 1 || options.colourTables != nil && table == nil
     guard !(colours + (alpha.map { [$0] } ?? [])).flatMap(\.sources).contains(where: \.isMask) else {
       throw document.refused("the mask of a file as a band")
     }
@@ -136,7 +145,7 @@ struct VRTPlan {
     var inner = options
     inner.vrtDepth += 1
     inner.isFlat = true
-    (inner.crs, inner.bounds, inner.auxiliary) = (nil, nil, nil)
+    (inner.crs, inner.bounds, inner.auxiliary, inner.colourTables) = (nil, nil, nil, nil)
     return inner
   }
 
@@ -146,6 +155,7 @@ struct VRTPlan {
     var inner = inner(options)
     inner.bands = sources.map(\.band)
     inner.alpha = alpha.map { .number($0.band) } ?? .absent
+    inner.colourTables = colourTable.map { [sources[0].band: $0] } ?? (readsLevels ? [:] : nil)
     let stated = zip(sources, colours).compactMap { $0.nodata ?? $1.nodata }
     if options.nodata == nil, stated.count == sources.count { inner.nodata = stated }
     return inner

@@ -35,7 +35,7 @@ final class WebPRowSource: RowSource {
   let width: Int
   let height: Int
   let form: PixelForm
-  let hasAlpha: Bool
+  let alphaKind: AlphaKind
   private let pixels: PixelBuffer
   private let converter: SampleRowConverter?
   private let line: UnsafeMutablePointer<UInt32>
@@ -55,8 +55,8 @@ final class WebPRowSource: RowSource {
     converter = try SampleRowConverter(
       options: options, scale: options.keeps8Bit ? nil : options.scale, channels: channels, is16Bit: false, depth: 8,
       path: path)
-    hasAlpha = try channels.chosen(options, path: path).alpha != nil
-    form = hasAlpha || converter != nil ? .rgba : .rgb
+    alphaKind = converter?.alphaKind ?? (image.hasAlpha ? .soft : .opaque)
+    form = alphaKind == .soft || converter != nil ? .rgba : .rgb
     do {
       pixels = try image.bytes.withUnsafeBytes { bytes in
         try ImageDecoder.decode(bytes, pixelCountMax: image.width * image.height)

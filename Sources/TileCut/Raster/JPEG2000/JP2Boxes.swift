@@ -11,6 +11,29 @@ enum JP2Boxes {
     return nil
   }
 
+  /// The root instance in the GML box: an XML box that the label `gml.root-instance` names, in an association box.
+  static func gml(_ file: SourceFile) -> [UInt8]? {
+    boxes(file).lazy.filter { $0.type == "asoc" }.compactMap { gml(file, in: $0.content, depth: 0) }.first
+  }
+
+  private static func gml(_ file: SourceFile, in part: Range<Int>, depth: Int) -> [UInt8]? {
+    var isWanted = false
+    for box in boxes(file, in: part) {
+      switch box.type {
+      case "lbl ":
+        let label = file.bytes(at: box.content.lowerBound, count: min(box.content.count, 64)).prefix { $0 != 0 }
+        isWanted = String(decoding: label, as: UTF8.self) == "gml.root-instance"
+      case "xml " where isWanted && box.content.count <= GMLCoverage.bytesMax:
+        // Some writers end the text with a zero.
+        return Array(file.bytes(at: box.content.lowerBound, count: box.content.count).prefix { $0 != 0 })
+      case "asoc" where depth < 4:
+        if let found = gml(file, in: box.content, depth: depth + 1) { return found }
+      default: break
+      }
+    }
+    return nil
+  }
+
   private static let geoJP2: [UInt8] = [
     0xb1, 0x4b, 0xf8, 0xbd, 0x08, 0x3d, 0x4b, 0x43, 0xa5, 0xae, 0x8c, 0xd7, 0xd5, 0xa6, 0xce, 0x03,
   ]

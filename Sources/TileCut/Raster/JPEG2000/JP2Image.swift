@@ -12,7 +12,7 @@ struct JP2Image: Sendable {
   /// How often the resolution can be halved.
   let reductionMax: Int
   let form: PixelForm
-  let hasAlpha: Bool
+  let alphaKind: AlphaKind
   /// Bits of a colour's sample.
   let depth: Int
   private let isSigned: Bool
@@ -68,17 +68,22 @@ struct JP2Image: Sendable {
     alphaMax = alpha.map { Double(sign: .plus, exponent: Int(min(components[$0].prec, 31)), significand: 1) - 1 } ?? 1
     channels = RowChannels(count: components.count, colours: used, alpha: alpha)
     let isPlain = depth <= 8 && !isSigned
-    let scale = isPlain && options.keeps8Bit ? nil : options.scale
-    guard isPlain || scale != nil else {
+    // A palette of the file's own is applied by the decoder, and nothing is left of its indices.
+    var options = options
+    if boxes.hasPalette, options.colourTables != nil, !options.readsHeights {
+      (options.colourTables, options.bands) = (nil, nil)
+    }
+    let scale = (isPlain && options.keeps8Bit) || options.colourTable != nil ? nil : options.scale
+    guard isPlain || scale != nil || options.colourTable != nil else {
       throw CutError.scaleWanted(
         path: file.path, kind: "\(depth)-bit\(isSigned ? " signed" : "")",
         sample: try? JP2Image.valueSample(file, options: options))
     }
-    let stretch = depth < 8 ? SampleScale(unchecked: 0, Double(1 << depth) - 1) : nil
+    let stretch = depth < 8 && options.colourTable == nil ? SampleScale(unchecked: 0, Double(1 << depth) - 1) : nil
     converter = try SampleRowConverter(
       options: options, scale: scale ?? stretch, channels: channels, opaque: alphaMax, path: file.path)
-    hasAlpha = try channels.chosen(options, path: file.path).alpha != nil
-    form = hasAlpha || converter != nil ? .rgba : used.count == 3 ? .rgb : .indexed(.grey)
+    alphaKind = converter?.alphaKind ?? (alpha != nil ? .soft : .opaque)
+    form = alpha != nil || converter != nil ? .rgba : used.count == 3 ? .rgb : .indexed(.grey)
   }
 
   /// Whether the colours need a scale.
@@ -90,7 +95,7 @@ struct JP2Image: Sendable {
   /// A sample of the colours' values from a coarser version; nil if they need no scale.
   static func valueSample(_ file: SourceFile, options: RasterOpenOptions) throws -> ValueSample? {
     let image = try JP2Image(file, options: options.withAnyScale)
-    guard image.depth > 8 || image.isSigned else { return nil }
+    guard image.depth > 8 || image.isSigned, options.colourTable == nil else { return nil }
     let shown = try ShownPixels(of: file, width: image.width, height: image.height)
     var reduction = 0
     while reduction < image.reductionMax, (image.width >> reduction) * (image.height >> reduction) > 1 << 22 {

@@ -1,6 +1,6 @@
 import Synchronization
 
-/// A JPEG 2000 image (JP2 or a bare codestream), placed by its GeoJP2 box, the files beside it or options.
+/// A JPEG 2000 image (JP2 or a bare codestream), placed by its GeoJP2 box, its GML box, the files beside it or options.
 ///
 /// An image in tiles is decoded window by window. One without tiles is decoded once in bands of rows, since each window
 /// would read all of its data. The coarser versions that the wavelets give serve as overviews, unless a mask lies
@@ -29,7 +29,7 @@ package final class JP2Source: RasterSource {
     warningList = WarningList()
     georeference = try Self.place(file, width: image.width, height: image.height, options, warningList)
     mask = try TIFFPart.mask(beside: file, width: image.width, height: image.height, warnings: warningList)
-    alphaKind = image.hasAlpha ? .soft : options.nodata == nil && mask == nil ? .opaque : .mask
+    alphaKind = image.alphaKind == .opaque && mask != nil ? .mask : image.alphaKind
     guard image.isTiled || file.size <= cache.bytesMax else {
       throw CutError(
         .badSource, path: file.path, "is a JPEG 2000 image of one tile, whose \(file.size >> 20) MB must be in memory",
@@ -75,7 +75,14 @@ package final class JP2Source: RasterSource {
     _ file: SourceFile, width: Int, height: Int, _ options: RasterOpenOptions, _ warnings: WarningList
   ) throws -> Georeference {
     guard let part = JP2Boxes.geoTIFF(file), let handle = try? TIFFHandle(file, part: part) else {
-      return try Placement(path: file.path, width: width, height: height, warnings: warnings).georeference(options)
+      let gml = try JP2Boxes.gml(file).map {
+        try GMLCoverage($0, isNorthFirst: CoordinateReferenceSystem.isNorthFirst(code:))
+      }
+      let placement = Placement(
+        path: file.path, width: width, height: height, affine: gml?.affine,
+        crs: { try gml?.crs.map { try CoordinateReferenceSystem(definition: $0, path: file.path) } },
+        warnings: warnings)
+      return try placement.georeference(options)
     }
     let keys = try GeoKeys(handle)
     let tags = TIFFPlacement(handle, isPoint: keys?.short(.rasterType) == 2) { warnings.add("\(file.path): \($0)") }

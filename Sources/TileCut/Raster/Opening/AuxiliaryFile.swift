@@ -12,6 +12,10 @@ struct AuxiliaryFile: Sendable {
   private(set) var nodataByBand: [Int: Double] = [:]
   /// The smallest and largest value of each band, by number from 1: of its statistics, or else of its histogram.
   private(set) var rangeByBand: [Int: ClosedRange<Double>] = [:]
+  /// The colours of values, by the bands' numbers from 1.
+  private(set) var colourTables: [Int: ColourTable] = [:]
+  /// What bands show, in lower case, such as `red` or `alpha`, by their numbers from 1.
+  private(set) var interpretations: [Int: String] = [:]
 
   /// The nodata values in the form of the option: one for each band from the first on; nil if there is none.
   var nodata: [Double]? {
@@ -38,6 +42,7 @@ struct AuxiliaryFile: Sendable {
     guard reading.isDataset else { return nil }
     nodataByBand = reading.nodata
     rangeByBand = reading.histograms.merging(reading.statistics.ranges) { $1 }
+    (colourTables, interpretations) = (reading.colourTables, reading.interpretations)
     projection = [reading.projection, reading.pointProjection].first { !$0.isEmpty }
     controlPoints = reading.points
     if let numbers = reading.transform {
@@ -56,6 +61,8 @@ struct AuxiliaryFile: Sendable {
     var nodata: [Int: Double] = [:]
     var statistics = BandStatistics()
     var histograms: [Int: ClosedRange<Double>] = [:]
+    var colourTables: [Int: ColourTable] = [:]
+    var interpretations: [Int: String] = [:]
     private var histogram: [String: String] = [:]
     private var open: [String] = []
     private var text = ""
@@ -83,6 +90,9 @@ struct AuxiliaryFile: Sendable {
       if open == ["PAMDataset", "GCPList", "GCP"], let point = GroundControlPoint(attributes: attributes) {
         points.append(point)
       }
+      if open == ["PAMDataset", "PAMRasterBand", "ColorTable", "Entry"] {
+        colourTables[band, default: ColourTable()].add(attributes)
+      }
       if name == "MDI" { item = attributes["key"] ?? "" }
     }
 
@@ -95,6 +105,7 @@ struct AuxiliaryFile: Sendable {
         let numbers = word.split(separator: ",").compactMap { Double($0) }
         if numbers.count == 6 { transform = numbers }
       case ["PAMRasterBand", "NoDataValue"]: nodata[band] = Double(word)
+      case ["PAMRasterBand", "ColorInterp"]: interpretations[band] = word.lowercased()
       case ["PAMRasterBand", "Metadata", "MDI"]: statistics.take(item, word, band: band)
       case ["PAMRasterBand", "Histograms", "HistItem"]:
         histograms[band] = histogramRange ?? histograms[band]

@@ -23,6 +23,9 @@ package struct RasterOpenOptions: Sendable {
   var readsHeights = false
   /// Overrides the file's statement about its alpha band.
   package var alpha: AlphaBand?
+  /// The colours of values that a VRT states, by the bands' numbers from 1. An empty table of tables says that all
+  /// values are levels, whatever colours the file has for them. Nil means what the file says, or the file beside it.
+  var colourTables: [Int: ColourTable]?
   /// How many VRT files lead to this one.
   var vrtDepth = 0
   /// Bytes of decoded pixels to cache; ignored if there is a ``cache``.
@@ -56,6 +59,7 @@ extension RasterOpenOptions {
   var forHeights: RasterOpenOptions {
     var options = withAnyScale
     options.readsHeights = true
+    options.colourTables = [:]
     options.bands = [1]
     options.alpha = nil
     options.keeps8Bit = false
@@ -76,6 +80,17 @@ extension RasterOpenOptions {
     options.nodata = options.nodata ?? options.auxiliary?.nodata
     return options
   }
+
+  /// The colour tables of the file beside the raster count unless a VRT states others. GDAL reads them there for TIFF
+  /// and JPEG alone.
+  var withAuxiliaryColours: RasterOpenOptions {
+    var options = self
+    if let tables = auxiliary?.colourTables, !tables.isEmpty { options.colourTables = options.colourTables ?? tables }
+    return options
+  }
+
+  /// The colours of the values of the one band that is shown.
+  var colourTable: ColourTable? { colourTables?[bands?.first ?? 1] }
 
   /// The smallest and largest value of some bands that the file beside the raster, or else the raster itself, states.
   /// Nil unless all of them are known, and with a nodata value that whoever computed them may not have known.

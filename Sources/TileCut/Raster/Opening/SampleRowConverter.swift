@@ -34,6 +34,9 @@ struct SampleRowConverter {
   private let scale: SampleScale
   private let nodata: [Double]?
   private let readsHeights: Bool
+  /// The colours of the values of the one band that is shown.
+  private let table: [UInt32]?
+  private let depth: Int
   /// The converted size of one unit of the file's samples, since decoders stretch them to the full range of 8 or
   /// 16 bits.
   private let unit: Double
@@ -49,10 +52,13 @@ struct SampleRowConverter {
     options: RasterOpenOptions, scale: SampleScale?, channels: RowChannels, is16Bit: Bool, depth: Int,
     path: String
   ) throws {
-    guard scale != nil || options.nodata != nil || options.bands != nil || options.alpha != nil || is16Bit else {
-      return nil
-    }
+    guard
+      scale != nil || options.nodata != nil || options.bands != nil || options.alpha != nil || is16Bit
+        || options.colourTables?.isEmpty == false
+    else { return nil }
     self.channels = try channels.chosen(options, path: path)
+    table = self.channels.colours.count == 1 ? options.colourTable?.words : nil
+    self.depth = depth
     readsHeights = options.readsHeights
     self.is16Bit = is16Bit
     let high = Double((1 << (is16Bit ? 16 : 8)) - 1)
@@ -88,8 +94,12 @@ struct SampleRowConverter {
     self.opaque = opaque
   }
 
-  /// Whether some pixels may be neither opaque nor transparent.
-  var hasAlpha: Bool { channels.alpha != nil }
+  /// Of the converted pixels.
+  var alphaKind: AlphaKind {
+    if channels.alpha != nil { return .soft }
+    let kind = table.map { ColourTable.alphaKind($0, bits: depth) } ?? .opaque
+    return kind == .opaque && nodata != nil ? .mask : kind
+  }
 
   /// Converts `count` pixels to RGBA words.
   func convert(_ row: UnsafeRawPointer, count: Int, into words: UnsafeMutablePointer<UInt32>) {
@@ -119,11 +129,22 @@ struct SampleRowConverter {
           words[i] = isNodata ? 0 : HeightCode.word(value)
           continue
         }
+        if let table {
+          word = table.withUnsafeBufferPointer { ColourTable.word(value, in: $0) }
+          continue
+        }
         let scaled = UInt32(max(0, min(255, scale.level(value) + 0.5)))
         word |= scaled << UInt32(8 * place)
       }
       if readsHeights { continue }
-      if colours.count == 1 { word *= 0x0001_0101 }
+      if table != nil {
+        if channels.alpha == nil || word == 0 {
+          words[i] = isNodata ? 0 : word
+          continue
+        }
+        word &= 0xff_ffff
+      }
+      if colours.count == 1, table == nil { word *= 0x0001_0101 }
       let alpha = channels.alpha.map { UInt32(max(0, (sample(i, $0) * 255 / opaque).rounded())) } ?? 255
       words[i] = isNodata || alpha == 0 ? 0 : word | min(alpha, 255) << 24
     }

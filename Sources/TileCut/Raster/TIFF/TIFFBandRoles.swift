@@ -1,7 +1,7 @@
 import TileIndex
 
 /// What the bands of a TIFF show: by its photometric interpretation and ExtraSamples (TIFF 6.0), over which the colour
-/// interpretations in GDAL's metadata tag go.
+/// interpretations in GDAL's metadata tag go, and over these the ones in the file beside it.
 ///
 /// Aerial imagery of four bands is often written with ExtraSamples = 2 (alpha) although the fourth band is near
 /// infrared; only GDAL's tag says so then.
@@ -14,8 +14,10 @@ struct TIFFBandRoles {
   private let extra: [TIFFLayout.ExtraSample]
   private let named: Set<Int>
 
-  /// - Parameter metadata: the text of the tag GDAL_METADATA (42112), if there is one.
-  init(_ layout: TIFFLayout, metadata: String?) {
+  /// - Parameters:
+  ///   - metadata: the text of the tag GDAL_METADATA (42112), if there is one.
+  ///   - beside: names in the file beside it, by the bands' numbers from 1.
+  init(_ layout: TIFFLayout, metadata: String?, beside: [Int: String]) {
     let extra = Self.extraBands(layout)
     let first = layout.samples - extra.count
     let isRGB =
@@ -26,7 +28,8 @@ struct TIFFBandRoles {
       return isRGB && band < 3 ? [Role.red, .green, .blue][band] : .other
     }
     var named: Set<Int> = []
-    for (band, name) in GDALMetadata.colourInterpretations(metadata) where band < roles.count {
+    let names = GDALMetadata.colourInterpretations(metadata) + beside.map { (band: $0.key - 1, name: $0.value) }
+    for (band, name) in names where roles.indices.contains(band) {
       named.insert(band)
       roles[band] =
         switch name {

@@ -56,7 +56,9 @@ struct TIFFColourModel: Sendable {
     _ layout: TIFFLayout, handle: TIFFHandle, path: String, options: RasterOpenOptions, warn: (String) -> Void
   ) throws {
     holdsHeights = options.readsHeights
-    let roles = TIFFBandRoles(layout, metadata: handle.text(tag: 42112))
+    let options = options.withAuxiliaryColours
+    let roles = TIFFBandRoles(
+      layout, metadata: handle.text(tag: 42112), beside: options.auxiliary?.interpretations ?? [:])
     let alpha = try BandSelection.alpha(options, bandCount: layout.samples, path: path) ?? roles.alpha
     let bands = try BandSelection.colours(options, bandCount: layout.samples, path: path)
     // Bands that the user chooses come without the file's alpha band, which may be one of them.
@@ -67,8 +69,14 @@ struct TIFFColourModel: Sendable {
     func isLeftOut(_ shown: String) -> String { "only \(shown) of \(plainBands) bands" }
     let choice = "; choose others with --bands"
 
+    let isOneBand = bands.map { $0.count == 1 } ?? (roles.colours == nil)
+    let table = isOneBand ? options.colourTables?[(bands?[0] ?? 0) + 1] : nil
     switch layout.photometric {
-    case .palette where (bands == nil || bands == [0]) && !options.readsHeights:
+    case .minIsBlack where table != nil, .minIsWhite where table != nil, .palette where table != nil,
+      .rgb where table != nil:
+      colour = .palette(table!.words)
+      colourBands = bands ?? [0]
+    case .palette where (bands == nil || bands == [0]) && options.colourTables?.isEmpty != true:
       colour = .palette(try Self.palette(handle, bits: layout.bits, path: path))
       colourBands = [0]
       if plainBands > 1, bands == nil { warn("\(isLeftOut("the first")) is used, through the palette\(choice)") }

@@ -59,6 +59,10 @@ struct TIFFImage: Sendable {
   static func alphaKind(_ pixels: TIFFPixelDecoder, part: TIFFPart, mask: TIFFPart?) -> AlphaKind {
     let canBeMissing = part.isSparse || mask != nil
     if pixels.model.alphaBand != nil { return .soft }
+    if case .palette(let colours) = pixels.model.colour {
+      let kind = ColourTable.alphaKind(colours, bits: part.layout.format == .unsigned ? part.layout.bits : 64)
+      return kind == .opaque && (canBeMissing || pixels.model.nodata != nil) ? .mask : kind
+    }
     if case .indexed(let table) = pixels.form { return canBeMissing || !table.isOpaque ? .mask : .opaque }
     let canBeNaN = part.layout.format == .float
     return canBeMissing || canBeNaN || pixels.model.nodata != nil ? .mask : .opaque
@@ -86,7 +90,7 @@ struct TIFFImage: Sendable {
     let isKnown =
       switch (pixels.model.colour, pixels.form) {
       case (.libtiffRGBA, _), (_, .indexed): true
-      case (.palette, _): isPlain || (layout.bits == 16 && BandRow.canScale(layout))
+      case (.palette, _): isPlain || BandRow.canScale(layout)
       // Samples of fewer than 8 bits are stretched.
       case _ where pixels.model.holdsHeights: BandRow.canScale(layout)
       default: isPlain && (pixels.model.scale == nil || layout.bits == 8) || BandRow.canScale(layout)

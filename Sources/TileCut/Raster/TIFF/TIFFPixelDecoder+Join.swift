@@ -115,14 +115,11 @@ extension TIFFPixelDecoder {
   private func lookUp(
     _ band: BandRow, colours: [UInt32], count: Int, into words: UnsafeMutablePointer<UInt32>
   ) {
-    let isWide = layout.bits == 16
-    let wide = band.base.assumingMemoryBound(to: UInt16.self)
-    let narrow = band.samples
     colours.withUnsafeBufferPointer { colours in
       for i in 0..<count {
-        let index = isWide ? Int(wide[i &* band.stride]) : Int(narrow[i &* band.stride])
-        let isNodata = model.nodata.map { $0[0].matches(Double(index)) } ?? false
-        words[i] = isNodata || index >= colours.count ? 0 : colours[index]
+        let value = band.value(i, layout: layout)
+        let isNodata = model.nodata.map { $0[0].matches(value) } ?? false
+        words[i] = isNodata ? 0 : ColourTable.word(value, in: colours)
       }
     }
   }

@@ -59,7 +59,9 @@ struct TIFFPixelDecoder: Sendable {
     return (0..<count).map { index in
       let value = layout.format == .signed && index >= count / 2 ? Double(index - count) : Double(index)
       if let nodata = model.nodata, nodata[0].matches(value) { return 0 }
-      if case .palette(let colours) = model.colour { return index < colours.count ? colours[index] : 0 }
+      if case .palette(let colours) = model.colour {
+        return colours.withUnsafeBufferPointer { ColourTable.word(value, in: $0) }
+      }
       let scale = model.scale ?? SampleScale(unchecked: 0, Double(count - 1))
       let grey = UInt8(max(0, min(255, scale.level(value) + 0.5)))
       return PixelTable.grey(model.isInverted ? 255 - grey : grey)

@@ -18,6 +18,8 @@ package final class PNGRowReader {
     /// (4). A palette becomes RGB or RGBA, tRNS an alpha channel; samples of fewer bits are scaled up to the full
     /// range.
     case native16
+    /// The indices of a palette, a byte each.
+    case index8
   }
 
   package let width: Int
@@ -69,7 +71,14 @@ package final class PNGRowReader {
   /// Chooses the form of the rows. Must be called once, before the first row.
   package func start(_ output: Output) throws(ImageError) {
     precondition(rowBytes == 0, "a reader starts once")
-    let layout = try reader.start(output == .rgba8 ? PNG_SHIM_RGBA8 : PNG_SHIM_NATIVE16)
+    precondition(isPalette || output != .index8, "only palettes have indices")
+    let mode =
+      switch output {
+      case .rgba8: PNG_SHIM_RGBA8
+      case .native16: PNG_SHIM_NATIVE16
+      case .index8: PNG_SHIM_INDEX8
+      }
+    let layout = try reader.start(mode)
     self.output = output
     outputChannels = Int(layout.channels)
     rowBytes = layout.row_bytes
@@ -94,6 +103,7 @@ package final class PNGRowReader {
     switch output {
     case .rgba8: PixelBuffer.clearTransparentPixels(row, count: width)
     case .native16: clearTransparentSamples(row.assumingMemoryBound(to: UInt16.self))
+    case .index8: break
     }
   }
 
