@@ -45,6 +45,39 @@ const char *cpango_load(void) {
   return words ? words : clazy_load(&pango);
 }
 
+// fontconfig, which Pango has loaded (fontconfig.h).
+void cpango_font_files(void (*body)(const char *file, void *context), void *context) {
+  typedef struct {
+    int count;
+    int room;
+    void **fonts;
+  } font_set;
+  void *library = dlopen("libfontconfig.so.1", RTLD_LAZY | RTLD_NOLOAD);
+  if (!library) return;
+  void *(*current)(void) = (void *(*)(void))dlsym(library, "FcConfigGetCurrent");
+  font_set *(*fonts_of)(void *, int) = (font_set * (*)(void *, int)) dlsym(library, "FcConfigGetFonts");
+  int (*text_of)(void *, const char *, int, unsigned char **) =
+      (int (*)(void *, const char *, int, unsigned char **))dlsym(library, "FcPatternGetString");
+  void *(*rules_of)(void *) = (void *(*)(void *))dlsym(library, "FcConfigGetConfigFiles");
+  unsigned char *(*next)(void *) = (unsigned char *(*)(void *))dlsym(library, "FcStrListNext");
+  void (*done)(void *) = (void (*)(void *))dlsym(library, "FcStrListDone");
+  if (current && fonts_of && text_of && rules_of && next && done) {
+    void *config = current();
+    // The system's and the application's, of which there are none.
+    font_set *set = config ? fonts_of(config, 0) : NULL;
+    for (int i = 0; set && i < set->count; i++) {
+      unsigned char *file;
+      if (text_of(set->fonts[i], "file", 0, &file) == 0) body((const char *)file, context);
+    }
+    void *rules = config ? rules_of(config) : NULL;
+    if (rules) {
+      for (unsigned char *file; (file = next(rules));) body((const char *)file, context);
+      done(rules);
+    }
+  }
+  dlclose(library);
+}
+
 // librsvg draws on cairo, sets texts with Pango, and is released as a GLib object.
 #define RSVG_FUNCTIONS(F)                                                                                             \
   F(g_error_free) F(rsvg_handle_get_intrinsic_dimensions) F(rsvg_handle_get_intrinsic_size_in_pixels)                 \

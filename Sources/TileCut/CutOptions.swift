@@ -65,6 +65,8 @@ public struct CutOptions: Sendable {
     self.sources = sources
   }
 
+  var drawsLabels: Bool { drawing.contains { $0.rules.contains { $0.kind == .symbol } } }
+
   /// How many pixels a tile has for each of the grid's, along an edge.
   var pixelFactor: Int { (tileSize ?? Self.gridTileSize) / Self.gridTileSize * scaleFactor }
 

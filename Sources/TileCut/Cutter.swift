@@ -143,16 +143,16 @@ public struct Cutter: Sendable {
         file, known: known.flatMap { $0.sources.count == all.count ? $0.sources[index] : nil }, of: all.count)
     }
     return CutIdentity(
-      toolVersion: toolVersion, libraries: try libraries(), sources: sources, options: options, name: name)
+      toolVersion: toolVersion, libraries: try LibraryIdentity.all(for: options) + fonts(), sources: sources,
+      options: options, name: name)
   }
 
-  /// The libraries and fonts that the bytes of the cut depend on.
+  /// The fonts that labels are set in.
   ///
   /// - Complexity: finds the places of all labels, which the cut finds no more.
-  func libraries() throws -> [LibraryIdentity] {
+  func fonts() throws -> [LibraryIdentity] {
     let fonts = try plan.drawing.map { try Self.fonts(of: $0, through: plan.zooms.upperBound) } ?? [:]
-    return LibraryIdentity.all(for: options)
-      + fonts.sorted { $0.key < $1.key }.map { LibraryIdentity(name: "font \($0.key)", version: $0.value) }
+    return fonts.sorted { $0.key < $1.key }.map { LibraryIdentity(name: "font \($0.key)", version: $0.value) }
   }
 
   /// Problems that do not prevent a cut; each line names its file.

@@ -187,7 +187,7 @@ import Testing
     _ = try stoppedCut()
     let run = try Command(path: copy).run(
       ["cut", Self.raster, "-o", "out.mbtiles", "--zoom", Self.zooms, "--resume"], in: folder.path)
-    expectRefusal(run, status: 64, naming: "it was begun by tilecut 0.1.0+", "and this is 0.1.0+")
+    expectRefusal(run, status: 64, naming: "it was made by tilecut 0.1.0+", "and this is 0.1.0+")
   }
 
   #if os(Linux)
@@ -209,7 +209,7 @@ import Testing
       let cut = ["cut", Self.raster, "-o", "out.mbtiles", "--zoom", Self.zooms, "--resume"]
       let other = try Command(built: "tilecut").run(
         cut, in: folder.path, environment: ["LD_LIBRARY_PATH": folder.file("lib")])
-      expectRefusal(other, status: 64, naming: "it was begun with another \(name)", "--force")
+      expectRefusal(other, status: 64, naming: "it was made with another \(name)", "--force")
       #expect(try Command(built: "tilecut").run(cut, in: folder.path).status == 0)
     }
   #endif

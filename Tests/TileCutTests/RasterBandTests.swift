@@ -227,7 +227,7 @@ struct ManifestSampleTests {
       options.apply(manifest.regions[0], of: manifest)
       let build = CatalogBuildOptions(manifest: manifest, output: folder.file("out"), toolVersion: "1")
       let hashes = InputHashes(file: folder.file("hashes"))
-      return (options, try RegionFingerprints(manifest.regions[0], build, hashes).bundle)
+      return (options, try RegionFingerprints(manifest.regions[0], build, hashes, libraries: []).bundle)
     }
     let (plain, first) = try region("")
     #expect(plain.scale == nil && plain.bands == nil && plain.alpha == nil)

@@ -162,7 +162,7 @@ struct SourceSettingsTests {
       let hashes = InputHashes(file: folder.file("hashes"))
       return (
         CutOptions(of: manifest.regions[0], in: manifest),
-        try RegionFingerprints(manifest.regions[0], build, hashes).bundle
+        try RegionFingerprints(manifest.regions[0], build, hashes, libraries: []).bundle
       )
     }
     let all = try ["", #", "bands": [4, 1, 2]"#, #", "alpha": 4"#, #", "alpha": "none""#].map(region)

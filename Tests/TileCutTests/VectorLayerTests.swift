@@ -285,7 +285,7 @@ struct VectorLayerTests {
     let manifest = try RegionManifest(path: ProjectFiles.path("sample-regions/\(name).json"))
     var options = CutOptions(sources: [])
     options.apply(manifest.regions[0], of: manifest)
-    let fonts = try Cutter(options).libraries().filter { $0.name.hasPrefix("font ") }
+    let fonts = try Cutter(options).fonts().filter { $0.name.hasPrefix("font ") }
     #expect(!fonts.isEmpty && fonts.allSatisfy { $0.name.hasPrefix("font Open Sans") }, "\(fonts)")
     guard case .levels(let zooms) = options.zoom else {
       Issue.record("the manifest says no zooms")

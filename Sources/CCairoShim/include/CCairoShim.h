@@ -13,6 +13,10 @@ const char *ccairo_load(void);
 /// Returns NULL, or why Pango cannot be used. Must be called before any function of Pango below.
 const char *cpango_load(void);
 
+/// Passes the file of each font that may be found, and of each of fontconfig's rules, to a function; nothing where
+/// another library finds fonts. After cpango_load.
+void cpango_font_files(void (*body)(const char *file, void *context), void *context);
+
 /// Returns NULL, or why librsvg cannot be used. Must be called before any function of librsvg below.
 const char *crsvg_load(void);
 

@@ -182,6 +182,7 @@ struct BuildCommand: ParsableCommand {
     let lines = estimate.regions.map { region in
       "\(region.id) \(region.edition): \(region.outcome.rawValue)"
         + (region.estimate.map { ", " + about($0.tiles, $0.bytes, $0.seconds) } ?? "")
+        + (region.reason.map { " (\($0))" } ?? "")
     }
     let made = estimate.regions.count { $0.outcome != .unchanged }
     let cut = estimate.tiles > 0 ? ", " + about(estimate.tiles, estimate.bytes, estimate.seconds) : ""
@@ -301,7 +302,7 @@ private final class BuildProgressPrinter: Sendable {
     if region.packCount > 0 { facts.append(counted(region.packCount, "pack")) }
     if region.patchCount > 0 { facts.append(region.patchCount == 1 ? "1 patch" : "\(region.patchCount) patches") }
     if region.outcome != .unchanged { facts.append(formatted(seconds: region.seconds)) }
-    return facts.joined(separator: ", ")
+    return facts.joined(separator: ", ") + (region.reason.map { " (\($0))" } ?? "")
   }
 }
 

@@ -7,6 +7,20 @@ package enum DrawingLibrary {
   package static var cairo: String? { ccairo_load() == nil ? String(cString: cairo_version_string()) : nil }
   package static var pango: String? { cpango_load() == nil ? String(cString: pango_version_string()) : nil }
   package static var librsvg: String? { crsvg_version().map { String(cString: $0) } }
+
+  /// The files of all fonts that Pango may find, and of the rules by which it chooses, in order; empty where that is not
+  /// known.
+  package static var fontFiles: [String] {
+    guard cpango_load() == nil else { return [] }
+    var files: Set<String> = []
+    withUnsafeMutablePointer(to: &files) { files in
+      cpango_font_files(
+        { file, files in
+          files!.assumingMemoryBound(to: Set<String>.self).pointee.insert(String(cString: file!))
+        }, files)
+    }
+    return files.sorted()
+  }
 }
 
 /// Why nothing can be drawn.

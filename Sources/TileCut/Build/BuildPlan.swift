@@ -22,6 +22,15 @@ public struct BuildPlan: Sendable {
       else { return nil }
       return record
     }
+
+    /// Refuses a region that is not the planned one.
+    ///
+    /// - Throws: ``CutError`` `.badSource`.
+    func check(_ inputs: String, path: String) throws {
+      guard inputs != self.inputs else { return }
+      throw PlanFile.unfit(
+        path, "the plan does not fit any more: the region \"\(region)\" or a source of it has changed")
+    }
   }
 
   /// What `tilecut build` was told, without the output.
@@ -50,10 +59,8 @@ public struct BuildPlan: Sendable {
     output = FileSystem.absolutePath(options.output)
     toolVersion = options.toolVersion
     var libraries: [LibraryIdentity] = []
-    shards = try builder.shards(onReading) { region, inputs, scratch in
-      let cut = CutOptions(of: region, in: options.manifest)
-      let cutter = try Cutter(cut, resources: .planning, scratchDirectory: scratch)
-      for library in try cutter.libraries() where !libraries.contains(library) { libraries.append(library) }
+    shards = try builder.shards(onReading) { region, cutter, identity, inputs in
+      for library in identity.libraries where !libraries.contains(library) { libraries.append(library) }
       return Shard(region: region.id, tiles: cutter.plan.tileCountMax, inputs: inputs)
     }.enumerated().sorted { ($1.element.tiles, $0.offset) < ($0.element.tiles, $1.offset) }.map(\.element)
     self.libraries = libraries

@@ -9,6 +9,8 @@ public struct CatalogBuildEstimate: Sendable, Codable {
     public let edition: String
     /// `built`, `updated` or `unchanged`.
     public let outcome: RegionReport.Outcome
+    /// Why the bundle would be cut again; nil for the first time.
+    public let reason: String?
     /// Of the bundle that would be cut; nil for one that is kept.
     public let estimate: CutEstimate?
   }
@@ -49,25 +51,32 @@ extension CatalogBuilder {
     let resources = CutResources(threads: options.threads, memoryBytes: options.memoryBytes)
     return CatalogBuildEstimate(
       try selected.map { region in
-        let outcome = try outcome(of: region, folder, hashes)
-        let estimate =
-          outcome == .built
-          ? try Cutter(
-            CutOptions(of: region, in: options.manifest), resources: resources,
-            scratchDirectory: FileSystem.split(folder.path).folder
-          ).estimate(for: region.bundleName, cancellation: cancellation) : nil
+        var open: Cutter?
+        func cutter() throws -> Cutter {
+          let cutter =
+            try open
+            ?? Cutter(
+              CutOptions(of: region, in: options.manifest), resources: resources,
+              scratchDirectory: FileSystem.split(folder.path).folder)
+          open = cutter
+          return cutter
+        }
+        let record = options.rebuilds ? nil : RegionRecord(path: folder.record(region.id))
+        let prints = try RegionFingerprints(region, options, hashes, known: record, cutter: cutter)
+        let outcome = try outcome(of: region, record, prints, folder, hashes)
         return CatalogBuildEstimate.Region(
-          id: region.id, edition: region.settings.edition, outcome: outcome, estimate: estimate)
+          id: region.id, edition: region.settings.edition, outcome: outcome,
+          reason: outcome == .built ? prints.reason(after: record) : nil,
+          estimate: outcome == .built
+            ? try cutter().estimate(for: region.bundleName, cancellation: cancellation) : nil)
       })
   }
 
   private func outcome(
-    of region: RegionManifest.Region, _ folder: CatalogFolder, _ hashes: InputHashes
+    of region: RegionManifest.Region, _ record: RegionRecord?, _ prints: RegionFingerprints, _ folder: CatalogFolder,
+    _ hashes: InputHashes
   ) throws -> RegionReport.Outcome {
-    let prints = try RegionFingerprints(region, options, hashes)
-    guard !options.rebuilds, let record = RegionRecord(path: folder.record(region.id)),
-      record.bundle.intact(prints.bundle, in: folder) != nil
-    else { return .built }
+    guard let record, record.bundle.intact(prints.bundle, in: folder) != nil else { return .built }
     let patches = try PatchWriter(region: region, bundle: "", folder: "", editionsFolder: options.patchesFrom)
     let pieces = [
       (record.preview, prints.preview), (record.packs, prints.packs),

@@ -14,6 +14,8 @@ public struct RegionReport: Sendable, Codable {
   public let id: String
   public let edition: String
   public let outcome: Outcome
+  /// Why a bundle was cut again; nil for the first time.
+  public let reason: String?
   /// The bundle's tiles and size; 0 for a region that failed.
   public let tileCount: Int
   public let bytes: Int

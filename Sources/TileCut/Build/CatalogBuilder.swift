@@ -15,6 +15,8 @@ import TileIndex
 public struct CatalogBuilder: Sendable {
   public let options: CatalogBuildOptions
   let selected: [RegionManifest.Region]
+  /// True for regions that were made as planned, maybe on other machines.
+  private var isMade = false
   /// Of those that are asked for.
   public var regionCount: Int { selected.count }
 
@@ -66,16 +68,22 @@ public struct CatalogBuilder: Sendable {
 
   // MARK: - On many machines
 
-  /// What a ``BuildPlan`` has of each region, of which `make` gets the hash of all that its files depend on, and a
-  /// folder for scratch files.
+  /// What a ``BuildPlan`` has of each region, of which `make` gets the cut, what the bundle depends on, and the hash of
+  /// all that its files depend on.
   func shards<Shard>(
-    _ onReading: ((SourceReading) -> Void)?, _ make: (RegionManifest.Region, String, String) throws -> Shard
+    _ onReading: ((SourceReading) -> Void)?,
+    _ make: (RegionManifest.Region, Cutter, CutIdentity, String) throws -> Shard
   ) throws -> [Shard] {
     let folder = try CatalogFolder(options.output, to: .plan)
     try checkInputs(selected)
     let hashes = InputHashes(file: folder.hashes)
     try read(selected, hashes, CutCancellation(), onReading)
-    let shards = try selected.map { try make($0, inputs(of: $0, hashes), folder.work("")) }
+    let shards = try selected.map { region in
+      let cutter = try Cutter(
+        CutOptions(of: region, in: options.manifest), resources: .planning, scratchDirectory: folder.work(""))
+      let prints = try RegionFingerprints(region, options, hashes, known: nil) { cutter }
+      return try make(region, cutter, prints.identity, inputs(of: region, prints, hashes))
+    }
     try hashes.save()
     return shards
   }
@@ -92,24 +100,17 @@ public struct CatalogBuilder: Sendable {
     try hashes.read(files, cancellation, onReading)
   }
 
-  private func inputs(of region: RegionManifest.Region, _ hashes: InputHashes) throws -> String {
-    let prints = try RegionFingerprints(region, options, hashes)
+  private func inputs(
+    of region: RegionManifest.Region, _ prints: RegionFingerprints, _ hashes: InputHashes
+  ) throws -> String {
     let patches = try PatchWriter(region: region, bundle: "", folder: "", editionsFolder: options.patchesFrom)
-    return RegionFingerprints.inputs(
-      [prints.bundle, prints.preview, prints.packs, try patches.fingerprint(prints.bundle, hashes)])
+    return prints.inputs(patches: try patches.fingerprint(prints.bundle, hashes))
   }
 
-  /// Refuses a region that is not the planned one.
-  private func check(_ shard: BuildPlan.Shard, path: String, _ hashes: InputHashes) throws -> RegionManifest.Region {
-    guard let region = selected.first(where: { $0.id == shard.region }) else {
-      throw PlanFile.unfit(path, "the plan does not fit any more: the manifest has no region \"\(shard.region)\"")
-    }
-    try checkInputs([region])
-    guard try inputs(of: region, hashes) == shard.inputs else {
-      throw PlanFile.unfit(
-        path, "the plan does not fit any more: the region \"\(region.id)\" or a source of it has changed")
-    }
-    return region
+  /// The region of a shard.
+  private func region(of shard: BuildPlan.Shard, path: String) throws -> RegionManifest.Region {
+    if let region = selected.first(where: { $0.id == shard.region }) { return region }
+    throw PlanFile.unfit(path, "the plan does not fit any more: the manifest has no region \"\(shard.region)\"")
   }
 
   /// Makes the files of one region and publishes nothing: they wait for ``publish(_:path:cancellation:onProgress:)``.
@@ -131,18 +132,17 @@ public struct CatalogBuilder: Sendable {
     }
     let shard = plan.shards[index]
     let folder = try CatalogFolder(options.output, to: .make(region: shard.region))
-    if let region = selected.first(where: { $0.id == shard.region }), let record = shard.record(in: folder) {
-      return record.report(region, .unchanged, seconds: 0)
-    }
+    let region = try region(of: shard, path: path)
+    if let record = shard.record(in: folder) { return record.report(region, .unchanged, seconds: 0) }
     let hashes = InputHashes(file: folder.hashes)
-    let regions = selected.filter { $0.id == shard.region }
-    try checkInputs(regions)
-    try read(regions, hashes, cancellation) { onProgress?(.reading($0)) }
-    let region = try check(shard, path: path, hashes)
+    try checkInputs([region])
     let (_, resources) = options.shares(regions: 1)
     let builder = RegionBuilder(
       region: region, options: options, folder: folder, hashes: hashes, resources: resources,
-      checkLibraries: { try plan.check($0, path: path) })
+      check: { prints, patches in
+        try plan.check(prints.identity.libraries, path: path)
+        try shard.check(prints.inputs(patches: patches), path: path)
+      })
     let made = make(builder, cancellation) { onProgress?($0) }
     if let error = made.error { throw error }
     return made.report
@@ -169,8 +169,23 @@ public struct CatalogBuilder: Sendable {
     let hashes = InputHashes(file: try CatalogFolder(options.output, to: .look).hashes)
     try checkInputs(selected)
     try read(selected, hashes, cancellation) { onProgress?(.reading($0)) }
-    for shard in plan.shards { _ = try check(shard, path: path, hashes) }
-    return try build(cancellation: cancellation, onProgress: onProgress)
+    try checkMade(plan, path: path, hashes)
+    var publisher = self
+    publisher.isMade = true
+    return try publisher.build(cancellation: cancellation, onProgress: onProgress)
+  }
+
+  /// Refuses regions that were made of something else than manifest and sources now have.
+  private func checkMade(_ plan: BuildPlan, path: String, _ hashes: InputHashes) throws {
+    let folder = try CatalogFolder(options.output, to: .look)
+    for shard in plan.shards {
+      let region = try region(of: shard, path: path)
+      guard let made = shard.record(in: folder)?.identity else {
+        throw PlanFile.unfit(path, "is of an earlier build, which did not note fonts and libraries")
+      }
+      let prints = try RegionFingerprints(region, options, hashes, libraries: made.libraries)
+      try shard.check(inputs(of: region, prints, hashes), path: path)
+    }
   }
 
   /// The result of one region: a record, or an error.
@@ -197,7 +212,7 @@ public struct CatalogBuilder: Sendable {
         let region = selected[index]
         progressLock.withLock { _ in onProgress?(.started(id: region.id)) }
         let builder = RegionBuilder(
-          region: region, options: options, folder: folder, hashes: hashes, resources: resources)
+          region: region, options: options, folder: folder, hashes: hashes, resources: resources, isMade: isMade)
         var result = make(builder, cancellation) { progress in
           progressLock.withLock { _ in onProgress?(.working(id: region.id, progress)) }
         }
@@ -224,7 +239,8 @@ public struct CatalogBuilder: Sendable {
     } catch {
       CatalogFiles.remove(builder.folder.work(region.id))
       let report = RegionReport(
-        id: region.id, edition: region.settings.edition, outcome: .failed, tileCount: 0, bytes: 0, packCount: 0,
+        id: region.id, edition: region.settings.edition, outcome: .failed, reason: nil, tileCount: 0, bytes: 0,
+        packCount: 0,
         patchCount: 0, seconds: 0, warnings: [], error: "\(error)")
       return Made(region: region, record: nil, report: report, error: error)
     }

@@ -17,8 +17,10 @@ struct RegionBuilder {
   let folder: CatalogFolder
   let hashes: InputHashes
   let resources: CutResources
-  /// Refuses libraries and fonts that are not those of a plan.
-  var checkLibraries: (([LibraryIdentity]) throws -> Void)?
+  /// True for a region that was made as planned, maybe on a machine with other libraries and fonts.
+  var isMade = false
+  /// Refuses what is not as planned; its second parameter is the hash of what the patches depend on.
+  var check: ((RegionFingerprints, String) throws -> Void)?
 
   /// The result of one region's build.
   struct Result {
@@ -30,10 +32,30 @@ struct RegionBuilder {
     let start = ContinuousClock.now
     func read(_ files: [String]) throws { try hashes.read(files, cancellation) { onProgress(.reading($0)) } }
     try read(RegionFingerprints.files(of: region, options))
-    let fingerprints = try RegionFingerprints(region, options, hashes)
     let work = folder.work(region.id)
     CatalogFiles.remove(work)
     let before = options.rebuilds ? nil : RegionRecord(path: folder.record(region.id))
+    var open: Cutter?
+    func cutter() throws -> Cutter {
+      if let open { return open }
+      try CatalogFiles.makeFolder(work)
+      var options = CutOptions(of: region, in: self.options.manifest)
+      try options.readPlaces(of: region, in: self.options.manifest)
+      let cutter = try Cutter(options, resources: resources, scratchDirectory: work)
+      open = cutter
+      return cutter
+    }
+    let fingerprints =
+      if isMade, let made = before?.identity {
+        try RegionFingerprints(region, options, hashes, libraries: made.libraries)
+      } else {
+        try RegionFingerprints(region, options, hashes, known: before, cutter: cutter)
+      }
+    if let check {
+      let patches = try PatchWriter(region: region, bundle: "", folder: "", editionsFolder: options.patchesFrom)
+      try read(patches.files)
+      try check(fingerprints, try patches.fingerprint(fingerprints.bundle, hashes))
+    }
     var warnings: [String] = []
 
     var record: RegionRecord
@@ -42,10 +64,12 @@ struct RegionBuilder {
       record = before
       record.bundle = intact
     } else {
-      try CatalogFiles.makeFolder(work)
-      record = try cut(fingerprints, in: work, &warnings, cancellation, onProgress)
+      record = try cut(cutter(), fingerprints, in: work, &warnings, cancellation, onProgress)
       try keep(record, from: work)
       isCut = true
+    }
+    if fingerprints.identity.libraries.contains(where: \.isFont), !isMade {
+      record.installedFonts = LibraryIdentity.installedFonts
     }
     // In the folder of finished files or already published.
     let bundle = record.bundle.files[0]
@@ -102,26 +126,25 @@ struct RegionBuilder {
       record: record,
       report: record.report(
         region, isCut ? .built : isUpdated ? .updated : .unchanged,
-        seconds: (ContinuousClock.now - start) / .seconds(1), warnings: warnings))
+        reason: isCut ? fingerprints.reason(after: before) : nil, seconds: (ContinuousClock.now - start) / .seconds(1),
+        warnings: warnings))
   }
 
   private func cut(
-    _ fingerprints: RegionFingerprints, in work: String, _ warnings: inout [String], _ cancellation: CutCancellation,
+    _ cutter: Cutter, _ fingerprints: RegionFingerprints, in work: String, _ warnings: inout [String],
+    _ cancellation: CutCancellation,
     _ onProgress: @escaping (RegionProgress) -> Void
   ) throws -> RegionRecord {
-    var cutOptions = CutOptions(of: region, in: options.manifest)
-    try cutOptions.readPlaces(of: region, in: options.manifest)
-    let cutter = try Cutter(cutOptions, resources: resources, scratchDirectory: work)
-    if let checkLibraries { try checkLibraries(try cutter.libraries()) }
     let name = region.bundleName
     let summary = try cutter.cut(
       to: "\(work)/\(name)", replacing: true, cancellation: cancellation
     ) { onProgress(.cutting($0)) }
     onProgress(.making(.hashes))
     warnings += summary.warnings
-    guard try RegionFingerprints(region, options, hashes).bundle == fingerprints.bundle else {
+    let now = try RegionFingerprints(region, options, hashes, libraries: fingerprints.identity.libraries)
+    guard now.bundle == fingerprints.bundle else {
       throw CutError(
-        .badSource, path: cutOptions.sources[0], "a source of \(region.id) changed while it was being cut",
+        .badSource, path: cutter.options.sources[0], "a source of \(region.id) changed while it was being cut",
         remedy: "build again when nobody writes to it")
     }
     let reader = try BundleFile.open("\(work)/\(name)")
@@ -133,7 +156,8 @@ struct RegionBuilder {
     let file = Catalog.File(
       file: name, bytes: summary.fileBytes, sha256: try FileHash.sha256(ofFile: "\(work)/\(name)"))
     return RegionRecord(
-      bundle: RegionRecord.Piece(fingerprint: fingerprints.bundle, files: try made([file], in: work)), facts: facts)
+      bundle: RegionRecord.Piece(fingerprint: fingerprints.bundle, files: try made([file], in: work)),
+      identity: fingerprints.identity, facts: facts)
   }
 
   /// Moves new files to the finished files, then records them.

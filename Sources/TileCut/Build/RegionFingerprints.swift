@@ -3,123 +3,83 @@ import Support
 import Synchronization
 import TileIndex
 
-/// Hashes of everything that a region's files depend on, one for each step. Facts that only the catalogue holds
-/// (category, price) are in none of them.
+/// What a region's files depend on: the ``CutIdentity`` of its bundle, and a hash for each step. Facts that only the
+/// catalogue holds (category, price) are in none of them.
 struct RegionFingerprints {
   /// Incremented when the same inputs must give other files although the tool's version is unchanged.
   private static let revision = 6
 
+  let identity: CutIdentity
   let bundle: String
   let preview: String
   let packs: String
 
-  /// - Throws: ``BundleError`` if an input cannot be read.
-  init(_ region: RegionManifest.Region, _ options: CatalogBuildOptions, _ hashes: InputHashes) throws {
-    try self.init(region, options) { try hashes.sha256($0) }
+  /// - Parameters:
+  ///   - known: what was made last. Its fonts are taken over if the same ones are installed and all else is as it was.
+  ///   - cutter: opens sources and layers; called where labels are drawn in fonts that are not known.
+  /// - Throws: ``BundleError`` if an input cannot be read; ``CutError``.
+  init(
+    _ region: RegionManifest.Region, _ options: CatalogBuildOptions, _ hashes: InputHashes, known: RegionRecord?,
+    cutter: () throws -> Cutter
+  ) throws {
+    let cut = CutOptions(of: region, in: options.manifest)
+    let libraries = LibraryIdentity.all(for: cut)
+    guard cut.drawsLabels else {
+      try self.init(region, options, hashes, libraries: libraries)
+      return
+    }
+    // Noted before fonts are looked for, so that one that changes meanwhile is noticed the next time.
+    let installed = LibraryIdentity.installedFonts
+    if let made = known?.identity, let installed, installed == known?.installedFonts {
+      let same = try Self(region, options, hashes, libraries: libraries + made.libraries.filter(\.isFont))
+      if same.identity.digest == made.digest {
+        self = same
+        return
+      }
+    }
+    try self.init(region, options, hashes, libraries: libraries + cutter().fonts())
+  }
+
+  /// - Parameter libraries: with the fonts.
+  init(
+    _ region: RegionManifest.Region, _ options: CatalogBuildOptions, _ hashes: InputHashes,
+    libraries: [LibraryIdentity]
+  ) throws {
+    identity = CutIdentity(
+      toolVersion: "\(options.toolVersion) (\(Self.revision))", libraries: libraries,
+      sources: try Self.inputs(of: region, options).map { try SourceIdentity(path: $0) { try hashes.sha256($0) } },
+      options: CutOptions(of: region, in: options.manifest), name: region.title)
+    let settings = region.settings
+    func hash(_ words: String) -> String { FileHash.sha256(ofText: words) }
+    bundle = hash("\(identity.digest) \(settings.container.rawValue)")
+    let box = settings.preview.bounds ?? region.boundsAcrossAntimeridian
+    preview = hash("\(bundle) preview \(CutIdentity.text(settings.preview)) \(CutIdentity.text(box as Any))")
+    packs = hash("\(bundle) packs \(options.packBytesMax ?? settings.packBytesMax ?? -1)")
+  }
+
+  /// The files that are read for a region.
+  private static func inputs(of region: RegionManifest.Region, _ options: CatalogBuildOptions) -> [String] {
+    let cut = CutOptions(of: region, in: options.manifest)
+    return cut.sources + cut.drawing.flatMap(\.files) + region.settings.gazetteers.map(options.manifest.resolved)
   }
 
   /// The files whose content is in the hashes.
-  static func files(of region: RegionManifest.Region, _ options: CatalogBuildOptions) throws -> [String] {
-    var files: [String] = []
-    _ = try Self(region, options) {
-      files.append($0)
-      return ""
-    }
-    return files
-  }
-
-  private init(
-    _ region: RegionManifest.Region, _ options: CatalogBuildOptions, hashing sha256: (String) throws -> String
-  ) throws {
-    let settings = region.settings
-    var lines = ["tilecut \(options.toolVersion) \(Self.revision)"]
-    func add(_ name: String, _ value: (any Encodable)?) throws {
-      if let value { lines.append("\(name) \(try JSONValue(encoding: value).text)") }
-    }
-    try add("id", region.id)
-    try add("product", region.productID)
-    try add("title", region.title)
-    try add("description", region.description)
-    try add("bounds", region.bounds.map { [$0.west, $0.south, $0.east, $0.north] })
-    try add("boundary", region.boundary)
-    lines.append("grid \(settings.matrixSet.definition?.text ?? "")")
-    try add("zooms", settings.zooms)
-    if settings.variableDepth { lines.append("variable depth") }
-    if settings.container != .mbtiles { lines.append("container \(settings.container.rawValue)") }
-    try add("format", settings.format.rawValue)
-    try add("quality", settings.quality)
-    try add("effort", settings.effort)
-    try add("colors", settings.colors)
-    try add("resampling", settings.resampling)
-    if settings.linear { lines.append("linear") }
-    try add("tile size", settings.tileSize)
-    if settings.scaleFactor != 1 { lines.append("scale factor \(settings.scaleFactor)") }
-    try add("nodata", settings.nodata)
-    switch settings.scale {
-    case .values(let low, let high): lines.append("scale \(low) \(high)")
-    case .auto: lines.append("scale auto")
-    case nil: break
-    }
-    try add("bands", settings.bands)
-    if let alpha = settings.alpha { lines.append("alpha \(alpha.text)") }
-    try add("crs", settings.crs)
-    if settings.clip { lines.append("clip \(settings.buffer)") }
-    for (index, source) in settings.sourceSettings.sorted(by: { $0.key < $1.key }) {
-      try add("source \(index) crop", source.crop)
-      try add("source \(index) cutline", source.cutline)
-      try add("source \(index) crs", source.crs)
-      try add("source \(index) nodata", source.nodata)
-      try add("source \(index) bands", source.bands)
-      try add("source \(index) alpha", source.alpha?.text)
-      try add("source \(index) relief", source.relief)
-    }
-    try add("attribution", settings.attribution)
-    if settings.type != .baselayer { lines.append("type \(settings.type.rawValue)") }
-    try add("edition", settings.edition)
-    func addRaster(_ name: String, _ path: String) throws {
-      lines.append("\(name) \(try sha256(path))")
-      for side in SideFiles(path: path).present { lines.append("side \(try sha256(side))") }
-    }
-    for source in settings.sources.map(options.manifest.resolved) {
-      try addRaster("source", source)
-      for part in VRTDocument.files(of: source) { try addRaster("part", part) }
-    }
-    for layer in settings.drawing {
-      switch layer.data {
-      case .file(let file): lines.append("vector \(try sha256(options.manifest.resolved(file)))")
-      case .contours(let contours):
-        lines.append("contours \(contours.interval) \(contours.indexEvery)")
-        for (index, model) in contours.models.enumerated() {
-          try addRaster("model", options.manifest.resolved(model))
-          for part in VRTDocument.files(of: options.manifest.resolved(model)) { try addRaster("part", part) }
-          try add("model crop", contours.settings[index]?.crop)
-          try add("model crs", contours.settings[index]?.crs)
-          try add("model nodata", contours.settings[index]?.nodata)
-        }
-      case .graticule(let interval): lines.append("graticule \(interval ?? 0)")
-      }
-      for (name, file) in layer.images.sorted(by: { $0.key < $1.key }) {
-        lines.append("image \(name) \(try sha256(options.manifest.resolved(file)))")
-      }
-      lines += layer.rules.map { "rule \($0.text)" }
-    }
-    for file in settings.gazetteers.map(options.manifest.resolved) {
-      lines.append("gazetteer \(try sha256(file))")
-    }
-    bundle = FileHash.sha256(ofText: lines.joined(separator: "\n"))
-
-    let picture = settings.preview
-    let box = (picture.bounds ?? region.boundsAcrossAntimeridian).map {
-      "\($0.west) \($0.south) \($0.east) \($0.north)"
-    }
-    preview = FileHash.sha256(
-      ofText: "\(bundle) preview \(box ?? "-") \(picture.zoom ?? -1) \(picture.width ?? -1) \(picture.height ?? -1)")
-    // 2: a bundle that fits has no pack of its own any more.
-    packs = FileHash.sha256(ofText: "\(bundle) packs 2 \(options.packBytesMax ?? settings.packBytesMax ?? -1)")
+  static func files(of region: RegionManifest.Region, _ options: CatalogBuildOptions) -> [String] {
+    inputs(of: region, options).flatMap { [$0] + SourceIdentity.others(of: $0) }
   }
 
   /// Bundle, preview, packs and patches as one hash, for plans.
+  func inputs(patches: String) -> String { Self.inputs([bundle, preview, packs, patches]) }
+
   static func inputs(_ steps: [String]) -> String { FileHash.sha256(ofText: steps.joined(separator: "\n")) }
+
+  /// Why a bundle is made again, for people; nil if there is none yet.
+  func reason(after record: RegionRecord?) -> String? {
+    guard let record else { return nil }
+    guard let made = record.identity else { return "earlier builds did not note fonts and libraries" }
+    return identity.difference(from: made)
+      ?? (record.bundle.fingerprint == bundle ? "its files were changed or removed" : "its container is another")
+  }
 }
 
 /// The SHA-256 of input files, cached by path, size, modification time and inode, so that gigabytes are not read again

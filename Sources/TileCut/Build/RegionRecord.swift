@@ -19,6 +19,10 @@ struct RegionRecord: Codable, Equatable, Sendable {
   }
 
   var bundle: Piece
+  /// The text of the bundle's ``CutIdentity``; nil in records of earlier builds.
+  private var cut: String?
+  /// ``LibraryIdentity/installedFonts`` when it was made or last found to be the same.
+  var installedFonts: String?
   var facts: Catalog.BundleFacts
   var preview: Piece?
   var packs: Piece?
@@ -27,6 +31,9 @@ struct RegionRecord: Codable, Equatable, Sendable {
   var patchEntries: [Catalog.Patch] = []
 
   var files: [MadeFile] { [bundle, preview, packs, patches].compactMap { $0?.files }.flatMap { $0 } }
+
+  /// What the bundle depends on.
+  var identity: CutIdentity? { cut.flatMap { try? JSONValue(parsing: Array($0.utf8)) }.flatMap(CutIdentity.init) }
 
   /// The ``RegionFingerprints/inputs(_:)`` of what was made; nil while a step is to be made.
   var inputs: String? {
@@ -40,7 +47,9 @@ struct RegionRecord: Codable, Equatable, Sendable {
     self = record
   }
 
-  init(bundle: Piece, facts: Catalog.BundleFacts) { (self.bundle, self.facts) = (bundle, facts) }
+  init(bundle: Piece, identity: CutIdentity, facts: Catalog.BundleFacts) {
+    (self.bundle, cut, self.facts) = (bundle, identity.json.text, facts)
+  }
 
   func write(to path: String) throws {
     try OutputFile.write(JSONValue(encoding: self).bytes, to: path, replacing: true)
@@ -48,10 +57,11 @@ struct RegionRecord: Codable, Equatable, Sendable {
 
   /// The report of a build that ended well.
   func report(
-    _ region: RegionManifest.Region, _ outcome: RegionReport.Outcome, seconds: Double, warnings: [String] = []
+    _ region: RegionManifest.Region, _ outcome: RegionReport.Outcome, reason: String? = nil, seconds: Double,
+    warnings: [String] = []
   ) -> RegionReport {
     RegionReport(
-      id: region.id, edition: region.settings.edition, outcome: outcome, tileCount: facts.tileCount,
+      id: region.id, edition: region.settings.edition, outcome: outcome, reason: reason, tileCount: facts.tileCount,
       bytes: bundle.files[0].file.bytes, packCount: packEntries.count, patchCount: patchEntries.count,
       seconds: seconds, warnings: warnings, error: nil)
   }

@@ -1,3 +1,4 @@
+import RegionCatalog
 import Support
 import TileIndex
 
@@ -26,7 +27,9 @@ struct CutIdentity: Sendable {
     self.toolVersion = toolVersion
     self.libraries = libraries
     self.sources = sources
-    // Every member counts, also one that is added later. Paths do not: a source may move.
+    // Every member counts, also one that is added later. Paths do not: a file may move, and its content is a source.
+    var options = options
+    options.drawing = options.drawing.map { $0.renamingFiles { _ in "" } }
     self.options = Mirror(reflecting: options).children.compactMap { child in
       guard let label = child.label, label != "sources" else { return nil }
       let value: Any = label == "name" ? name : child.value
@@ -44,11 +47,11 @@ struct CutIdentity: Sendable {
   /// The first difference, for people; nil if there is none.
   func difference(from earlier: CutIdentity) -> String? {
     if earlier.toolVersion != toolVersion {
-      return "it was begun by tilecut \(earlier.toolVersion), and this is \(toolVersion)"
+      return "it was made by tilecut \(earlier.toolVersion), and this is \(toolVersion)"
     }
     if earlier.libraries != libraries {
       let other = libraries.first { !earlier.libraries.contains($0) } ?? earlier.libraries.first
-      return "it was begun with another \(other?.name ?? "library"), which may make other tiles of the same pixels"
+      return "it was made with another \(other?.name ?? "library"), which may make other tiles of the same pixels"
     }
     guard earlier.sources.count == sources.count else {
       return "it had \(earlier.sources.count) sources, and now there are \(sources.count)"
@@ -111,7 +114,7 @@ struct CutIdentity: Sendable {
   // MARK: - Values as text
 
   /// A value's text: its members by name, to any depth. A long text is replaced by its hash.
-  private static func text(_ value: Any) -> String {
+  static func text(_ value: Any) -> String {
     let text = fullText(value)
     return text.utf8.count <= 200 ? text : "sha256:" + FileHash.sha256(ofText: text)
   }

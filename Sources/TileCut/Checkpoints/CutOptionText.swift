@@ -9,6 +9,7 @@ enum CutOptionText {
   static func flag(_ member: String) -> String {
     switch member {
     case "sourceSettings": "what --crop, --cutline, --crs, --nodata, --bands or --alpha says of one source"
+    case "drawing": "the style of the layers"
     case "matrixSet": "--matrix"
     case "isFlat": "--flat"
     case "encoding": "--format with its options"

@@ -16,6 +16,8 @@ struct LibraryIdentity: Hashable, Sendable {
   /// The version that the library tells, or the start of its file's SHA-256; `static` for one that is in the program.
   let version: String
 
+  var isFont: Bool { name.hasPrefix("font ") }
+
   /// The libraries that encode tiles, decode lossy sources, transform coordinates and draw, as far as a cut with these
   /// options may use them.
   ///
@@ -33,12 +35,18 @@ struct LibraryIdentity: Hashable, Sendable {
       if let version { all.append(LibraryIdentity(name: name, version: version)) }
     }
     add("cairo", DrawingLibrary.cairo)
-    if options.drawing.contains(where: { $0.rules.contains { $0.kind == .symbol } }) {
-      add("Pango", DrawingLibrary.pango)
-    }
+    if options.drawsLabels { add("Pango", DrawingLibrary.pango) }
     if options.drawing.contains(where: { !$0.images.isEmpty }) { add("librsvg", DrawingLibrary.librsvg) }
     return all
   }
+
+  /// Stands for the fonts that labels may be set in: while it is the same, equal texts get the same fonts. Nil where
+  /// that is not known.
+  static let installedFonts: String? = {
+    let files = DrawingLibrary.fontFiles
+    guard !files.isEmpty else { return nil }
+    return FileHash.sha256(ofText: files.map { "\($0) \(SourceIdentity.stamp(of: $0))" }.joined(separator: "\n"))
+  }()
 
   /// libdeflate and libjpeg do not tell the version that is loaded, only the one that was compiled with.
   private static let linked: [LibraryIdentity] = {

@@ -38,11 +38,7 @@ struct SourceIdentity: Hashable, Sendable {
       stamps = nil
       return
     }
-    var others: [String] = []
-    if file.isPlain {
-      let files = [file.path] + VRTDocument.files(of: file.path)
-      others = files.dropFirst() + files.flatMap { SideFiles(path: $0).present }
-    }
+    let others = file.isPlain ? Self.others(of: file.path) : []
     stamps =
       file.isPlain ? FileHash.sha256(ofText: ([file.path] + others).map(Self.stamp).joined(separator: "\n")) : nil
     if let known, let stamps, known.stamps == stamps {
@@ -61,6 +57,20 @@ struct SourceIdentity: Hashable, Sendable {
       if isSampled { anyIsSampled = true }
     }
     digest = (anyIsSampled ? "sample:" : "content:") + FileHash.sha256(ofText: texts.joined(separator: "\n"))
+  }
+
+  /// A source all of whose bytes count, by hashes that are known or cached elsewhere.
+  init(path: String, hashing sha256: (String) throws -> String) throws {
+    let texts = try ([path] + Self.others(of: path)).map { try sha256($0) }
+    self.init(
+      path: path, bytes: FileStamp(path)?.bytes ?? 0,
+      digest: "content:" + FileHash.sha256(ofText: texts.joined(separator: "\n")))
+  }
+
+  /// The other files of a source: those that a VRT names, and those beside any of them.
+  static func others(of path: String) -> [String] {
+    let files = [path] + VRTDocument.files(of: path)
+    return files.dropFirst() + files.flatMap { SideFiles(path: $0).present }
   }
 
   private static func content(of file: SourceFile) -> String {
@@ -87,7 +97,7 @@ struct SourceIdentity: Hashable, Sendable {
     return "\(stamp(of: file.path)) \(Hexadecimal.text(hash.digest()))"
   }
 
-  private static func stamp(of path: String) -> String {
+  static func stamp(of path: String) -> String {
     let stamp = FileStamp(path)
     return "\(stamp?.bytes ?? 0) \(stamp?.seconds ?? 0).\(stamp?.nanoseconds ?? 0)"
   }

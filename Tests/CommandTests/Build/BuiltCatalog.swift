@@ -94,8 +94,14 @@ struct BuiltCatalog {
   }
 
   func build(_ options: String..., timeout: Double = 120) throws -> CommandRun {
+    try build(options, timeout: timeout)
+  }
+
+  func build(
+    _ options: [String], environment: [String: String] = [:], timeout: Double = 120
+  ) throws -> CommandRun {
     try Command(built: "tilecut").run(
-      ["build", manifest, "-o", output, "--progress", "plain"] + options, timeout: timeout)
+      ["build", manifest, "-o", output, "--progress", "plain"] + options, environment: environment, timeout: timeout)
   }
 
   func catalogue() throws -> Catalog { try Catalog(path: "\(output)/catalogue.json") }

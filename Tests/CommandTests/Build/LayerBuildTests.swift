@@ -1,3 +1,4 @@
+import Foundation
 import TestSupport
 import Testing
 
@@ -37,6 +38,106 @@ struct LayerBuildTests {
     try catalog.folder.write("ramp.txt", "0 0 90 0\n255 255 255 255\n")
     let colours = try catalog.build()
     #expect(colours.stderr.contains("relief 1: built") && colours.stdout.contains("1 made, 1 unchanged"), "\(colours)")
+  }
+
+  /// Fonts in a folder of the test's own; those of the system are not found.
+  private struct Fonts {
+    let folder: TemporaryFolder
+    var environment: [String: String] { ["FONTCONFIG_FILE": folder.file("fonts.conf")] }
+
+    init(_ folder: TemporaryFolder) throws {
+      self.folder = folder
+      try FileManager.default.createDirectory(atPath: folder.file("fonts"), withIntermediateDirectories: false)
+      try folder.write(
+        "fonts.conf",
+        "<fontconfig><dir>\(folder.file("fonts"))</dir><cachedir>\(folder.file("cache"))</cachedir></fontconfig>")
+    }
+
+    /// Copies a font of the system, with some bytes at its end that no letter uses.
+    func install(_ name: String, adding bytes: [UInt8] = []) throws {
+      let font = try #require(Command(installed: "fc-match")).run(["-f", "%{file}", name]).stdout
+      try folder.write("fonts/\(name).ttf", bytes: Array(Data(contentsOf: URL(fileURLWithPath: font))) + bytes)
+    }
+  }
+
+  private static let labels = #"""
+    [{"type": "symbol", "layout": {"text-field": "Weg", "text-font": ["Open Sans Regular", "DejaVu Sans"]}}]
+    """#
+
+  @Test("A region is built again with another font, which may be found before the one that it has, and says why")
+  func fonts() throws {
+    let catalog = try catalog(style: Self.labels)
+    try catalog.folder.write("trip.gpx", "<gpx><wpt lat='45' lon='15'/></gpx>")
+    let fonts = try Fonts(catalog.folder)
+    func build(_ options: String...) throws -> CommandRun {
+      let run = try catalog.build(options, environment: fonts.environment)
+      #expect(run.status == 0, "\(run)")
+      return run
+    }
+    try fonts.install("DejaVu Sans")
+    let first = try build()
+    #expect(first.stdout.contains("2 made") && !first.stderr.contains("("), "\(first)")
+    #expect(try build().stdout.contains("0 made, 2 unchanged"))
+    let plain = try catalog.contents()
+    // One that no letter is taken from.
+    try fonts.install("DejaVu Serif")
+    for _ in 0..<2 { #expect(try build().stdout.contains("0 made, 2 unchanged")) }
+    for bytes in [[], [0]] as [[UInt8]] {
+      try fonts.install("Open Sans", adding: bytes)
+      let why = "(it was made with another font Open Sans, "
+      #expect(try build("--dry-run").stdoutLines.first { $0.hasPrefix("lines 1: built") }?.contains(why) == true)
+      let run = try build()
+      #expect(run.stderr.contains(why) && run.stdout.contains("1 made, 1 unchanged"), "\(run)")
+      #expect(try catalog.contents() != plain)
+      #expect(try build().stdout.contains("0 made, 2 unchanged"))
+    }
+    // As from an empty folder.
+    let made = try catalog.contents()
+    try FileManager.default.removeItem(atPath: catalog.output)
+    _ = try build()
+    #expect(try catalog.contents() == made)
+  }
+
+  @Test("A machine with other fonts makes no region of a plan, and publishes what others made")
+  func fontsOfAPlan() throws {
+    let catalog = try catalog(style: Self.labels)
+    try catalog.folder.write("trip.gpx", "<gpx><wpt lat='45' lon='15'/></gpx>")
+    let fonts = try Fonts(catalog.folder)
+    try fonts.install("DejaVu Sans")
+    let plan = catalog.folder.file("plan.json")
+    #expect(try tilecut("plan", catalog.manifest, "--catalogue", catalog.output, "-o", plan).status == 0)
+    func build(_ words: String..., environment: [String: String] = [:]) throws -> CommandRun {
+      try Command(built: "tilecut").run(["build", "--plan", plan] + words, environment: environment)
+    }
+    let number = try tilecut("build", "--plan", plan, "--shard", "0").stdout.contains("lines") ? 0 : 1
+    #expect(try build("--shard", "1").status == 0)
+    try FileManager.default.removeItem(atPath: catalog.path(".tilecut/records/lines.json"))
+    expectRefusal(
+      try build("--shard", "\(number)", environment: fonts.environment), status: 65, naming: "another font ")
+    #expect(try build("--shard", "\(number)").status == 0)
+    let published = try build(environment: fonts.environment)
+    #expect(published.status == 0 && published.stdout.contains("0 made, 2 unchanged"), "\(published)")
+  }
+
+  @Test("A region whose record is of an earlier build is made once more, and says why")
+  func earlierRecords() throws {
+    let catalog = try catalog()
+    #expect(try catalog.build().status == 0)
+    for id in ["lines", "relief"] {
+      let path = ".tilecut/records/\(id).json"
+      var record = try #require(
+        try JSONSerialization.jsonObject(with: Data(contentsOf: URL(fileURLWithPath: catalog.path(path))))
+          as? [String: Any])
+      record["cut"] = nil
+      var bundle = try #require(record["bundle"] as? [String: Any])
+      bundle["fingerprint"] = String(repeating: "0", count: 64)
+      record["bundle"] = bundle
+      try catalog.folder.write("dist/\(path)", bytes: Array(JSONSerialization.data(withJSONObject: record)))
+    }
+    let run = try catalog.build()
+    #expect(run.stdout.contains("2 made, 0 unchanged"), "\(run)")
+    #expect(run.stderr.contains("(earlier builds did not note fonts and libraries)"), "\(run)")
+    #expect(try catalog.build().stdout.contains("0 made, 2 unchanged"))
   }
 
   @Test("Regions with labels that were made one by one are those of a whole build")
