@@ -7,16 +7,7 @@
 #include <sched.h>
 #include <stdio.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <unistd.h>
-
-int csystem_file_identity(const char *path, uint64_t *device, uint64_t *inode) {
-  struct stat status;
-  if (stat(path, &status) != 0) return -1;
-  *device = (uint64_t)status.st_dev;
-  *inode = (uint64_t)status.st_ino;
-  return 0;
-}
 
 int csystem_library_of(const void *function, char *path, size_t bytes) {
   Dl_info library, own;
@@ -47,7 +38,6 @@ int csystem_processor_count(void) {
 #if defined(__linux__)
 #include <sys/eventfd.h>
 #include <sys/statfs.h>
-#include <sys/syscall.h>
 #include <sys/uio.h>
 #include <unistd.h>
 
@@ -103,9 +93,8 @@ long csystem_move_pages(int pipe, int socket, size_t count) {
   return splice(pipe, 0, socket, 0, count, SPLICE_F_NONBLOCK | SPLICE_F_MOVE);
 }
 
-/* RENAME_EXCHANGE; a system call, because musl has no function for it. */
 int csystem_exchange(const char *first, const char *second) {
-  return (int)syscall(SYS_renameat2, AT_FDCWD, first, AT_FDCWD, second, 2);
+  return renameat2(AT_FDCWD, first, AT_FDCWD, second, RENAME_EXCHANGE);
 }
 
 int csystem_sync_file_system(int descriptor) { return syncfs(descriptor); }

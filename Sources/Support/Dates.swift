@@ -28,9 +28,7 @@ public enum WallClock {
     clock_gettime(CLOCK_REALTIME, &time)
     return (time.tv_sec, time.tv_nsec)
   }
-}
 
-extension WallClock {
   /// The same as the system sets it on files: on Linux a clock that goes on with the system's ticks.
   package static var ofFiles: (seconds: Int, nanoseconds: Int) {
     #if os(Linux)

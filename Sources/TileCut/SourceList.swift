@@ -41,7 +41,7 @@ extension CutOptions {
       setting(index) { $0.cutline = outline }
       return
     }
-    if let equals = text.firstIndex(of: "="), FileStamp(text) == nil {
+    if let equals = text.firstIndex(of: "="), FileSystem.kind(text) != .file {
       throw unknown(String(text[..<equals]), option: "--cutline")
     }
     let outlines = try CutlineIndex.outlines(inFile: text)
@@ -92,7 +92,7 @@ extension CutOptions {
       return setting(index) { $0.crs = crs }
     }
     // PROJ strings have equals signs too, WKT may.
-    if let equals = text.firstIndex(of: "="), FileStamp(text) == nil {
+    if let equals = text.firstIndex(of: "="), FileSystem.kind(text) != .file {
       let name = text[..<equals]
       let isDefinition = ["+", "{"].contains { name.hasPrefix($0) } || name.contains("[") || name == "proj"
       if !isDefinition { throw unknown(String(name), option: "--crs") }

@@ -164,6 +164,13 @@ struct RasterDamageTests {
     #expect(try readAll(folder.url.path, RasterOpenOptions())?.code == .unreadableSource)
   }
 
+  @Test("A source that is no regular file is closed once")
+  func othersKeepTheirFiles() throws {
+    let options = RasterOpenOptions()
+    #expect(lostDescriptors(whileRunning: { _ = try? RasterFile.open(path: "/dev/null", options: options) }) == 0)
+    #expect(try readAll("/dev/null", options)?.code == .unreadableSource)
+  }
+
   @Test("Random bit flips and truncation give pixels or an error, never a crash", arguments: 0..<12)
   func mutations(layout: Int) throws {
     let seed = UInt64.random(in: 0...UInt64.max)

@@ -26,9 +26,6 @@ void csystem_limit_allocator(int arenas, int mapping_bytes);
 /* Gives memory that is free back to the system; nothing where the allocator cannot be told. */
 void csystem_trim_allocator(void);
 
-/* Device and inode of the file that a path leads to, 0; or -1 (errno). `stat` is another module's for Swift from build to build. */
-int csystem_file_identity(const char *path, uint64_t *device, uint64_t *inode);
-
 /* Starts a thread with a stack of so many bytes; 0, or the error number. */
 int csystem_start_thread(pthread_t *thread, size_t stack_bytes, void *(*body)(void *), void *argument);
 

@@ -93,7 +93,7 @@ package struct CommandSettings: Sendable {
   ///
   /// - Throws: ``ConfigurationError`` for the first of them.
   package func checkFolders(_ name: String) throws {
-    for folder in list(name) where (try? FileSystem.status(folder))??.kind != .folder {
+    for folder in list(name) where FileSystem.kind(folder) != .folder {
       throw ConfigurationError(option: name, "there is no folder \(folder); check the name")
     }
   }

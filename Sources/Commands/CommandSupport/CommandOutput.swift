@@ -27,15 +27,14 @@ package final class CommandOutput {
       guard descriptor >= 0 else { throw FileSystem.SystemError(number: errno) }
       return
     }
-    var status = stat()
-    let exists = stat(path, &status) == 0
-    guard !exists || status.st_mode & S_IFMT == S_IFREG else {
+    let kind = FileSystem.kind(path)
+    guard kind == nil || kind == .file else {
       (file, descriptor) = (nil, open(path, O_WRONLY | O_CLOEXEC))
       guard descriptor >= 0 else { throw FileSystem.SystemError(number: errno) }
       return
     }
     // Before hours of work; another program may still take the name meanwhile.
-    if exists, !replacing { throw FileSystem.SystemError(number: EEXIST) }
+    if kind != nil, !replacing { throw FileSystem.SystemError(number: EEXIST) }
     // The target of a symbolic link is replaced, not the link. Exports contain purchases, so only their owner may
     // read them.
     let file = try AtomicFile(target: FileSystem.resolvingLinks(path), mode: 0o600)

@@ -216,7 +216,7 @@ private struct ForwardedUsageError: Error {
 
 /// The command that shows what there is where a file was not found; nil for one that is there, and for addresses.
 package func listing(around path: String) -> String? {
-  func exists(_ path: String) -> Bool { (try? FileSystem.status(path) != nil) == true }
+  func exists(_ path: String) -> Bool { FileSystem.kind(path) != nil }
   guard !path.contains("://"), !exists(path) else { return nil }
   var folder = FileSystem.split(path).folder
   while folder != ".", folder != "/", !exists(folder) {

@@ -45,7 +45,7 @@ struct PacksCommand: ParsableCommand {
 
   func run() throws {
     let path =
-      (try? FileSystem.status(catalogue))??.kind == .folder ? "\(catalogue)/\(Catalog.fileName)" : catalogue
+      FileSystem.kind(catalogue) == .folder ? "\(catalogue)/\(Catalog.fileName)" : catalogue
     let catalog = try Catalog(path: path)
     if let unknown = region.first(where: { catalog[$0] == nil }) {
       throw BundleError(

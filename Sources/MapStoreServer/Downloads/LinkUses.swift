@@ -45,7 +45,7 @@ final class LinkUses: Sendable {
   nonisolated(unsafe) private let database: Database
 
   /// The path for a ledger; the same for every path that leads to the ledger.
-  static func path(of ledger: Ledger) -> String { Ledger.resolved(ledger.path) + ".shop" }
+  static func path(of ledger: Ledger) -> String { FileSystem.resolvingLinks(ledger.path) + ".shop" }
 
   /// Creates the file if there is none.
   ///
@@ -125,17 +125,17 @@ final class LinkUses: Sendable {
 extension LinkUses: FileHashStore {
   // Errors are ignored: a hash that cannot be read or written is computed again.
   func hashes(in folder: String) -> [String: CatalogFileVerifier.KnownHash] {
-    queue.sync { (try? database.hashes(in: Ledger.resolved(folder))) ?? [:] }
+    queue.sync { (try? database.hashes(in: FileSystem.resolvingLinks(folder))) ?? [:] }
   }
 
   func note(_ hashed: CatalogFileVerifier.KnownHash, of file: String, in folder: String) {
-    queue.async { [self] in try? database.setHash(hashed, of: file, in: Ledger.resolved(folder)) }
+    queue.async { [self] in try? database.setHash(hashed, of: file, in: FileSystem.resolvingLinks(folder)) }
   }
 
   func forget(_ files: [String], in folder: String) {
     queue.async { [self] in
       try? database.transaction {
-        for file in files { try database.setHash(nil, of: file, in: Ledger.resolved(folder)) }
+        for file in files { try database.setHash(nil, of: file, in: FileSystem.resolvingLinks(folder)) }
       }
     }
   }

@@ -47,10 +47,7 @@ final class RegularFile: Sendable {
   }
 
   /// Whether the file still has all bytes up to an offset.
-  func reaches(_ end: Int) -> Bool {
-    var info = stat()
-    return fstat(descriptor, &info) == 0 && Int(info.st_size) >= end
-  }
+  func reaches(_ end: Int) -> Bool { (try? file.status()).map { $0.bytes >= end } ?? false }
 
   /// Asks the system to read a range into its page cache; does not wait.
   func prefetch(_ range: Range<Int>) {

@@ -130,7 +130,7 @@ struct WebLibrary: Sendable {
   /// Looks in the folders and in their subfolders `leaflet`; takes the first complete one.
   init(folders: [String]) {
     leaflet = folders.flatMap { [$0, "\($0)/leaflet"] }.first { folder in
-      ["leaflet.js", "leaflet.css"].allSatisfy { FileStamp("\(folder)/\($0)") != nil }
+      ["leaflet.js", "leaflet.css"].allSatisfy { FileSystem.kind("\(folder)/\($0)") == .file }
     }
   }
 

@@ -38,12 +38,11 @@ final class ReaderPool: @unchecked Sendable {
   private static func openAll(
     _ path: String, matrixSet: TileMatrixSet?, count: Int
   ) throws -> (readers: [any BundleReader], version: UInt64) {
-    func identity() -> FileSystem.Identity? { (try? FileSystem.status(path))??.identity }
     for _ in 0..<attemptsMax {
-      let before = identity()
+      let before = FileIdentity(path: path)
       let readers = try (0..<count).map { _ in try BundleFile.open(path, matrixSet: matrixSet) }
       let versions = readers.map(\.version)
-      if identity() == before, Set(versions).count == 1 { return (readers, versions[0]) }
+      if FileIdentity(path: path) == before, Set(versions).count == 1 { return (readers, versions[0]) }
     }
     throw BundleError.beingWritten(path)
   }

@@ -90,7 +90,7 @@ final class LedgerDatabase: Sendable {
   }
 
   private static func refuseFolder(_ path: String) throws(LedgerError) {
-    if (try? FileSystem.status(path))?.kind == .folder { throw LedgerError.isFolder(path) }
+    if FileSystem.kind(path) == .folder { throw LedgerError.isFolder(path) }
   }
 
   /// Opens a ledger.
@@ -211,7 +211,7 @@ final class LedgerDatabase: Sendable {
 
   /// Checks that a file exists and is a ledger, by the application id (byte 68) in its header.
   private static func checkHeader(_ path: String) throws {
-    guard (try? FileSystem.status(path)) != nil else {
+    guard FileSystem.kind(path) != nil else {
       throw LedgerError(.noLedger, at: path, "there is no ledger; create one with `purchase-ledger init`")
     }
     try refuseFolder(path)

@@ -1,12 +1,6 @@
 import Support
 import Synchronization
 
-#if canImport(FoundationEssentials)
-  import FoundationEssentials
-#else
-  import Foundation
-#endif
-
 #if canImport(Darwin)
   import Darwin
 #elseif canImport(Musl)
@@ -14,15 +8,6 @@ import Synchronization
 #else
   import Glibc
 #endif
-
-extension FileIdentity {
-  /// The path without links; its last component need not exist.
-  static func resolved(_ path: String) -> String {
-    let url = URL(fileURLWithPath: path)
-    return url.deletingLastPathComponent().resolvingSymlinksInPath().appendingPathComponent(url.lastPathComponent)
-      .resolvingSymlinksInPath().path
-  }
-}
 
 /// Detects that the ledger's files were removed or replaced while they are open: SQLite keeps writing to a removed
 /// file, and what is committed there is lost when the process ends.
@@ -41,7 +26,7 @@ final class OpenedFiles: Sendable {
     self.path = path
     // The ledger is watched under the given name, which may be a link; SQLite keeps the log and its index beside the
     // link's target.
-    let beside = FileIdentity.resolved(path)
+    let beside = FileSystem.resolvingLinks(path)
     let names = isWatched ? [path, beside + "-wal", beside + "-shm"] : []
     files = names.map { ($0, FileIdentity(path: $0)) }.filter { $0.identity != nil || $0.name == path }
   }
@@ -94,11 +79,10 @@ final class NewLedgerFile {
     self.target = target
     self.replaces = replaces
     self.remedy = remedy
-    name = FileIdentity.resolved(target)
-    let url = URL(fileURLWithPath: name)
-    let parent = url.deletingLastPathComponent()
-    path = parent.appendingPathComponent(".\(url.lastPathComponent).unfinished").path
-    folder = open(parent.path, O_RDONLY | O_DIRECTORY | O_CLOEXEC)
+    name = FileSystem.resolvingLinks(target.withoutSlashes)
+    let (parent, file) = FileSystem.split(name)
+    path = "\(parent)/.\(file).unfinished"
+    folder = open(parent, O_RDONLY | O_DIRECTORY | O_CLOEXEC)
     guard folder >= 0 else { throw failure }
     try lock()
     try check()

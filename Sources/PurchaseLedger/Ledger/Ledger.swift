@@ -111,14 +111,11 @@ public final class Ledger: Sendable {
 
   /// Whether a path names the ledger's file or one of SQLite's files beside it, also through links.
   package func owns(_ file: String) -> Bool {
-    let file = Self.resolved(file)
+    let file = FileSystem.resolvingLinks(file)
     return ["", "-wal", "-shm", "-journal"].contains { suffix in
-      let own = Self.resolved(path + suffix)
+      let own = FileSystem.resolvingLinks(path + suffix)
       // A file that does not exist has no identity.
       return own == file || FileIdentity(path: own).map { $0 == FileIdentity(path: file) } ?? false
     }
   }
-
-  /// The path without links; its last component need not exist.
-  package static func resolved(_ path: String) -> String { FileIdentity.resolved(path) }
 }

@@ -35,38 +35,6 @@ package enum FileSystem {
     }
   }
 
-  package enum Kind { case file, folder, socket, other }
-
-  package struct Status {
-    package let kind: Kind
-    package let bytes: Int
-    package let identity: Identity
-  }
-
-  /// Identifies a file, whatever names it has.
-  package struct Identity: Hashable, Sendable {
-    package let device: dev_t
-    package let inode: ino_t
-  }
-
-  /// The status of a file or folder; nil when there is none at the path.
-  ///
-  /// - Parameter followingLinks: false for the status of a symbolic link itself, whose kind is `other`.
-  package static func status(_ path: String, followingLinks: Bool = true) throws -> Status? {
-    var info = stat()
-    guard (followingLinks ? stat(path, &info) : lstat(path, &info)) == 0 else {
-      let error = SystemError(number: errno)
-      if error.isMissing { return nil }
-      throw error
-    }
-    return Status(
-      kind: FileSignature(info).kind, bytes: Int(info.st_size),
-      identity: Identity(device: info.st_dev, inode: info.st_ino))
-  }
-
-  /// Size of a file; 0 when it is missing or its status cannot be read.
-  package static func size(_ path: String) -> Int { (try? status(path))??.bytes ?? 0 }
-
   /// The absolute path without symbolic links.
   package static func realPath(_ path: String) throws -> String {
     guard let resolved = realpath(path, nil) else { throw SystemError(number: errno) }
@@ -336,7 +304,7 @@ package enum FileSystem {
   /// Removes a file, or a folder with everything in it. Links in it are removed, not followed. What cannot be removed
   /// stays.
   package static func removeTree(_ path: String) {
-    if (try? status(path, followingLinks: false))??.kind == .folder {
+    if (try? status(path, followingLinks: false))?.kind == .folder {
       for name in names(in: path) { removeTree("\(path)/\(name)") }
       rmdir(path)
     } else {

@@ -73,11 +73,7 @@ package final class FolderLock: Sendable {
   }
 
   /// False when the locked file has been removed since, so that others lock another one of its name.
-  package func isOf(_ path: String) -> Bool {
-    var (mine, theirs) = (stat(), stat())
-    return fstat(descriptor, &mine) == 0 && stat(path, &theirs) == 0 && mine.st_ino == theirs.st_ino
-      && mine.st_dev == theirs.st_dev
-  }
+  package func isOf(_ path: String) -> Bool { file != nil && FileIdentity(path: path) == file }
 
   /// Waits until it is worth to try again.
   package static func pause() { usleep(UInt32(pauseMilliseconds) * 1000) }

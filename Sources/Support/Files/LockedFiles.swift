@@ -8,29 +8,6 @@ import Synchronization
   import Glibc
 #endif
 
-/// A file by its numbers in the system.
-package struct FileIdentity: Hashable, Sendable {
-  private let device: UInt64
-  private let inode: UInt64
-
-  private init?(_ found: Int32, _ info: stat) {
-    guard found == 0 else { return nil }
-    (device, inode) = (UInt64(truncatingIfNeeded: info.st_dev), UInt64(truncatingIfNeeded: info.st_ino))
-  }
-
-  /// Of an open file; nil when its system does not say.
-  package init?(descriptor: Int32) {
-    var info = stat()
-    self.init(fstat(descriptor, &info), info)
-  }
-
-  /// Of the file that a path leads to; nil when there is none.
-  package init?(path: String) {
-    var info = stat()
-    self.init(stat(path, &info), info)
-  }
-}
-
 /// The files on which connections of this process may hold locks of SQLite's.
 ///
 /// These are POSIX locks: when a process closes any descriptor of a file, all its locks on the file end ("How To

@@ -52,7 +52,8 @@ extension FileSystem {
     return (folder.isEmpty ? "/" : folder, String(path[path.index(after: slash)...]))
   }
 
-  /// The path that a symbolic link leads to, also where no file is there yet; other paths stay as they are.
+  /// The absolute path without symbolic links; its last component need not exist, and may be a link to what does not.
+  /// A path to a folder that does not exist stays as it is.
   package static func resolvingLinks(_ path: String) -> String {
     if let real = try? realPath(path) { return real }
     var path = path
@@ -64,7 +65,8 @@ extension FileSystem {
       let link = String(decoding: target.prefix(count).map { UInt8(bitPattern: $0) }, as: UTF8.self)
       path = link.hasPrefix("/") ? link : "\(split(path).folder)/\(link)"
     }
-    return path
+    let (folder, name) = split(path)
+    return (try? realPath(folder)).map { $0 == "/" ? "/\(name)" : "\($0)/\(name)" } ?? path
   }
 
   /// The name of a path without its folder and its last extension.

@@ -23,20 +23,22 @@ package final class ReadOnlyFile: Sendable {
     guard !path.utf8.contains(0) else { throw FileSystem.SystemError(number: ENOENT) }
     descriptor = LockedFiles.open(path)
     guard descriptor >= 0 else { throw FileSystem.SystemError(number: errno) }
-    var info = stat()
-    guard fstat(descriptor, &info) == 0 else {
-      let error = FileSystem.SystemError(number: errno)
+    let status: FileSystem.Status
+    do {
+      status = try FileSystem.status(of: descriptor)
+    } catch {
       LockedFiles.close(descriptor)
       throw error
     }
-    byteCount = Int(info.st_size)
-    guard info.st_mode & S_IFMT == S_IFREG else {
-      LockedFiles.close(descriptor)
-      throw NotAFile(kind: info.st_mode & S_IFMT == S_IFDIR ? .folder : .other)
-    }
+    byteCount = status.bytes
+    // From here on the object is complete: what is thrown closes the file by `deinit`.
+    guard status.kind == .file else { throw NotAFile(kind: status.kind) }
   }
 
   deinit { LockedFiles.close(descriptor) }
+
+  /// The status of the file now.
+  package func status() throws(FileSystem.SystemError) -> FileSystem.Status { try FileSystem.status(of: descriptor) }
 
   /// Fills a buffer with the bytes from an offset on.
   ///
@@ -83,26 +85,5 @@ package struct MemoryBytes: ByteSource {
     let piece = all[min(max(offset, 0), all.count)...].prefix(buffer.count)
     buffer.copyBytes(from: piece)
     return piece.count
-  }
-}
-
-/// Identifies a file's state without reading it. Writing to or replacing a file changes one of the members.
-package struct FileStamp: Hashable, Codable, Sendable {
-  package let bytes: Int
-  package let seconds: Int
-  package let nanoseconds: Int
-  package let inode: UInt64
-
-  /// Nil when there is no regular file at the path.
-  package init?(_ path: String) {
-    var info = stat()
-    guard stat(path, &info) == 0, info.st_mode & S_IFMT == S_IFREG else { return nil }
-    bytes = Int(info.st_size)
-    inode = UInt64(info.st_ino)
-    #if canImport(Darwin)
-      (seconds, nanoseconds) = (info.st_mtimespec.tv_sec, info.st_mtimespec.tv_nsec)
-    #else
-      (seconds, nanoseconds) = (info.st_mtim.tv_sec, info.st_mtim.tv_nsec)
-    #endif
   }
 }

@@ -19,7 +19,7 @@ enum CatalogFiles {
     FileSystem.names(in: folder).sorted()
   }
 
-  static func exists(_ path: String) -> Bool { (try? FileSystem.status(path)) != nil }
+  static func exists(_ path: String) -> Bool { FileSystem.kind(path) != nil }
 
   /// Removes a file, or a folder with all that is in it.
   static func remove(_ path: String) { FileSystem.removeTree(path) }

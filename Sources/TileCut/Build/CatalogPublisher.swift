@@ -72,7 +72,7 @@ struct CatalogPublisher {
 
     let unlisted = all.subtracting(names).filter { prunes || !bundles.contains($0) }
     // Only files: a folder that has got such a name is somebody else's.
-    let removed = unlisted.filter { (try? FileSystem.status(folder.file($0)))??.kind == .file }.sorted()
+    let removed = unlisted.filter { FileSystem.kind(folder.file($0)) == .file }.sorted()
     for name in removed { FileSystem.remove(folder.file(name)) }
     // Finished files that no longer belong to a region.
     if isWhole {

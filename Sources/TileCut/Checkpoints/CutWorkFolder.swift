@@ -125,7 +125,7 @@ final class CutWorkFolder: Sendable {
 
   /// Whether the bundle of this cut may have got its name already. A cut that is killed between that and the removal of
   /// its folder is complete, and to publish the same bytes again does no harm.
-  var isPublishing: Bool { FileStamp(publishing) != nil }
+  var isPublishing: Bool { FileSystem.kind(publishing) == .file }
 
   /// Notes that the bundle gets its name now, or that it did not.
   func setPublishing(_ value: Bool) throws {
@@ -137,14 +137,14 @@ final class CutWorkFolder: Sendable {
 
   /// Removes the folder of a cut that failed before its first tile.
   func removeIfEmpty() {
-    if FileStamp(checkpoint) == nil || Checkpoint.tilesDone(inFile: checkpoint) == 0 { remove() }
+    if FileSystem.kind(checkpoint) != .file || Checkpoint.tilesDone(inFile: checkpoint) == 0 { remove() }
   }
 
-  static func isPublishing(_ output: String) -> Bool { FileStamp(publishing(path(for: output))) != nil }
+  static func isPublishing(_ output: String) -> Bool { FileSystem.kind(publishing(path(for: output))) == .file }
 
   static func leftover(of output: String) -> CutCheckpoints.Leftover? {
     let folder = path(for: output)
-    guard (try? FileSystem.status(folder, followingLinks: false))??.kind == .folder, foreignName(in: folder) == nil
+    guard (try? FileSystem.status(folder, followingLinks: false))?.kind == .folder, foreignName(in: folder) == nil
     else { return nil }
     // Never for long: a cut that ends releases the lock.
     let isFree = (try? FolderLock(lock(folder))) != nil

@@ -25,8 +25,8 @@ package final class ChangeLock: Sendable {
   ///   cannot be written to.
   package static func changing<Result>(_ path: String, _ body: (_ path: String) throws -> Result) throws -> Result {
     // The change itself says best what is wrong with a bundle that is not there.
-    guard (try? FileSystem.status(path)) != nil else { return try body(path) }
-    let isLink = (try? FileSystem.status(path.withoutSlashes, followingLinks: false))??.kind == .other
+    guard FileSystem.kind(path) != nil else { return try body(path) }
+    let isLink = (try? FileSystem.status(path.withoutSlashes, followingLinks: false))?.kind == .other
     let target = isLink ? FileSystem.resolvingLinks(path.withoutSlashes) : path
     let deadline = ContinuousClock.now + .seconds(secondsMax)
     let lock: ChangeLock
@@ -78,7 +78,7 @@ package final class ChangeLock: Sendable {
       }
     } catch let error as FileSystem.SystemError {
       // Documents in a folder may be written although nothing can be written beside it.
-      let isFolder = (try? FileSystem.status(path))??.kind == .folder
+      let isFolder = FileSystem.kind(path) == .folder
       guard isFolder, error.isForbidden || error.isReadOnly else { throw error }
       taken = try FolderLock(path, isFolder: true, until: deadline)
     }

@@ -15,7 +15,7 @@ package enum ChangingFiles {
   private static let countMax = 4096
 
   private struct Change {
-    var signature: FileSignature
+    var signature: FileSystem.Status
     /// When it was seen, by the monotonic clock.
     var seen: Double
     /// When a lock of a writer was last seen.
@@ -32,10 +32,10 @@ package enum ChangingFiles {
   private static func key(_ path: String) -> String { (try? FileSystem.realPath(path)) ?? path }
 
   /// Notes that a file is not as it was.
-  package static func note(_ old: FileSignature, _ now: FileSignature?, _ path: String, isLocal: Bool = true) {
+  package static func note(_ old: FileSystem.Status, _ now: FileSystem.Status?, _ path: String, isLocal: Bool = true) {
     // Another file of the name is whole. With the earlier date and size nothing was written: somebody set the
     // permissions or made a link, or has finished and set the date.
-    guard let now, now.isSameFile(as: old), !now.hasSameDateAndSize(as: old) else { return }
+    guard let now, now.identity == old.identity, !now.hasSameDateAndSize(as: old) else { return }
     let key = key(path)
     changes.withLock { changes in
       let known = changes[key]
@@ -50,11 +50,11 @@ package enum ChangingFiles {
   }
 
   /// True if a file in this state may be read: nobody saw it change, or it has been still for long enough.
-  package static func admits(_ signature: FileSignature, _ path: String) -> Bool {
+  package static func admits(_ signature: FileSystem.Status, _ path: String) -> Bool {
     let key = key(path)
     return changes.withLock { changes in
       guard var change = changes[key], change.isPending else { return true }
-      guard change.signature.isSameFile(as: signature) else {
+      guard change.signature.identity == signature.identity else {
         changes[key] = nil
         return true
       }
@@ -68,7 +68,7 @@ package enum ChangingFiles {
   }
 
   /// Notes that a program holds locks of SQLite's on a file, so that these protect readers from it.
-  static func noteWriter(_ signature: FileSignature, _ path: String) {
+  static func noteWriter(_ signature: FileSystem.Status, _ path: String) {
     let key = key(path)
     changes.withLock { changes in
       let now = MonotonicClock.seconds
@@ -84,10 +84,10 @@ package enum ChangingFiles {
   }
 
   /// True if such a program was seen a moment ago.
-  static func hasWriter(_ signature: FileSignature, _ path: String) -> Bool {
+  static func hasWriter(_ signature: FileSystem.Status, _ path: String) -> Bool {
     let key = key(path)
     return changes.withLock { changes in
-      guard let change = changes[key], change.signature.isSameFile(as: signature) else { return false }
+      guard let change = changes[key], change.signature.identity == signature.identity else { return false }
       return change.writerSeen.map { MonotonicClock.seconds - $0 < writerSeconds } ?? false
     }
   }

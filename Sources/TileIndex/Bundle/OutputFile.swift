@@ -72,8 +72,8 @@ package struct OutputFile: Sendable {
   ///
   /// - Throws: ``BundleError`` `.isInput` when the output is one of the inputs, by whatever names and links.
   package static func protect(_ inputs: [String], from output: String) throws {
-    guard let target = try? FileSystem.status(output) else { return }
-    for input in inputs where (try? FileSystem.status(input))??.identity == target.identity {
+    guard let target = FileIdentity(path: output) else { return }
+    for input in inputs where FileIdentity(path: input) == target {
       throw BundleError(.isInput, path: output, "is the input \(input) itself", remedy: "give the output another name")
     }
   }

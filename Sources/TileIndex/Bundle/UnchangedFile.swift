@@ -18,7 +18,7 @@ import Support
 /// No lock, no lease and no notification is needed, only that the system tells the true state of a file. On a network
 /// drive it does so when the file is opened (close-to-open consistency), hence ``check()`` opens it again there.
 final class UnchangedFile {
-  let signature: FileSignature
+  let signature: FileSystem.Status
   private let descriptor: Int32
   private let path: String
   private let isLocal: Bool
@@ -37,29 +37,25 @@ final class UnchangedFile {
 
   /// - Throws: ``BundleError`` with `.changed`.
   func check() throws {
-    let now = isLocal ? FileSignature(of: descriptor) : Self.currentSignature(path)
+    let now = try? isLocal ? FileSystem.status(of: descriptor) : ReadOnlyFile(path).status()
     guard let now, now.showsSameBytes(as: signature) else {
       ChangingFiles.note(signature, now, path, isLocal: isLocal)
       throw BundleError.changed(path)
     }
   }
 
-  private static func currentSignature(_ path: String) -> FileSignature? {
-    (try? ReadOnlyFile(path)).flatMap { FileSignature(of: $0.descriptor) }
-  }
-
   /// Waits until two writes could not look like one any more.
   private static func settledSignature(
     _ descriptor: Int32, _ path: String, isLocal: Bool
-  ) throws -> FileSignature {
+  ) throws -> FileSystem.Status {
     for _ in 0..<pausesMax {
-      guard let seen = FileSignature(of: descriptor) else { break }
+      guard let seen = try? FileSystem.status(of: descriptor) else { break }
       if isLocal, seen.isSettled { return seen }
       // A clock that was set back, or that of another machine, says nothing.
       let age = isLocal ? min(max(seen.age, 0), seen.stepSeconds) : 0
       usleep(useconds_t((seen.stepSeconds - age) * 1e6) + 1000)
       let isSettled = !isLocal || seen.isSettled || seen.age < 0
-      if isSettled, FileSignature(of: descriptor) == seen { return seen }
+      if isSettled, (try? FileSystem.status(of: descriptor)) == seen { return seen }
     }
     throw BundleError.beingWritten(path)
   }

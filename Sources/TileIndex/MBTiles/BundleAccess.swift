@@ -133,7 +133,7 @@ enum BundleAccess {
   }
 
   /// True for a database that nobody saw change, or whose log was merged into it a moment ago.
-  private static func isEdition(_ signature: FileSignature, _ path: String, _ header: DatabaseHeader?) -> Bool {
+  private static func isEdition(_ signature: FileSystem.Status, _ path: String, _ header: DatabaseHeader?) -> Bool {
     ChangingFiles.admits(signature, path) || ChangingFiles.hasWriter(signature, path) && header?.usesLog == true
   }
 

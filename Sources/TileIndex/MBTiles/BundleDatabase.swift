@@ -137,13 +137,13 @@ package final class BundleDatabase {
 final class WatchedLocks {
   private let path: String
   private let realPath: String
-  private var signature: FileSignature
+  private var signature: FileSystem.Status
   private var counter: UInt32
 
   /// - Throws: ``BundleError`` with `.busy` if the file is being written by something that uses no locks, as far as is
   ///   known.
   init(_ connection: SQLiteConnection, realPath: String, path: String) throws {
-    guard let signature = FileSignature(ofPath: realPath), let header = DatabaseHeader(connection) else {
+    guard let signature = try? FileSystem.status(realPath), let header = DatabaseHeader(connection) else {
       throw BundleError.beingWritten(path)
     }
     (self.path, self.realPath, self.signature, counter) = (path, realPath, signature, header.changeCounter)
@@ -159,9 +159,9 @@ final class WatchedLocks {
   }
 
   func check(_ connection: SQLiteConnection) throws {
-    guard let now = FileSignature(ofPath: realPath) else { throw BundleError.changed(path) }
+    guard let now = try? FileSystem.status(realPath) else { throw BundleError.changed(path) }
     guard now != signature else { return }
-    if now.isSameFile(as: signature) {
+    if now.identity == signature.identity {
       if connection.seesWriter {
         // Its header may be half written. The next read without a lock looks at it.
         return ChangingFiles.noteWriter(now, realPath)
@@ -189,31 +189,31 @@ final class WatchedLog {
   private let file: String
   private let database: String
   /// Of the log. The connection has it open, so that no other file gets its number.
-  private let opened: FileSignature
+  private let opened: FileSystem.Status
   /// True where no program had the database open: the log is read without locks.
   private let isAlone: Bool
 
   init(realPath: String, path: String, isAlone: Bool) throws {
     (self.path, self.isAlone) = (path, isAlone)
     (database, file) = (realPath, realPath + "-wal")
-    guard let opened = FileSignature(ofPath: file) else { throw BundleError.changed(path) }
+    guard let opened = try? FileSystem.status(file) else { throw BundleError.changed(path) }
     self.opened = opened
   }
 
   func check() throws {
-    if let now = FileSignature(ofPath: file), now.isSameFile(as: opened),
+    if let now = try? FileSystem.status(file), now.identity == opened.identity,
       !isAlone || now.hasSameDateAndSize(as: opened) && FileSystem.size(database + "-shm") == 0
     {
       return
     }
-    if let signature = FileSignature(ofPath: database) { ChangingFiles.noteWriter(signature, database) }
+    if let signature = try? FileSystem.status(database) { ChangingFiles.noteWriter(signature, database) }
     throw BundleError.changed(path)
   }
 
   /// The head of the log's index, which changes with every transaction ("WAL-mode File Format", section 2.1).
   func version(_ connection: SQLiteConnection) -> UInt64 {
     if !isAlone, let head = connection.logIndexHead { return ContentHash.hash(head) }
-    guard let now = FileSignature(ofPath: file) else { return 0 }
+    guard let now = try? FileSystem.status(file) else { return 0 }
     return UInt64(truncatingIfNeeded: now.hashValue)
   }
 }

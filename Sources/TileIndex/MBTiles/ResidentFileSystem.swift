@@ -93,9 +93,9 @@ enum ResidentFileSystem {
     methods.pointee.xTruncate = { _, _ in SQLITE_READONLY }
     methods.pointee.xSync = { _, _ in SQLITE_OK }
     methods.pointee.xFileSize = { file, size in
-      var info = stat()
-      guard fstat(opened(file).pointee.descriptor, &info) == 0 else { return SQLITE_IOERR | (7 << 8) }
-      size?.pointee = sqlite3_int64(info.st_size)
+      let status = try? FileSystem.status(of: opened(file).pointee.descriptor)
+      guard let status else { return SQLITE_IOERR | (7 << 8) }
+      size?.pointee = sqlite3_int64(status.bytes)
       return SQLITE_OK
     }
     methods.pointee.xLock = { _, _ in SQLITE_OK }

@@ -171,7 +171,7 @@ final class PatchFile {
 enum WholeFile {
   /// The file's SHA-256; nil for a folder, and for a database whose log or journal holds changes.
   static func hash(_ path: String) throws -> String? {
-    guard (try? FileSystem.status(path))??.kind == .file, let real = try? FileSystem.realPath(path),
+    guard FileSystem.kind(path) == .file, let real = try? FileSystem.realPath(path),
       FileSystem.size(real + "-wal") == 0, FileSystem.size(real + "-journal") == 0
     else { return nil }
     return try FileHash.sha256(ofFile: path)

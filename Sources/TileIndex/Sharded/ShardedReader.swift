@@ -101,7 +101,7 @@ extension ShardedReader {
       /// By root; nil is the bundle above the roots.
       var idle = LRUTable<TileID?, Idle>(byteCountMax: Shards.idleBytesMax)
       /// Of the files when they were first opened: a reader of a tileset keeps to one edition of each.
-      var opened: [TileID?: FileSignature] = [:]
+      var opened: [TileID?: FileSystem.Status] = [:]
       /// Of shards that are changed by SQLite's rules, and how often that was noticed.
       var versions: [TileID?: UInt64] = [:]
       var version: UInt64 = 0
@@ -179,7 +179,7 @@ extension ShardedReader {
     private func open(_ root: TileID?) throws -> any BundleReader {
       let name = root.map { files[$0]! } ?? tileset.top!
       let file = name.hasPrefix("/") ? name : "\(folder)/\(name)"
-      let signature = FileSignature(ofPath: file)
+      let signature = try? FileSystem.status(file)
       let bundle = try BundleFile.open(file)
       if bundle.version == 0, let signature, signature.kind == .file {
         let known = state.withLock { state in

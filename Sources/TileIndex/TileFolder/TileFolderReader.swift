@@ -121,7 +121,7 @@ package final class TileFolderReader: BundleReader {
           .malformed, path: path, "its tile \(tile) has \(signature.bytes) bytes", remedy: "make it again")
       }
       let bytes = try file.bytes(at: 0, count: signature.bytes)
-      guard let now = FileSignature(of: file.descriptor), now.showsSameBytes(as: signature) else {
+      guard let now = try? file.status(), now.showsSameBytes(as: signature) else {
         throw BundleError.beingWritten(path)
       }
       return bytes.isEmpty ? nil : bytes
@@ -137,11 +137,11 @@ package final class TileFolderReader: BundleReader {
   /// first, and then writes it in one piece or a few.
   ///
   /// - Throws: ``BundleError`` with `.busy` for a file that is being written.
-  private static func stillSignature(_ file: ReadOnlyFile, _ path: String) throws -> FileSignature {
+  private static func stillSignature(_ file: ReadOnlyFile, _ path: String) throws -> FileSystem.Status {
     let isLocal = FileSystem.isLocal(file.descriptor)
-    var last: (signature: FileSignature, since: Double)?
+    var last: (signature: FileSystem.Status, since: Double)?
     for _ in 0..<pausesMax {
-      guard let seen = FileSignature(of: file.descriptor) else { break }
+      guard let seen = try? file.status() else { break }
       let now = MonotonicClock.seconds
       if last?.signature != seen { last = (seen, now) }
       // Empty files are no tiles: somebody may be about to fill them.

@@ -75,7 +75,7 @@ struct ServerSetup: Sendable {
   /// Removes the socket of a server that was killed. A running server accepts the connection, and its socket is kept.
   private static func removeAbandoned(_ path: String, _ group: MultiThreadedEventLoopGroup) async throws {
     guard let file = SocketFile(path) else {
-      if FileStatus(path) == nil { return }
+      if FileSystem.kind(path) == nil { return }
       throw ServeError(
         .cannotListen, "cannot listen on \(path): a file that is no socket lies there", remedy: "choose another")
     }

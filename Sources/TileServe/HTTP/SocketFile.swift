@@ -12,7 +12,7 @@ import TileIndex
 /// The file of a Unix socket that this process listens on.
 struct SocketFile: Sendable {
   private var path: String
-  private let identity: FileSystem.Identity
+  private let identity: FileIdentity
 
   /// The socket at the path; nil for any other file.
   init?(_ path: String) {

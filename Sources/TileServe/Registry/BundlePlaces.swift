@@ -7,10 +7,10 @@ struct BundlePlaces: Sendable {
   struct Place: Hashable, Sendable {
     var id: String
     var path: String
-    var status: FileStatus
+    var status: FileSystem.Status
     /// The write-ahead log, whose changes make a new state of the tileset. For a folder of tiles, the
     /// most recent of its direct entries.
-    var log: FileStatus?
+    var log: FileSystem.Status?
 
     /// True for the description of a tileset of another server.
     var isUpstream: Bool { path.hasSuffix(UpstreamSettings.suffix) }
@@ -25,7 +25,7 @@ struct BundlePlaces: Sendable {
     /// this date. Not for one that was copied with its date preserved, nor where single tiles may change: folders,
     /// tilesets of upstreams, bundles with a log.
     var hasOwnDate: Bool {
-      status.isFile && log == nil && !isUpstream && (0...2).contains(status.changed - status.modified)
+      status.kind == .file && log == nil && !isUpstream && (0...2).contains(status.changed - status.modified)
     }
   }
 
@@ -51,19 +51,19 @@ struct BundlePlaces: Sendable {
         refused[root] = "there is no such file or folder"
         continue
       }
-      if status.isFolder, !TileFolderReader.isTileFolder(root) {
+      if status.kind == .folder, !TileFolderReader.isTileFolder(root) {
         walk(root, status, prefix: "", above: [])
       } else {
-        let log = status.isFile ? FileStatus(root + "-wal") : newest(in: root)
+        let log = status.kind == .file ? (try? FileSystem.status(root + "-wal")) : newest(in: root)
         add(id: Self.id(Folder.name(root)), path: root, status, log: log)
       }
     }
     places.sort { $0.id.utf8.lexicographicallyPrecedes($1.id.utf8) }
   }
 
-  private mutating func look(_ path: String) -> FileStatus? {
+  private mutating func look(_ path: String) -> FileSystem.Status? {
     do {
-      return try FileStatus(looking: path)
+      return try FileSystem.look(at: path)
     } catch {
       isComplete = false
       return nil
@@ -71,14 +71,15 @@ struct BundlePlaces: Sendable {
   }
 
   /// - Parameter above: the parent folders: a symbolic link to one of them would be a cycle.
-  private mutating func walk(_ folder: String, _ status: FileStatus, prefix: String, above: [FileStatus]) {
-    if above.contains(where: { $0.device == status.device && $0.inode == status.inode }) { return }
+  private mutating func walk(_ folder: String, _ status: FileSystem.Status, prefix: String, above: [FileSystem.Status])
+  {
+    if above.contains(where: { $0.identity == status.identity }) { return }
     let above = above + [status]
     let names: [String]
     do throws(FileSystem.SystemError) {
       names = try Folder.names(folder)
     } catch {
-      if !FileStatus.isForbidden(folder) { isComplete = false }
+      if !Folder.isForbidden(folder) { isComplete = false }
       refused[folder] = "cannot be listed: \(error); \(error.openingRemedy)"
       return
     }
@@ -91,11 +92,11 @@ struct BundlePlaces: Sendable {
       let isBundleName = Self.hasBundleExtension(name)
       // Most names show whether they are bundles; only possible bundles and folders cost a stat call.
       guard isBundleName || !Self.hasOtherExtension(name), let status = look(path) else { continue }
-      if status.isFile {
+      if status.kind == .file {
         guard isBundleName else { continue }
-        let log = logs.contains(name + "-wal") ? FileStatus(path + "-wal") : nil
+        let log = logs.contains(name + "-wal") ? (try? FileSystem.status(path + "-wal")) : nil
         add(id: prefix + Self.id(name), path: path, status, log: log)
-      } else if status.isFolder {
+      } else if status.kind == .folder {
         if TileFolderReader.isTileFolder(path) {
           add(id: prefix + name, path: path, status, log: newest(in: path))
         } else if above.count <= Self.depthMax, !name.hasSuffix(".shards") {
@@ -109,12 +110,12 @@ struct BundlePlaces: Sendable {
   /// The most recent entry of a folder of tiles: a zoom's folder that got a column, or the metadata. Tiles that are
   /// rewritten within a column are not noticed here (a scan of every column would take seconds); they are served with
   /// the old date.
-  private func newest(in folder: String) -> FileStatus? {
-    try? Folder.names(folder).prefix(64).compactMap { FileStatus("\(folder)/\($0)") }
+  private func newest(in folder: String) -> FileSystem.Status? {
+    try? Folder.names(folder).prefix(64).compactMap { try? FileSystem.status("\(folder)/\($0)") }
       .max { ($0.modified, $0.modifiedNanoseconds) < ($1.modified, $1.modifiedNanoseconds) }
   }
 
-  private mutating func add(id: String, path: String, _ status: FileStatus, log: FileStatus?) {
+  private mutating func add(id: String, path: String, _ status: FileSystem.Status, log: FileSystem.Status?) {
     if let other = paths[id] {
       if other != path {
         duplicates.insert(path)

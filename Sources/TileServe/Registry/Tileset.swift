@@ -27,7 +27,7 @@ public final class Tileset: TileSource {
   /// The file or folder.
   public var path: String { place.path }
   public var revision: SourceRevision {
-    if place.status.isFolder { renewFolder() }
+    if place.status.kind == .folder { renewFolder() }
     return knownUpstream?.revision ?? edition
   }
   /// Changes with every change of the file that a reader notices; not with what an upstream fetches.
@@ -67,14 +67,14 @@ public final class Tileset: TileSource {
     /// Counts the changes of the file that were noticed, each of which ends all readers.
     var edition = 0
     /// The file that the readers have open.
-    var file: FileSignature?
+    var file: FileSystem.Status?
     /// `BundleReader.version` of the last read.
     var version: UInt64 = 0
     /// True while a thread waits for the file to be still.
     var isWaiting = false
     /// Look-ups that cost far more than the file's size explains, and the file as it was at the last of them.
     var costlyCount = 0
-    var costlyFile: (path: String, signature: FileSignature?)?
+    var costlyFile: (path: String, signature: FileSystem.Status?)?
     /// Of a folder: when its revision was renewed.
     var renewed = MonotonicClock.seconds
   }
@@ -111,8 +111,8 @@ public final class Tileset: TileSource {
     if isRemote {
       (lane, compositeLane) = work.remoteLanes()
     } else {
-      lane = work.lane(device: place.status.device)
-      compositeLane = work.lane(device: place.status.device)
+      lane = work.lane(device: place.status.identity.device)
+      compositeLane = work.lane(device: place.status.identity.device)
     }
   }
 
@@ -163,7 +163,7 @@ public final class Tileset: TileSource {
     if isRemote { return try openUpstream().info(id: id, modified: place.modified) }
     if let known = knownInfo { return known }
     let (info, edition) = try reading(waiting: waiting) { bundle, edition in
-      let modified = edition == 0 ? place.modified : FileStatus(path)?.modified ?? place.modified
+      let modified = edition == 0 ? place.modified : (try? FileSystem.status(path))?.modified ?? place.modified
       return (try TilesetInfo(id: id, modified: modified, bundle), edition)
     }
     state.withLock { if $0.edition == edition { $0.info = info } }
@@ -176,7 +176,7 @@ public final class Tileset: TileSource {
     let bytes: [UInt8]?
     do {
       bytes = try reading { bundle, _ in try bundle.tile(tile) }
-    } catch let error as BundleError where error.code == .malformed && FileStatus(path) == place.status {
+    } catch let error as BundleError where error.code == .malformed && (try? FileSystem.status(path)) == place.status {
       // The bundle could be opened and did not change: only this tile is damaged.
       throw ServeError(
         .damagedTile,
@@ -325,7 +325,7 @@ public final class Tileset: TileSource {
   /// changes, a shard's or its own.
   var quarantine: BundleError? {
     guard let file = state.withLock({ $0.costlyCount >= Self.costlyCountMax ? $0.costlyFile : nil }) else { return nil }
-    guard FileSignature(ofPath: file.path) == file.signature else {
+    guard (try? FileSystem.status(file.path)) == file.signature else {
       state.withLock { $0.costlyCount = 0 }
       return nil
     }
@@ -339,7 +339,7 @@ public final class Tileset: TileSource {
 
   /// Counts a look-up that cost more steps than a scan of the whole file. How long it took does not matter.
   private func afterCostlyRead(of path: String) -> BundleError? {
-    let signature = FileSignature(ofPath: path)
+    let signature = try? FileSystem.status(path)
     state.withLock { state in
       state.costlyCount += 1
       state.costlyFile = (path, signature)
@@ -440,20 +440,20 @@ public final class Tileset: TileSource {
   }
 
   private func openReader() throws -> Reader {
-    let file = FileSignature(ofPath: path)
+    let file = try? FileSystem.status(path)
     let (known, edition, before) = state.withLock { ($0.opener, $0.edition, $0.file) }
     // No reader may have been open while it changed.
     if let before, let file { ChangingFiles.note(before, file, path) }
     let bundle: any BundleReader =
       try known?() ?? (place.isTrack ? TrackReader(path: path, on: grid) : BundleFile.open(path))
     let reader = Reader(bundle, edition: edition)
-    guard let file, FileSignature(ofPath: path)?.isSameFile(as: file) == true else {
+    guard let file, FileIdentity(path: path) == file.identity else {
       throw BundleError(.changed, path: path, "was replaced while it was opened", remedy: "open it again")
     }
     // The path may lead to another file than that of the other readers, before a scan has found it.
-    let (isOfEdition, other) = state.withLock { state -> (Bool, FileSignature?) in
+    let (isOfEdition, other) = state.withLock { state -> (Bool, FileSystem.Status?) in
       guard state.edition == edition else { return (false, nil) }
-      if let known = state.file, !known.isSameFile(as: file) { return (false, known) }
+      if let known = state.file, known.identity != file.identity { return (false, known) }
       state.file = file
       return (true, nil)
     }

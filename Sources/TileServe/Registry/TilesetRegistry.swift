@@ -87,7 +87,7 @@ public final class TilesetRegistry: Sendable {
   public init(_ paths: [String]) throws {
     self.paths = paths
     work = WorkPool()
-    for path in paths where FileStatus(path) == nil {
+    for path in paths where FileSystem.kind(path) == nil {
       throw ServeError(.invalidOption, "\(path): there is no such file or folder", remedy: "check the name", path: path)
     }
     let found = BundlePlaces(paths)
@@ -132,7 +132,7 @@ public final class TilesetRegistry: Sendable {
       let files = paths.filter { !contents.duplicates.contains($0) }
       let faults = files.compactMap { path -> BundleError? in
         let tileset = contents.ordered.first {
-          $0.path == path && !$0.place.status.isFolder && !$0.isRemote && !Self.isTrack(path)
+          $0.path == path && $0.place.status.kind != .folder && !$0.isRemote && !Self.isTrack(path)
         }
         let error = tileset.flatMap { contents.failures[$0.id]?.error as? BundleError }
         return error.flatMap { [.malformed, .notFound].contains($0.code) ? $0 : nil }
@@ -233,7 +233,7 @@ public final class TilesetRegistry: Sendable {
           after.tilesets[place.id] = old
           after.failures[place.id] = before.failures[place.id]
         } else {
-          if let old { ChangingFiles.note(old.place.status.signature, place.status.signature, place.path) }
+          if let old { ChangingFiles.note(old.place.status, place.status, place.path) }
           let new = Tileset(place, work, open: open, replacing: old)
           do {
             try new.check()

@@ -9,47 +9,27 @@ import TileIndex
   import Glibc
 #endif
 
-/// The status of a file or folder: enough to detect changes.
-struct FileStatus: Hashable, Sendable {
-  let signature: FileSignature
-  var device: UInt64 { signature.device }
-  var inode: UInt64 { signature.inode }
-  /// Seconds since 1970.
-  var modified: Int { signature.modified }
-  var modifiedNanoseconds: Int { signature.modifiedNanoseconds }
-  /// The ctime, which cannot be set back. Seconds since 1970.
-  var changed: Int { signature.changed }
-  var isFolder: Bool { signature.kind == .folder }
-  var isFile: Bool { signature.kind == .file }
+/// The status of a file could not be read.
+struct Unseen: Error {}
 
-  /// Follows symbolic links; nil if the file does not exist.
+extension FileSystem {
+  /// The status of a file or folder; nil if there is none, or none that this process may see.
   ///
   /// - Throws: ``Unseen`` if that is unknown: no file descriptors left, an unreachable network drive.
-  init?(looking path: String) throws(Unseen) {
+  static func look(at path: String) throws(Unseen) -> Status? {
     do {
-      signature = try FileSignature(lookingAt: path)
+      return try status(path)
     } catch {
-      if error.isMissing || [ELOOP, EACCES, EPERM].contains(error.number) { return nil }
+      if [ELOOP, EACCES, EPERM].contains(error.number) { return nil }
       throw Unseen()
     }
   }
 }
 
-/// The status of a file could not be read.
-struct Unseen: Error {}
-
-extension FileStatus {
-  /// True if a folder cannot be listed for lack of permissions, which is a permanent failure.
-  static func isForbidden(_ folder: String) -> Bool { access(folder, R_OK | X_OK) != 0 && errno == EACCES }
-
-  /// The same if the reason does not matter.
-  init?(_ path: String) {
-    guard let status = (try? FileStatus(looking: path)) ?? nil else { return nil }
-    self = status
-  }
-}
-
 enum Folder {
+  /// True if a folder cannot be listed for lack of permissions, which is a permanent failure.
+  static func isForbidden(_ path: String) -> Bool { access(path, R_OK | X_OK) != 0 && errno == EACCES }
+
   /// The last part of a path.
   static func name(_ path: String) -> String {
     let last = path.split(separator: "/").last.map(String.init) ?? path

@@ -153,7 +153,7 @@ struct MatrixArgument: ExpressibleByArgument {
   /// - Throws: `BundleError` for a file that has no grid, `CutError` for what is neither a grid nor a file.
   func matrixSet() throws -> TileMatrixSet {
     if let known = TileMatrixSet.named(text) { return known }
-    guard text.lowercased().hasSuffix(".json") || (try? FileSystem.status(text)) != nil else {
+    guard text.lowercased().hasSuffix(".json") || FileSystem.kind(text) != nil else {
       throw CutError(
         .invalidOption, "--matrix: there is no grid called \"\(text)\", and no such file",
         remedy: "choose \(Self.names), or name a file with a Two Dimensional Tile Matrix Set (.json)")

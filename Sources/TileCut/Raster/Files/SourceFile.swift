@@ -48,13 +48,11 @@ final class SourceFile: Sendable {
         remedy: error.isOutOfDescriptors
           ? "raise the limit of open files: ulimit -n 65536" : "check its name and permissions")
     }
-    var facts = stat()
-    let kind = fstat(descriptor, &facts) == 0 ? facts.st_mode & S_IFMT : 0
-    let isRegular = kind == S_IFREG
-    size = isRegular ? Int(facts.st_size) : 0
-    guard isRegular else {
-      close(descriptor)
-      if kind == S_IFDIR {
+    let status = try? FileSystem.status(of: descriptor)
+    size = status?.bytes ?? 0
+    // What is thrown from here on closes the file by `deinit`.
+    guard status?.kind == .file else {
+      if status?.kind == .folder {
         throw CutError(.unreadableSource, path: path, "is a folder", remedy: "name the raster files in it")
       }
       throw CutError(

@@ -48,7 +48,7 @@ struct SideFiles {
   /// precedence over another.
   var present: [String] {
     ((worldFileSuffixes + ["prj", "PRJ"]).map(path(withSuffix:)) + [overviews, mask, maskOverviews, auxiliary]).filter {
-      FileStamp($0) != nil
+      FileSystem.kind($0) == .file
     }
   }
 
