@@ -61,17 +61,7 @@ final class RegionDatabase: Sendable {
   /// Runs several changes in a transaction.
   func change<Value: Sendable>(_ body: (SQLiteConnection) throws -> Value) throws -> Value {
     defer { onChange() }
-    return try run { connection in
-      try connection.execute("BEGIN IMMEDIATE")
-      do {
-        let value = try body(connection)
-        try connection.execute("COMMIT")
-        return value
-      } catch {
-        try? connection.execute("ROLLBACK")
-        throw error
-      }
-    }
+    return try run { connection in try connection.transaction(.immediate) { try body(connection) } }
   }
 
   private static func failure(_ error: SQLiteError, _ path: String) -> MapStoreError {
@@ -160,14 +150,15 @@ enum RegionDatabaseSchema {
     statement.reset()
     if found == version { return }
     if found == 1 {
-      try connection.execute(
-        """
-        BEGIN IMMEDIATE; \(products)
-        INSERT OR IGNORE INTO product SELECT region, json_extract(message, '$.productId') FROM library
-        WHERE json_extract(message, '$.productId') IS NOT NULL;
-        PRAGMA user_version = \(version); COMMIT
-        """)
-      return
+      return try connection.transaction(.immediate) {
+        try connection.execute(
+          """
+          \(products)
+          INSERT OR IGNORE INTO product SELECT region, json_extract(message, '$.productId') FROM library
+          WHERE json_extract(message, '$.productId') IS NOT NULL;
+          PRAGMA user_version = \(version)
+          """)
+      }
     }
     guard found == 0 else {
       throw MapStoreError(
@@ -175,6 +166,8 @@ enum RegionDatabaseSchema {
         remedy: "update the app, or use another folder"
       )
     }
-    try connection.execute("BEGIN IMMEDIATE; \(tables) PRAGMA user_version = \(version); COMMIT")
+    try connection.transaction(.immediate) {
+      try connection.execute("\(tables) PRAGMA user_version = \(version)")
+    }
   }
 }

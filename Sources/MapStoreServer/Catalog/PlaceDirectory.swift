@@ -57,20 +57,21 @@ final class PlaceDirectory: Sendable {
     try connection.execute(
       """
       CREATE VIRTUAL TABLE place USING fts5(name, kind UNINDEXED, region UNINDEXED, longitude UNINDEXED,
-        latitude UNINDEXED, prefix='1 2 3', tokenize='unicode61 remove_diacritics 2');
-      BEGIN
+        latitude UNINDEXED, prefix='1 2 3', tokenize='unicode61 remove_diacritics 2')
       """)
     let insert = try connection.prepare(
       "INSERT INTO place (name, kind, region, longitude, latitude) VALUES (?, ?, ?, ?, ?)")
-    for (region, place) in entries {
-      insert.bind(1, place.name)
-      insert.bind(2, place.kind)
-      insert.bind(3, region)
-      insert.bind(4, place.longitude)
-      insert.bind(5, place.latitude)
-      try insert.run()
+    try connection.transaction(.immediate) {
+      for (region, place) in entries {
+        insert.bind(1, place.name)
+        insert.bind(2, place.kind)
+        insert.bind(3, region)
+        insert.bind(4, place.longitude)
+        insert.bind(5, place.latitude)
+        try insert.run()
+      }
     }
-    try connection.execute("COMMIT; INSERT INTO place (place) VALUES ('optimize')")
+    try connection.execute("INSERT INTO place (place) VALUES ('optimize')")
     return connection
   }
 

@@ -148,22 +148,23 @@ private final class Database {
   private var cleanedAt: Int64 = 0
 
   init(_ path: String, version: Int) throws {
-    connection = try SQLiteConnection(creating: path)
-    try connection.execute(
-      """
-      PRAGMA journal_mode = WAL; PRAGMA synchronous = NORMAL;
-      BEGIN IMMEDIATE;
-      CREATE TABLE IF NOT EXISTS link (
-        nonce TEXT PRIMARY KEY, ends_at INTEGER NOT NULL, sent INTEGER NOT NULL, is_used INTEGER NOT NULL) WITHOUT \
-        ROWID;
-      CREATE TABLE IF NOT EXISTS parts (
-        account TEXT, file TEXT, sha256_start TEXT, ranges TEXT NOT NULL, at INTEGER NOT NULL,
-        PRIMARY KEY (account, file, sha256_start)) WITHOUT ROWID;
-      CREATE TABLE IF NOT EXISTS hash (
-        folder TEXT, file TEXT, stamp TEXT NOT NULL, sha256 TEXT NOT NULL, PRIMARY KEY (folder, file)) WITHOUT ROWID;
-      PRAGMA user_version = \(version);
-      COMMIT
-      """)
+    let connection = try SQLiteConnection(creating: path)
+    self.connection = connection
+    try connection.execute("PRAGMA journal_mode = WAL; PRAGMA synchronous = NORMAL")
+    try connection.transaction(.immediate) {
+      try connection.execute(
+        """
+        CREATE TABLE IF NOT EXISTS link (
+          nonce TEXT PRIMARY KEY, ends_at INTEGER NOT NULL, sent INTEGER NOT NULL, is_used INTEGER NOT NULL) WITHOUT \
+          ROWID;
+        CREATE TABLE IF NOT EXISTS parts (
+          account TEXT, file TEXT, sha256_start TEXT, ranges TEXT NOT NULL, at INTEGER NOT NULL,
+          PRIMARY KEY (account, file, sha256_start)) WITHOUT ROWID;
+        CREATE TABLE IF NOT EXISTS hash (
+          folder TEXT, file TEXT, stamp TEXT NOT NULL, sha256 TEXT NOT NULL, PRIMARY KEY (folder, file)) WITHOUT ROWID;
+        PRAGMA user_version = \(version)
+        """)
+    }
     selectLink = try connection.prepare("SELECT sent, is_used FROM link WHERE nonce = ?")
     upsertLink = try connection.prepare(
       "INSERT OR REPLACE INTO link (nonce, ends_at, sent, is_used) VALUES (?, ?, ?, ?)")
@@ -175,15 +176,7 @@ private final class Database {
   }
 
   func transaction<Value>(_ work: () throws -> Value) throws -> Value {
-    try connection.execute("BEGIN IMMEDIATE")
-    do {
-      let value = try work()
-      try connection.execute("COMMIT")
-      return value
-    } catch {
-      try? connection.execute("ROLLBACK")
-      throw error
-    }
+    try connection.transaction(.immediate, work)
   }
 
   /// Deletes expired rows, once a minute.

@@ -76,8 +76,7 @@ final class KnownDevices: Sendable {
     let token = token ?? SessionToken.random().text
     let device = Device(token: token)
     try await perform { connection in
-      try connection.execute("BEGIN IMMEDIATE")
-      do {
+      try connection.transaction(.immediate) {
         let insert = try connection.prepare("INSERT OR REPLACE INTO device VALUES (?, ?, ?, ?)")
         insert.bind(1, device.id)
         insert.bind(2, account.description)
@@ -94,10 +93,7 @@ final class KnownDevices: Sendable {
         delete.bind(2, device.id)
         delete.bind(3, generation)
         try delete.run()
-        try connection.execute("DELETE FROM device WHERE used_at <= \(now - Self.lasting); COMMIT")
-      } catch {
-        try? connection.execute("ROLLBACK")
-        throw error
+        try connection.execute("DELETE FROM device WHERE used_at <= \(now - Self.lasting)")
       }
     }
     return token

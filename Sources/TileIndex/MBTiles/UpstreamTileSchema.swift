@@ -27,18 +27,13 @@ enum UpstreamTileSchema {
     // The log survives the end of the process; a power failure may lose the last tiles, never the file.
     try connection.execute("PRAGMA journal_mode = WAL")
     try connection.execute("PRAGMA synchronous = NORMAL")
-    try connection.execute("BEGIN IMMEDIATE")
-    do {
+    try connection.transaction(.immediate) {
       // Another process may have created the tables meanwhile.
       if try check(connection, path: path).isEmpty {
         for statement in statements { try connection.execute(statement) }
       }
       try connection.execute(archive)
       try write(metadata, connection)
-      try connection.execute("COMMIT")
-    } catch {
-      try? connection.execute("ROLLBACK")
-      throw error
     }
   }
 
@@ -91,8 +86,7 @@ extension UpstreamTileSchema {
       var places: [(Int, Int, Int)] = []
       while try oldest.step() { places.append((oldest.int(0), oldest.int(1), oldest.int(2))) }
       guard !places.isEmpty else { break }
-      try connection.execute("BEGIN IMMEDIATE")
-      do {
+      try connection.transaction(.immediate) {
         for table in ["tiles", "upstream"] {
           let delete = try connection.prepare(
             "DELETE FROM \(table) WHERE zoom_level = ?1 AND tile_column = ?2 AND tile_row = ?3")
@@ -103,10 +97,6 @@ extension UpstreamTileSchema {
             try delete.run()
           }
         }
-        try connection.execute("COMMIT")
-      } catch {
-        try? connection.execute("ROLLBACK")
-        throw error
       }
       count += places.count
     }

@@ -141,7 +141,7 @@ package final class UpstreamTileStore: @unchecked Sendable {
     try writing {
       let size = (bytes?.count ?? 0) + Self.rowBytes
       guard try makeRoom(size) else { return false }
-      try transaction {
+      try connection.transaction(.immediate) {
         if let archive, try keptArchive() != archive { throw ArchiveReplaced() }
         if let bytes, !bytes.isEmpty {
           try bytes.withUnsafeBytes { raw in
@@ -197,7 +197,7 @@ package final class UpstreamTileStore: @unchecked Sendable {
   /// Replaces all rows of the metadata.
   package func setMetadata(_ entries: [StoredMetadata.Entry]) throws {
     try writing {
-      try transaction {
+      try connection.transaction(.immediate) {
         try connection.execute("DELETE FROM metadata")
         try UpstreamTileSchema.write(entries, connection)
       }
@@ -214,7 +214,7 @@ package final class UpstreamTileStore: @unchecked Sendable {
   package func adopt(archive identity: String, entityTag: String) throws -> Bool {
     try writing {
       if try keptArchive() == identity { return false }
-      let isOther = try transaction {
+      let isOther = try connection.transaction(.immediate) {
         let kept = try keptArchive()
         if kept == identity { return false }
         let others = try connection.prepare("SELECT 1 FROM upstream WHERE etag <> ?1 LIMIT 1")
@@ -249,7 +249,7 @@ package final class UpstreamTileStore: @unchecked Sendable {
 
   private func recordUses() throws {
     guard !uses.isEmpty else { return }
-    try transaction {
+    try connection.transaction(.immediate) {
       for (tile, time) in uses {
         Self.bind(tile, statements.use)
         statements.use.bind(4, time)
@@ -262,18 +262,6 @@ package final class UpstreamTileStore: @unchecked Sendable {
   private func keptArchive() throws -> String? {
     defer { statements.archive.reset() }
     return try statements.archive.step() ? statements.archive.optionalText(0) : nil
-  }
-
-  private func transaction<Result>(_ body: () throws -> Result) throws -> Result {
-    try connection.execute("BEGIN IMMEDIATE")
-    do {
-      let result = try body()
-      try connection.execute("COMMIT")
-      return result
-    } catch {
-      try? connection.execute("ROLLBACK")
-      throw error
-    }
   }
 
   private func writing<Result>(_ body: () throws -> Result) throws -> Result {
