@@ -82,17 +82,21 @@ let shims: [Target] = [
 
 // MARK: Libraries
 
+/// Any target may import the system's C library (LibC).
+///
 /// - Parameter assets: of the module's folder Pages/Assets; a folder of resources beside a program would break when the
 ///   program is moved.
 func library(
   _ name: String, _ dependencies: [Target.Dependency], assets: [String] = [], path: String? = nil
 ) -> Target {
   .target(
-    name: name, dependencies: dependencies, path: path,
+    name: name, dependencies: dependencies + ["LibC"], path: path,
     resources: assets.isEmpty ? nil : assets.map { .embedInCode("Pages/Assets/\($0)") }, swiftSettings: strict)
 }
 
 let libraries = [
+  // The system's C library, under one name on all platforms.
+  .target(name: "LibC", swiftSettings: strict),
   // Domain-free code: JSON, text, dates, atomic files, SQLite, HTTP fields. No Foundation, which would slow the start
   // of commands.
   library("Support", ["CSQLite", "CSystemShim", "CZlib", onLinux("CNettle")]),
@@ -182,7 +186,7 @@ let libraries = [
 // MARK: Commands and other programs
 
 func program(_ name: String, in path: String, _ dependencies: [Target.Dependency]) -> Target {
-  .executableTarget(name: name, dependencies: dependencies, path: path, swiftSettings: strict)
+  .executableTarget(name: name, dependencies: dependencies + ["LibC"], path: path, swiftSettings: strict)
 }
 
 /// With the parser of arguments, and what commands share.
@@ -246,7 +250,8 @@ func tests(
   _ name: String, _ dependencies: [Target.Dependency], exclude: [String] = [], settings: [SwiftSetting] = []
 ) -> Target {
   .testTarget(
-    name: name, dependencies: dependencies + ["TestSupport"], exclude: exclude, swiftSettings: strict + settings)
+    name: name, dependencies: dependencies + ["TestSupport", "LibC"], exclude: exclude, swiftSettings: strict + settings
+  )
 }
 
 let testTargets = [

@@ -1,10 +1,5 @@
+import LibC
 import Testing
-
-#if canImport(Glibc)
-  import Glibc
-#else
-  import Darwin
-#endif
 
 /// The entry point of the test runner. SwiftPM takes it instead of the one that it writes itself: that one looks for
 /// XCTest classes in the editors' index, which is not made here, and there are none.

@@ -2,12 +2,7 @@
   import Foundation
 #else
   import CUnistring
-
-  #if canImport(Musl)
-    import Musl
-  #else
-    import Glibc
-  #endif
+  import LibC
 #endif
 
 /// Forms of text in which what looks alike is alike.

@@ -1,12 +1,5 @@
+import LibC
 import Support
-
-#if canImport(Darwin)
-  import Darwin
-#elseif canImport(Musl)
-  import Musl
-#else
-  import Glibc
-#endif
 
 /// Why a gazetteer cannot be read. The message names the file, the line or the place in the document, and the remedy.
 public struct GazetteerError: Error, CustomStringConvertible, Sendable {

@@ -1,12 +1,5 @@
+import LibC
 public import TileIndex
-
-#if canImport(Darwin)
-  import Darwin
-#elseif canImport(Musl)
-  import Musl
-#else
-  import Glibc
-#endif
 
 /// A search for places. Any text is valid: nothing in it is interpreted as query syntax.
 public struct PlaceQuery: Hashable, Sendable {

@@ -1,12 +1,5 @@
 import CSystemShim
-
-#if canImport(Darwin)
-  import Darwin
-#elseif canImport(Musl)
-  import Musl
-#else
-  import Glibc
-#endif
+import LibC
 
 /// Wakes the monitor before its next check: by the kernel's PSI trigger, the events of a version 2 control group, or
 /// the thresholds of version 1.

@@ -1,12 +1,5 @@
 import CSystemShim
-
-#if canImport(Darwin)
-  import Darwin
-#elseif canImport(Musl)
-  import Musl
-#else
-  import Glibc
-#endif
+import LibC
 
 /// A thread of the system's, without Foundation. It ends with its body.
 package struct WorkerThread {

@@ -1,14 +1,7 @@
+import LibC
 import Support
 import TileImage
 import TileIndex
-
-#if canImport(Darwin)
-  import Darwin
-#elseif canImport(Musl)
-  import Musl
-#else
-  import Glibc
-#endif
 
 /// What a cut will give and take, scaled up from a sample of its subtrees.
 public struct CutEstimate: Hashable, Sendable, Codable {

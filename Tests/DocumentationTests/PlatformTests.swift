@@ -28,6 +28,21 @@ import Testing
     }
   }
 
+  @Test func oneFileImportsTheSystemsLibraryOfC() throws {
+    var importing: [String] = []
+    for folder in ["Sources", "Tests", "Benchmarks", "Fuzz", "examples"] {
+      let root = ProjectFiles.path(folder)
+      let names = try #require(FileManager.default.enumerator(atPath: root)).compactMap { $0 as? String }
+      for name in names where name.hasSuffix(".swift") {
+        let text = try String(contentsOfFile: "\(root)/\(name)", encoding: .utf8)
+        if text.contains(/(?m)^ *(@[a-z_]+ )?([a-z]+ )?import (Glibc|Darwin|Musl)$/) {
+          importing.append("\(folder)/\(name)")
+        }
+      }
+    }
+    #expect(importing == ["Sources/LibC/LibC.swift"])
+  }
+
   /// Whether a condition on the platform encloses more than imports.
   private static func hasBranch(_ text: String) -> Bool {
     let conditions = ["canImport(Darwin)", "canImport(CryptoKit)", "os(Linux)", "os(macOS)", "__APPLE__"]

@@ -1,4 +1,5 @@
 import Foundation
+import LibC
 import Support
 import TestSupport
 import Testing

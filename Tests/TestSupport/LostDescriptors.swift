@@ -1,4 +1,5 @@
 import Foundation
+import LibC
 import Synchronization
 
 /// Opens files on another thread while a closure runs again and again, and counts those that somebody else closed: who

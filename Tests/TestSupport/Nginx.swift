@@ -1,12 +1,5 @@
 import Foundation
-
-#if canImport(Glibc)
-  import Glibc
-#elseif canImport(Musl)
-  import Musl
-#else
-  import Darwin
-#endif
+import LibC
 
 /// A real nginx on a port of this machine; ends with the object.
 public final class Nginx {
@@ -96,11 +89,5 @@ private final class FreePort {
     port = Int(in_port_t(bigEndian: address.sin_port))
   }
 
-  #if canImport(Glibc)
-    func close() { Glibc.close(descriptor) }
-  #elseif canImport(Musl)
-    func close() { Musl.close(descriptor) }
-  #else
-    func close() { Darwin.close(descriptor) }
-  #endif
+  func close() { LibC.close(descriptor) }
 }

@@ -1,12 +1,5 @@
+import LibC
 package import TileIndex
-
-#if canImport(Darwin)
-  import Darwin
-#elseif canImport(Musl)
-  import Musl
-#else
-  import Glibc
-#endif
 
 /// CRSs on a sphere, for grids in other CRSs than Web Mercator and degrees without PROJ.
 package enum SphereCRS: String, CaseIterable, Sendable {

@@ -1,4 +1,5 @@
 import Foundation
+import LibC
 import Synchronization
 
 /// An HTTP server on the loopback interface that answers as a test says, honestly or not.
@@ -125,7 +126,7 @@ final class RangeServer: Sendable {
       var start = 0
       while start < bytes.count {
         let sent = bytes.withUnsafeBytes {
-          Glibc.send(client, $0.baseAddress! + start, bytes.count - start, Int32(MSG_NOSIGNAL))
+          LibC.send(client, $0.baseAddress! + start, bytes.count - start, Int32(MSG_NOSIGNAL))
         }
         guard sent > 0 else { return false }
         start += sent

@@ -1,14 +1,7 @@
 import Configuration
+import LibC
 import Support
 import TileIndex
-
-#if canImport(Darwin)
-  import Darwin
-#elseif canImport(Musl)
-  import Musl
-#else
-  import Glibc
-#endif
 
 /// A JSON file with a command's options. It is checked as a whole before any value is used, so that a typing error does
 /// not silently select the default.

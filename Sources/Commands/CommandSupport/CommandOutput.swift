@@ -1,12 +1,5 @@
+import LibC
 import Support
-
-#if canImport(Darwin)
-  import Darwin
-#elseif canImport(Musl)
-  import Musl
-#else
-  import Glibc
-#endif
 
 /// Where a command writes a long output: standard output, a pipe or device, or a file that is published atomically
 /// (``AtomicFile``).

@@ -1,14 +1,7 @@
 package import ArgumentParser
 import Dispatch
+import LibC
 import Support
-
-#if canImport(Darwin)
-  import Darwin
-#elseif canImport(Musl)
-  import Musl
-#else
-  import Glibc
-#endif
 
 /// Runs a command as a process: a thrown error becomes a message that begins with the command's name, and an exit code.
 package struct CommandProcess<Command: ParsableCommand>: Sendable {

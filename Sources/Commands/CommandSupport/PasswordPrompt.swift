@@ -1,13 +1,6 @@
+import LibC
 import Support
 import Synchronization
-
-#if canImport(Darwin)
-  import Darwin
-#elseif canImport(Musl)
-  import Musl
-#else
-  import Glibc
-#endif
 
 /// Asks for a password. A terminal does not show what is typed.
 package enum PasswordPrompt {

@@ -1,14 +1,7 @@
 import ArgumentParser
+import LibC
 import Support
 import Synchronization
-
-#if canImport(Darwin)
-  import Darwin
-#elseif canImport(Musl)
-  import Musl
-#else
-  import Glibc
-#endif
 
 /// How progress is shown, on standard error.
 package enum ProgressStyle: String, ExpressibleByArgument, CaseIterable, Sendable {

@@ -1,13 +1,6 @@
+import LibC
 import Support
 import Synchronization
-
-#if canImport(Darwin)
-  import Darwin
-#elseif canImport(Musl)
-  import Musl
-#else
-  import Glibc
-#endif
 
 /// Lets a command handle SIGINT (Ctrl-C), SIGTERM and SIGHUP.
 ///

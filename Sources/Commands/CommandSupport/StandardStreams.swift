@@ -1,11 +1,7 @@
+@preconcurrency import LibC
 import Support
 
 // Not Foundation: its import would forbid the C library's `stdout`, a mutable global.
-#if canImport(Glibc)
-  @preconcurrency import Glibc
-#else
-  @preconcurrency import Darwin
-#endif
 
 /// Standard output and error. The caller may have closed them, or they may be full, or a pipe without a reader.
 package enum StandardStreams {

@@ -1,16 +1,9 @@
 import ArgumentParser
 import CommandConfiguration
 import CommandSupport
+import LibC
 import PurchaseLedger
 import Support
-
-#if canImport(Darwin)
-  import Darwin
-#elseif canImport(Musl)
-  import Musl
-#else
-  import Glibc
-#endif
 
 /// `purchase-ledger`: records what app stores sold, and reconciles it with their records.
 @main

@@ -1,15 +1,8 @@
 import ArgumentParser
 import CommandSupport
+import LibC
 import Support
 import TileCut
-
-#if canImport(Darwin)
-  import Darwin
-#elseif canImport(Musl)
-  import Musl
-#else
-  import Glibc
-#endif
 
 /// `tilecut doctor`
 struct DoctorCommand: ParsableCommand {

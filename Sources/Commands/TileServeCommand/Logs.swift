@@ -1,16 +1,9 @@
 import CommandConfiguration
 import CommandSupport
+import LibC
 import Logging
 import Support
 import TileServe
-
-#if canImport(Darwin)
-  import Darwin
-#elseif canImport(Musl)
-  import Musl
-#else
-  import Glibc
-#endif
 
 /// The file of the access log.
 enum AccessLogFile {

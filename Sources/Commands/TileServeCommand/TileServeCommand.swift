@@ -2,19 +2,12 @@ import ArgumentParser
 import CSystemShim
 import CommandConfiguration
 import CommandSupport
+import LibC
 import Logging
 import PrefetchReplay
 import Support
 import TileIndex
 import TileServe
-
-#if canImport(Darwin)
-  import Darwin
-#elseif canImport(Musl)
-  import Musl
-#else
-  import Glibc
-#endif
 
 /// `tileserve`: serves bundles over HTTP.
 @main

@@ -1,15 +1,8 @@
 import CCairo
 import CCairoShim
+import LibC
 import RegionCatalog
 import TileImage
-
-#if canImport(Glibc)
-  import Glibc
-#elseif canImport(Musl)
-  import Musl
-#else
-  import Darwin
-#endif
 
 /// A tile's pixels to draw on with cairo: 32-bit premultiplied, transparent at first. One per worker thread.
 ///

@@ -1,12 +1,5 @@
+import LibC
 import TileIndex
-
-#if canImport(Glibc)
-  import Glibc
-#elseif canImport(Musl)
-  import Musl
-#else
-  import Darwin
-#endif
 
 /// A line or a ring in pixels of a zoom, counted from the grid's top left corner.
 ///

@@ -1,15 +1,8 @@
 import Dispatch
+import LibC
 import Support
 import Synchronization
 import TileIndex
-
-#if canImport(Darwin)
-  import Darwin
-#elseif canImport(Musl)
-  import Musl
-#else
-  import Glibc
-#endif
 
 /// The free space of a disk.
 public enum DiskSpace {

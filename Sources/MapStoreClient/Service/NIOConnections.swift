@@ -1,17 +1,12 @@
 #if AsyncHTTPClient && !canImport(Darwin)
   import AsyncHTTPClient
+  import LibC
   import NIOCore
   import NIOHTTP1
   import NIOPosix
   import NIOSSL
   import Support
   import TileIndex
-
-  #if canImport(Musl)
-    import Musl
-  #else
-    import Glibc
-  #endif
 
   /// Connections of AsyncHTTPClient, on the event loops that all of a process's clients share.
   struct NIOConnections: HTTPConnections {

@@ -1,4 +1,5 @@
 import Dispatch
+import LibC
 import MapStoreWire
 import PurchaseLedger
 import Support
@@ -8,14 +9,6 @@ import TileIndex
   import FoundationEssentials
 #else
   import Foundation
-#endif
-
-#if canImport(Darwin)
-  import Darwin
-#elseif canImport(Musl)
-  import Musl
-#else
-  import Glibc
 #endif
 
 /// The service's own database beside the ledger: what was sent through each link, which parts of each file each account

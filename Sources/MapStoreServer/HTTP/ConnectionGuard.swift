@@ -1,18 +1,11 @@
 import HTTPTypes
+import LibC
 import MapStoreWire
 import NIOCore
 import NIOHTTP1
 import NIOHTTPTypes
 import Support
 import Synchronization
-
-#if canImport(Darwin)
-  import Darwin
-#elseif canImport(Musl)
-  import Musl
-#else
-  import Glibc
-#endif
 
 /// Limits what one connection, and one address, may cost.
 ///

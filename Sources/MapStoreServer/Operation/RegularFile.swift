@@ -1,13 +1,6 @@
+import LibC
 import NIOCore
 import Support
-
-#if canImport(Darwin)
-  import Darwin
-#elseif canImport(Musl)
-  import Musl
-#else
-  import Glibc
-#endif
 
 /// A regular file, open for reading. Replacing the file under its name does not change it.
 final class RegularFile: Sendable {

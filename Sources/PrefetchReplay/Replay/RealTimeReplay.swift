@@ -1,14 +1,7 @@
+import LibC
 import Support
 import TileIndex
 import TilePrefetch
-
-#if canImport(Darwin)
-  import Darwin
-#elseif canImport(Musl)
-  import Musl
-#else
-  import Glibc
-#endif
 
 /// Replays a session on a bundle in real time: the map moves by the clock, and as many threads as the source has
 /// loaders read and decode tiles, as in an app.

@@ -1,14 +1,7 @@
+import LibC
 import TileImage
 import TileIndex
 import TilePrefetch
-
-#if canImport(Darwin)
-  import Darwin
-#elseif canImport(Musl)
-  import Musl
-#else
-  import Glibc
-#endif
 
 /// A tile in the cache of a replay.
 enum ReplayTile: Sendable {

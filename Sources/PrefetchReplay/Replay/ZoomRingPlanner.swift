@@ -1,13 +1,6 @@
+import LibC
 import TileIndex
 import TilePrefetch
-
-#if canImport(Darwin)
-  import Darwin
-#elseif canImport(Musl)
-  import Musl
-#else
-  import Glibc
-#endif
 
 /// The reference policy for comparison, as simple as published ones. While the map moves it follows the velocity or the
 /// target; at rest it takes a coarse pyramid, a ring of one tile, the next zoom out and the next zoom in.

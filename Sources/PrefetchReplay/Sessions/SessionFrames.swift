@@ -1,12 +1,5 @@
+import LibC
 package import TilePrefetch
-
-#if canImport(Darwin)
-  import Darwin
-#elseif canImport(Musl)
-  import Musl
-#else
-  import Glibc
-#endif
 
 /// A session on a screen: a viewport for each 60th of a second in which the map moves.
 package struct SessionFrames: Sendable {

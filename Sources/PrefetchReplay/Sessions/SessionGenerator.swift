@@ -1,10 +1,4 @@
-#if canImport(Darwin)
-  import Darwin
-#elseif canImport(Musl)
-  import Musl
-#else
-  import Glibc
-#endif
+import LibC
 
 /// Generates sessions of flings, pinches, double taps, pauses and jumps to search results. The same seed gives the same
 /// session on every machine.

@@ -1,13 +1,6 @@
+import LibC
 import TileIndex
 import TilePrefetch
-
-#if canImport(Darwin)
-  import Darwin
-#elseif canImport(Musl)
-  import Musl
-#else
-  import Glibc
-#endif
 
 /// Renders gestures on a screen as viewports, frame by frame.
 struct SessionRenderer {

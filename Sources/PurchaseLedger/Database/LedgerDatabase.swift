@@ -1,13 +1,6 @@
 import CSQLite
+import LibC
 import Support
-
-#if canImport(Darwin)
-  import Darwin
-#elseif canImport(Musl)
-  import Musl
-#else
-  import Glibc
-#endif
 
 /// The ledger's SQLite file: write-ahead log, `synchronous=FULL`, one writer, any number of readers.
 final class LedgerDatabase: Sendable {

@@ -1,13 +1,6 @@
+import LibC
 import Support
 import Synchronization
-
-#if canImport(Darwin)
-  import Darwin
-#elseif canImport(Musl)
-  import Musl
-#else
-  import Glibc
-#endif
 
 /// Detects that the ledger's files were removed or replaced while they are open: SQLite keeps writing to a removed
 /// file, and what is committed there is lost when the process ends.

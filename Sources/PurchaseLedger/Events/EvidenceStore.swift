@@ -1,13 +1,6 @@
 import Crypto
+import LibC
 import Support
-
-#if canImport(Darwin)
-  import Darwin
-#elseif canImport(Musl)
-  import Musl
-#else
-  import Glibc
-#endif
 
 /// Stores each piece of evidence once, JWS headers deduplicated. Lives within one database transaction.
 struct EvidenceStore {

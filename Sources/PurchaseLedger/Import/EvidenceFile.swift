@@ -1,12 +1,5 @@
+import LibC
 import Support
-
-#if canImport(Darwin)
-  import Darwin
-#elseif canImport(Musl)
-  import Musl
-#else
-  import Glibc
-#endif
 
 /// Reads evidence from a file: one piece, or JSON Lines (docs/reference/ledger.md, The command). Needs the memory of
 /// one line.

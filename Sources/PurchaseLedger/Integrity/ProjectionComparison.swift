@@ -1,12 +1,5 @@
+import LibC
 import Support
-
-#if canImport(Darwin)
-  import Darwin
-#elseif canImport(Musl)
-  import Musl
-#else
-  import Glibc
-#endif
 
 /// Compares a projection of the ledger with the same projection folded in a scratch database, in the order of their
 /// key.

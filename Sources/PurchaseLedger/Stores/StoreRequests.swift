@@ -1,4 +1,5 @@
 import AsyncHTTPClient
+import LibC
 import NIOCore
 import NIOHTTP1
 import NIOPosix
@@ -9,14 +10,6 @@ import Support
   import FoundationEssentials
 #else
   import Foundation
-#endif
-
-#if canImport(Darwin)
-  import Darwin
-#elseif canImport(Musl)
-  import Musl
-#else
-  import Glibc
 #endif
 
 /// Sends requests to a store's API, limited in rate and retried if the failure may be temporary.

@@ -1,10 +1,4 @@
-#if canImport(Glibc)
-  import Glibc
-#elseif canImport(Musl)
-  import Musl
-#else
-  import Darwin
-#endif
+import LibC
 
 /// An expression of the MapLibre style specification.
 package indirect enum StyleExpression: Hashable, Sendable {

@@ -1,12 +1,5 @@
+package import LibC
 import Synchronization
-
-#if canImport(Darwin)
-  package import Darwin
-#elseif canImport(Musl)
-  package import Musl
-#else
-  package import Glibc
-#endif
 
 /// A file or folder that is published atomically: written beside its target, fsynced, renamed, and the folder that it
 /// lies in fsynced.

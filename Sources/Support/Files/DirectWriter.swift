@@ -1,12 +1,5 @@
 import CSystemShim
-
-#if canImport(Darwin)
-  import Darwin
-#elseif canImport(Musl)
-  import Musl
-#else
-  import Glibc
-#endif
+import LibC
 
 /// Writes the blocks of a file in their order past the system's cache (`O_DIRECT`), on a thread of its own, so that the
 /// next block is filled while the disk takes the last ones.

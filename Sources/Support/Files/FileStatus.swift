@@ -1,12 +1,5 @@
 import CSystemShim
-
-#if canImport(Darwin)
-  import Darwin
-#elseif canImport(Musl)
-  import Musl
-#else
-  import Glibc
-#endif
+import LibC
 
 extension FileSystem {
   package enum Kind { case file, folder, socket, other }

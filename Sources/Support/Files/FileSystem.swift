@@ -1,10 +1,4 @@
-#if canImport(Darwin)
-  package import Darwin
-#elseif canImport(Musl)
-  package import Musl
-#else
-  package import Glibc
-#endif
+package import LibC
 
 /// The file system calls that the package needs, with errors as values.
 package enum FileSystem {
@@ -84,13 +78,7 @@ package enum FileSystem {
   package static func write(_ bytes: UnsafeRawBufferPointer, to descriptor: Int32) throws {
     var done = 0
     while done < bytes.count {
-      #if canImport(Darwin)
-        let count = Darwin.write(descriptor, bytes.baseAddress! + done, bytes.count - done)
-      #elseif canImport(Musl)
-        let count = Musl.write(descriptor, bytes.baseAddress! + done, bytes.count - done)
-      #else
-        let count = Glibc.write(descriptor, bytes.baseAddress! + done, bytes.count - done)
-      #endif
+      let count = LibC.write(descriptor, bytes.baseAddress! + done, bytes.count - done)
       if count < 0, errno == EINTR { continue }
       guard count > 0 else { throw SystemError(number: errno) }
       done += count
@@ -134,22 +122,12 @@ package enum FileSystem {
     var number: Int32 = 0
     let bytes = [UInt8](unsafeUninitializedCapacity: count) { buffer, taken in
       var result: Int
-      repeat { result = read(descriptor, buffer) } while result < 0 && errno == EINTR
+      repeat { result = LibC.read(descriptor, buffer.baseAddress, buffer.count) } while result < 0 && errno == EINTR
       number = result < 0 ? errno : 0
       taken = max(result, 0)
     }
     if number != 0 { throw SystemError(number: number) }
     return bytes
-  }
-
-  private static func read(_ descriptor: Int32, _ buffer: UnsafeMutableBufferPointer<UInt8>) -> Int {
-    #if canImport(Darwin)
-      Darwin.read(descriptor, buffer.baseAddress, buffer.count)
-    #elseif canImport(Musl)
-      Musl.read(descriptor, buffer.baseAddress, buffer.count)
-    #else
-      Glibc.read(descriptor, buffer.baseAddress, buffer.count)
-    #endif
   }
 
   /// Replaces bytes in the middle of a file.
@@ -162,14 +140,7 @@ package enum FileSystem {
 
   /// Cuts a file off after some bytes.
   package static func truncate(_ path: String, toBytes count: Int) throws {
-    #if canImport(Darwin)
-      let result = Darwin.truncate(path, off_t(count))
-    #elseif canImport(Musl)
-      let result = Musl.truncate(path, off_t(count))
-    #else
-      let result = Glibc.truncate(path, off_t(count))
-    #endif
-    guard result == 0 else { throw SystemError(number: errno) }
+    guard LibC.truncate(path, off_t(count)) == 0 else { throw SystemError(number: errno) }
   }
 
   package static func remove(_ path: String) { unlink(path) }
@@ -227,14 +198,7 @@ package enum FileSystem {
 
   /// Renames a file in one step. Replaces the file that has the name.
   package static func rename(_ path: String, replacing target: String) throws {
-    #if canImport(Darwin)
-      let result = Darwin.rename(path, target)
-    #elseif canImport(Musl)
-      let result = Musl.rename(path, target)
-    #else
-      let result = Glibc.rename(path, target)
-    #endif
-    guard result == 0 else { throw SystemError(number: errno) }
+    guard LibC.rename(path, target) == 0 else { throw SystemError(number: errno) }
   }
 
   /// Renames a file; fails with `isExisting` when there is a file of that name.

@@ -1,12 +1,5 @@
+import LibC
 import Synchronization
-
-#if canImport(Darwin)
-  import Darwin
-#elseif canImport(Musl)
-  import Musl
-#else
-  import Glibc
-#endif
 
 /// Locks a folder for one object of one process. The system releases the lock when the process ends, however it does.
 package final class FolderLock: Sendable {

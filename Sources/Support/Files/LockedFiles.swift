@@ -1,12 +1,5 @@
+import LibC
 import Synchronization
-
-#if canImport(Darwin)
-  import Darwin
-#elseif canImport(Musl)
-  import Musl
-#else
-  import Glibc
-#endif
 
 /// The files on which connections of this process may hold locks of SQLite's.
 ///
@@ -40,7 +33,7 @@ package enum LockedFiles {
       entries.withLock { entries in
         entries[file]!.holders -= 1
         guard entries[file]!.holders == 0, let entry = entries.removeValue(forKey: file) else { return }
-        for descriptor in entry.kept { system(closing: descriptor) }
+        for descriptor in entry.kept { LibC.close(descriptor) }
       }
     }
   }
@@ -51,7 +44,7 @@ package enum LockedFiles {
       guard !entries.isEmpty, let file = FileIdentity(path: path) else { return nil }
       return entries[file]?.kept.popLast()
     }
-    return kept ?? system(opening: path)
+    return kept ?? LibC.open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK)
   }
 
   /// Closes a descriptor of ``open(_:)``.
@@ -60,12 +53,8 @@ package enum LockedFiles {
       if !entries.isEmpty, let file = FileIdentity(descriptor: descriptor), entries[file] != nil {
         entries[file]!.kept.append(descriptor)
       } else {
-        system(closing: descriptor)
+        LibC.close(descriptor)
       }
     }
   }
 }
-
-// Outside the type, whose functions have the names of the system's.
-private func system(opening path: String) -> Int32 { open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK) }
-private func system(closing descriptor: Int32) { close(descriptor) }

@@ -1,10 +1,4 @@
-#if canImport(Darwin)
-  import Darwin
-#elseif canImport(Musl)
-  import Musl
-#else
-  import Glibc
-#endif
+import LibC
 
 extension FileSystem {
   /// The path from the root, without `.`, `..` and repeated slashes. Symbolic links are not followed.

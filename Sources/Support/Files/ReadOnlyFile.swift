@@ -1,10 +1,4 @@
-#if canImport(Darwin)
-  import Darwin
-#elseif canImport(Musl)
-  import Musl
-#else
-  import Glibc
-#endif
+import LibC
 
 /// A regular file open for reading at any offset. Not memory-mapped: accessing a mapped file that was truncated ends
 /// the process.

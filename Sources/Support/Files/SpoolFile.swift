@@ -1,12 +1,5 @@
 import CSystemShim
-
-#if canImport(Darwin)
-  import Darwin
-#elseif canImport(Musl)
-  import Musl
-#else
-  import Glibc
-#endif
+import LibC
 
 /// A file that is written from one end to the other through a buffer, and read again at any offset meanwhile. A POSIX
 /// lock tells other processes that somebody writes it.

@@ -1,10 +1,4 @@
-#if canImport(Darwin)
-  import Darwin
-#elseif canImport(Musl)
-  import Musl
-#else
-  import Glibc
-#endif
+import LibC
 
 /// A client's IP address, as limits and lists of proxies compare it.
 package struct ClientAddress: Hashable, Sendable {

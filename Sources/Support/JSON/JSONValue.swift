@@ -1,10 +1,4 @@
-#if canImport(Darwin)
-  import Darwin
-#elseif canImport(Musl)
-  import Musl
-#else
-  import Glibc
-#endif
+import LibC
 
 /// A JSON value (RFC 8259). Numbers keep the digits that they were read or made with, members their order.
 ///

@@ -1,14 +1,7 @@
 import CPROJ
 import CPROJShim
+import LibC
 import TileIndex
-
-#if canImport(Darwin)
-  import Darwin
-#elseif canImport(Musl)
-  import Musl
-#else
-  import Glibc
-#endif
 
 /// What an area gains when it grows by a distance on the ground: a disc around each corner of its rings, and a strip
 /// on both sides of each edge, measured on the WGS 84 ellipsoid.

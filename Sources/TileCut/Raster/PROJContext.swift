@@ -1,16 +1,9 @@
 import CPROJ
 import CPROJShim
+import LibC
 import Support
 import Synchronization
 import TileIndex
-
-#if canImport(Glibc)
-  import Glibc
-#elseif canImport(Musl)
-  import Musl
-#else
-  import Darwin
-#endif
 
 /// A PROJ context that does not print, does not use the network and keeps its last error message.
 ///

@@ -1,13 +1,6 @@
+import LibC
 import RegionCatalog
 import TileIndex
-
-#if canImport(Glibc)
-  import Glibc
-#elseif canImport(Musl)
-  import Musl
-#else
-  import Darwin
-#endif
 
 /// Turns differences of heights between pixels into slopes on the ground, towards the east and the north, at each place
 /// of a raster in any CRS: degrees, Web Mercator's stretched metres, rotated rasters.

@@ -1,12 +1,5 @@
+import LibC
 import RegionCatalog
-
-#if canImport(Glibc)
-  import Glibc
-#elseif canImport(Musl)
-  import Musl
-#else
-  import Darwin
-#endif
 
 /// The pixel of a height and a slope: shading and tint as `gdaldem` computes them, and how they are combined.
 struct ReliefShader: Sendable {

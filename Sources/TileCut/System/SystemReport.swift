@@ -10,18 +10,11 @@ import CSQLite
 import CTIFF
 import CWebP
 import CZlib
+import LibC
 import MapDrawing
 import Support
 import TileImage
 import TileIndex
-
-#if canImport(Darwin)
-  import Darwin
-#elseif canImport(Musl)
-  import Musl
-#else
-  import Glibc
-#endif
 
 /// What a cut finds on this machine: libraries, PROJ's data, cores, memory and room on the disk.
 public struct SystemReport: Encodable, Sendable {

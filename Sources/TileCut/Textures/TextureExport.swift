@@ -1,14 +1,7 @@
+import LibC
 import Support
 import TileImage
 import TileIndex
-
-#if canImport(Glibc)
-  import Glibc
-#elseif canImport(Musl)
-  import Musl
-#else
-  import Darwin
-#endif
 
 /// Writes the tiles of a bundle as textures that a GPU draws as they are: ASTC in KTX 2.0 files, `zoom/column/row.ktx2`
 /// in XYZ rows, with TileJSON beside them. An app that hands them to its GPU keeps four to sixteen times as many tiles

@@ -1,10 +1,4 @@
-#if canImport(Darwin)
-  import Darwin
-#elseif canImport(Musl)
-  import Musl
-#else
-  import Glibc
-#endif
+import LibC
 
 /// How target pixels are computed from source pixels.
 public enum Resampling: String, Sendable, CaseIterable, Codable {

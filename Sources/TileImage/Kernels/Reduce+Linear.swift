@@ -1,10 +1,4 @@
-#if canImport(Darwin)
-  import Darwin
-#elseif canImport(Musl)
-  import Musl
-#else
-  import Glibc
-#endif
+import LibC
 
 extension Reduce {
   /// Averages the child into the parent as ``average(_:ratio:into:x:y:)`` does, but in linear light: a black and white

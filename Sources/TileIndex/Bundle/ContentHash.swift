@@ -1,10 +1,4 @@
-#if canImport(Darwin)
-  import Darwin
-#elseif canImport(Musl)
-  import Musl
-#else
-  import Glibc
-#endif
+import LibC
 
 /// A fast 64-bit hash of a tile's bytes, the same on every machine and in every run. Not collision-resistant: equal
 /// hashes are always followed by a comparison.

@@ -1,12 +1,5 @@
+import LibC
 import Support
-
-#if canImport(Darwin)
-  import Darwin
-#elseif canImport(Musl)
-  import Musl
-#else
-  import Glibc
-#endif
 
 /// An open file that has to stay as it was when it was opened, so that all that is read of it is of one edition.
 ///

@@ -1,10 +1,4 @@
-#if canImport(Darwin)
-  import Darwin
-#elseif canImport(Musl)
-  import Musl
-#else
-  import Glibc
-#endif
+import LibC
 
 /// A smooth map from a box to three numbers, as a sum of products of Chebyshev polynomials.
 struct ChebyshevSurface: Hashable, Sendable {

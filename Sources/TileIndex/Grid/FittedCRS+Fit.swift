@@ -1,10 +1,4 @@
-#if canImport(Darwin)
-  import Darwin
-#elseif canImport(Musl)
-  import Musl
-#else
-  import Glibc
-#endif
+import LibC
 
 /// What is known of a CRS where it can be computed with: by PROJ, in tilecut.
 package struct CRSDefinition {

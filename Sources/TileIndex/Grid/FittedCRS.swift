@@ -1,10 +1,4 @@
-#if canImport(Darwin)
-  import Darwin
-#elseif canImport(Musl)
-  import Musl
-#else
-  import Glibc
-#endif
+import LibC
 
 /// A CRS other than Web Mercator and WGS 84 degrees, such as a national grid, UTM or a polar one, within a box.
 ///

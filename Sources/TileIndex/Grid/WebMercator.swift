@@ -1,10 +1,4 @@
-#if canImport(Darwin)
-  import Darwin
-#elseif canImport(Musl)
-  import Musl
-#else
-  import Glibc
-#endif
+import LibC
 
 /// The spherical Mercator projection of web maps (EPSG:3857, "Popular Visualisation Pseudo Mercator", EPSG method
 /// 1024).

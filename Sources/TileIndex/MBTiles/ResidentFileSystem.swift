@@ -1,14 +1,7 @@
 import CSQLite
 import CSystemShim
+import LibC
 import Support
-
-#if canImport(Darwin)
-  import Darwin
-#elseif canImport(Musl)
-  import Musl
-#else
-  import Glibc
-#endif
 
 /// An SQLite VFS for databases that nobody writes, with non-blocking reads, and a descriptor by which changes are
 /// noticed.

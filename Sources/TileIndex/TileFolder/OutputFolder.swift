@@ -1,13 +1,6 @@
 import CSystemShim
+import LibC
 import Support
-
-#if canImport(Darwin)
-  import Darwin
-#elseif canImport(Musl)
-  import Musl
-#else
-  import Glibc
-#endif
 
 /// An output folder that is published atomically: it is filled under a hidden name beside its target, brought to the
 /// disk, and renamed. Where the target is to be replaced, the two exchange their names in one step (Linux), and the old

@@ -1,12 +1,5 @@
+import LibC
 import Support
-
-#if canImport(Darwin)
-  import Darwin
-#elseif canImport(Musl)
-  import Musl
-#else
-  import Glibc
-#endif
 
 /// Reads a folder of tile files, `zoom/column/row.extension`, as written by mb-util, tippecanoe, gdal2tiles and map
 /// servers' caches.

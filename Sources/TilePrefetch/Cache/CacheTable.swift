@@ -1,12 +1,5 @@
+import LibC
 public import Synchronization
-
-#if canImport(Darwin)
-  import Darwin
-#elseif canImport(Musl)
-  import Musl
-#else
-  import Glibc
-#endif
 
 /// A cache's tiles by key, for many readers and few writers.
 ///

@@ -1,10 +1,4 @@
-#if canImport(Darwin)
-  import Darwin
-#elseif canImport(Musl)
-  import Musl
-#else
-  import Glibc
-#endif
+import LibC
 
 /// What moves the map at the moment, as far as the app knows.
 public enum CameraPhase: Hashable, Sendable {

@@ -1,12 +1,5 @@
+import LibC
 import TileIndex
-
-#if canImport(Darwin)
-  import Darwin
-#elseif canImport(Musl)
-  import Musl
-#else
-  import Glibc
-#endif
 
 /// The probability that the next gesture brings a tile onto the screen, for a map at rest.
 ///

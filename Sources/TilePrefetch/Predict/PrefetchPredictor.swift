@@ -1,12 +1,5 @@
+import LibC
 public import TileIndex
-
-#if canImport(Darwin)
-  import Darwin
-#elseif canImport(Musl)
-  import Musl
-#else
-  import Glibc
-#endif
 
 /// Predicts which tiles a map will show soon.
 ///

@@ -1,12 +1,5 @@
+import LibC
 public import TileIndex
-
-#if canImport(Darwin)
-  import Darwin
-#elseif canImport(Musl)
-  import Musl
-#else
-  import Glibc
-#endif
 
 extension Viewport {
   /// The viewport of a map view.

@@ -1,12 +1,5 @@
+import LibC
 public import TileIndex
-
-#if canImport(Darwin)
-  import Darwin
-#elseif canImport(Musl)
-  import Musl
-#else
-  import Glibc
-#endif
 
 /// The part of the map that a screen shows: a centre, a fractional zoom, and the screen's size.
 ///

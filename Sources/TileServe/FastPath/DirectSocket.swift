@@ -1,12 +1,5 @@
+import LibC
 import NIOCore
-
-#if canImport(Darwin)
-  import Darwin
-#elseif canImport(Musl)
-  import Musl
-#else
-  import Glibc
-#endif
 
 /// The socket of a connection, for writing responses past the pipeline's queues, which cost as much as finding the
 /// response. Or of a listener, for setting options.

@@ -1,3 +1,4 @@
+import LibC
 import NIOCore
 import Support
 

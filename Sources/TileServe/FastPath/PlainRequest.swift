@@ -1,12 +1,5 @@
+import LibC
 import NIOCore
-
-#if canImport(Darwin)
-  import Darwin
-#elseif canImport(Musl)
-  import Musl
-#else
-  import Glibc
-#endif
 
 /// A request of the form that nearly all have: GET, an absolute path, HTTP/1.1, completely received, with no fields
 /// that affect the connection or the framing of messages.

@@ -1,15 +1,8 @@
+import LibC
 import NIOCore
 import Support
 import Synchronization
 import TileIndex
-
-#if canImport(Darwin)
-  import Darwin
-#elseif canImport(Musl)
-  import Musl
-#else
-  import Glibc
-#endif
 
 /// The whole response to a plain request for a stored tile. Only the date differs between clients.
 final class CachedResponse: Sendable {

@@ -1,13 +1,6 @@
 import CSystemShim
+import LibC
 import Synchronization
-
-#if canImport(Darwin)
-  import Darwin
-#elseif canImport(Musl)
-  import Musl
-#else
-  import Glibc
-#endif
 
 /// Bytes in pages of their own, which nobody can write, this process neither. The system may send them without a copy:
 /// pages that a socket still has stay as they are until the client has read them, also when this object is gone.

@@ -1,13 +1,6 @@
+import LibC
 import Support
 import TileIndex
-
-#if canImport(Darwin)
-  import Darwin
-#elseif canImport(Musl)
-  import Musl
-#else
-  import Glibc
-#endif
 
 /// The file of a Unix socket that this process listens on.
 struct SocketFile: Sendable {

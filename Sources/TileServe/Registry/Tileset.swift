@@ -1,15 +1,8 @@
 import Gazetteer
+import LibC
 import Support
 import Synchronization
 public import TileIndex
-
-#if canImport(Darwin)
-  import Darwin
-#elseif canImport(Musl)
-  import Musl
-#else
-  import Glibc
-#endif
 
 /// One bundle of the registry, or a tileset of an upstream. A bundle is opened when it is first requested, and again
 /// for each thread that reads it at the same time.

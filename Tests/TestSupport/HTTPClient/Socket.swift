@@ -1,10 +1,4 @@
-#if canImport(Glibc)
-  import Glibc
-#elseif canImport(Musl)
-  import Musl
-#else
-  import Darwin
-#endif
+import LibC
 
 /// A client's stream socket that sends any bytes in any pieces. All calls block, for 30 seconds at most.
 public final class Socket {

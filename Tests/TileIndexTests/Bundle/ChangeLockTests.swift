@@ -1,16 +1,11 @@
 import Foundation
+import LibC
 import Synchronization
 import TestSupport
 import Testing
 
 @testable import Support
 @testable import TileIndex
-
-#if canImport(Glibc)
-  import Glibc
-#elseif canImport(Musl)
-  import Musl
-#endif
 
 /// Of changes of one bundle at the same time none is lost.
 @Suite(.ownThread) struct ChangeLockTests {

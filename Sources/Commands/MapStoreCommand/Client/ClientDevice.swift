@@ -1,5 +1,6 @@
 import ArgumentParser
 import CommandSupport
+import LibC
 import MapStoreClient
 import MapStoreWire
 import Support
@@ -10,14 +11,6 @@ import TileIndex
   import FoundationEssentials
 #else
   import Foundation
-#endif
-
-#if canImport(Darwin)
-  import Darwin
-#elseif canImport(Musl)
-  import Musl
-#else
-  import Glibc
 #endif
 
 /// A client command that works on a device's folder.

@@ -1,16 +1,9 @@
 import ArgumentParser
 import CommandSupport
+import LibC
 import Logging
 import MapStoreServer
 import PurchaseLedger
-
-#if canImport(Darwin)
-  import Darwin
-#elseif canImport(Musl)
-  import Musl
-#else
-  import Glibc
-#endif
 
 /// `mapstore serve`: the map store's service.
 struct ServeCommand: AsyncParsableCommand {

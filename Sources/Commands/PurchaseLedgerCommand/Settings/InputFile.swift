@@ -1,4 +1,5 @@
 import CommandSupport
+import LibC
 import PurchaseLedger
 import Support
 
@@ -6,14 +7,6 @@ import Support
   import FoundationEssentials
 #else
   import Foundation
-#endif
-
-#if canImport(Darwin)
-  import Darwin
-#elseif canImport(Musl)
-  import Musl
-#else
-  import Glibc
 #endif
 
 /// Files that options name, and `-`.

@@ -1,15 +1,8 @@
 public import ArgumentParser
 import CommandSupport
+import LibC
 public import PurchaseLedger
 import Support
-
-#if canImport(Darwin)
-  import Darwin
-#elseif canImport(Musl)
-  import Musl
-#else
-  import Glibc
-#endif
 
 /// `purchase-ledger export`
 struct ExportCommand: AsyncParsableCommand {

@@ -1,17 +1,10 @@
 import ArgumentParser
 import CommandSupport
+import LibC
 import Support
 import Synchronization
 import TileCut
 import TileIndex
-
-#if canImport(Darwin)
-  import Darwin
-#elseif canImport(Musl)
-  import Musl
-#else
-  import Glibc
-#endif
 
 /// Runs work that can be cancelled. A signal cancels it, and the process ends with 128 and its number.
 ///

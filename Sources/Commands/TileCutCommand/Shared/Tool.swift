@@ -1,18 +1,11 @@
 import CommandSupport
 import Gazetteer
+import LibC
 import RegionCatalog
 import Support
 import TileCut
 import TileImage
 import TileIndex
-
-#if canImport(Darwin)
-  import Darwin
-#elseif canImport(Musl)
-  import Musl
-#else
-  import Glibc
-#endif
 
 /// The tool's version. It is an input of every region: when it changes, every bundle is built again.
 enum ToolVersion {

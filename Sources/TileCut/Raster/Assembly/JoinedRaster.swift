@@ -1,14 +1,7 @@
+import LibC
 import RegionCatalog
 import TileImage
 import TileIndex
-
-#if canImport(Glibc)
-  import Glibc
-#elseif canImport(Musl)
-  import Musl
-#else
-  import Darwin
-#endif
 
 /// Rasters on one grid of pixels as one raster, so that kernels see across their seams. Later ones lie over earlier
 /// ones.

@@ -1,12 +1,5 @@
+import LibC
 import Support
-
-#if canImport(Darwin)
-  import Darwin
-#elseif canImport(Musl)
-  import Musl
-#else
-  import Glibc
-#endif
 
 /// An unlinked temporary file. The system frees its space when the process ends, however it ends.
 final class ScratchFile: Sendable {

@@ -1,12 +1,5 @@
+import LibC
 import Support
-
-#if canImport(Glibc)
-  import Glibc
-#elseif canImport(Musl)
-  import Musl
-#else
-  import Darwin
-#endif
 
 /// A file that is open for reading until its last reference goes. Reads give their position, so threads can share it.
 ///

@@ -1,12 +1,5 @@
 import COpenJPEG
-
-#if canImport(Glibc)
-  import Glibc
-#elseif canImport(Musl)
-  import Musl
-#else
-  import Darwin
-#endif
+import LibC
 
 /// One pass of OpenJPEG over a JPEG 2000 file: reads the header, then decodes one window. Not thread-safe.
 final class JP2Codec {

@@ -1,13 +1,6 @@
 import CTIFFShim
+import LibC
 import RegionCatalog
-
-#if canImport(Glibc)
-  import Glibc
-#elseif canImport(Musl)
-  import Musl
-#else
-  import Darwin
-#endif
 
 /// What the samples of a TIFF mean: which bands are colours, which is alpha, which values are nodata.
 struct TIFFColourModel: Sendable {

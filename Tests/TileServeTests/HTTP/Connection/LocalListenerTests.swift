@@ -1,4 +1,5 @@
 import Foundation
+import LibC
 import TestSupport
 import Testing
 
@@ -52,8 +53,6 @@ import Testing
 }
 
 #if canImport(Glibc)
-  import Glibc
-
   private enum CongestionControl {
     /// What a new socket has.
     static var systems: String? {
