@@ -83,9 +83,6 @@ public struct VerificationError: Error, Sendable, Hashable, Codable, CustomStrin
     /// The store gave no final answer.
     public static let retryLater = Self(rawValue: "retry-later")
 
-    /// Whether evidence with this code is kept in quarantine.
-    public var quarantines: Bool { Self.quarantining.contains(self) }
-
     /// Whether a wrong configuration (root certificates, app identity) makes valid store responses fail with this code.
     package var isOfConfiguration: Bool {
       [
@@ -93,11 +90,6 @@ public struct VerificationError: Error, Sendable, Hashable, Codable, CustomStrin
         .wrongPackage,
       ].contains(self)
     }
-
-    private static let quarantining: Set<Self> = [
-      .signedInFuture, .environmentMismatch, .unknownEnvironment,
-      .inconsistent, .retryLater,
-    ]
   }
 
   /// The kind of failure.

@@ -19,7 +19,6 @@ package struct SQLiteError: Error, CustomStringConvertible {
 
   /// Result code without its extension.
   package var primary: Int32 { code & 0xff }
-  package var isConstraint: Bool { primary == SQLITE_CONSTRAINT }
   package var isDiskFull: Bool { primary == SQLITE_FULL || FileSystem.SystemError(number: systemError).isDiskFull }
   package var isBusy: Bool { primary == SQLITE_BUSY || primary == SQLITE_LOCKED }
   /// No such table or column, or a syntax error.

@@ -33,7 +33,6 @@ final class GeoPackageTables: TileTables, @unchecked Sendable {
   private let database: AppendedDatabase
   private let tiles: AppendedTable
   private(set) var coverage = TileCoverage()
-  private(set) var imageBytes = 0
   var imageCount: Int { coverage.count }
   var places: [Place]?
   /// Pixels of the first tile of each zoom.
@@ -60,7 +59,6 @@ final class GeoPackageTables: TileTables, @unchecked Sendable {
     try tiles.append([UInt32(tile.zoom), UInt32(tile.column), UInt32(tile.row)], data)
     try database.noteAddress(zoom: tile.zoom, column: tile.column, row: tile.row)
     coverage.insert(tile)
-    imageBytes += data.count
     if sizes[tile.zoom] == nil, let header = ImageHeader(data) {
       sizes[tile.zoom] = GeoPackageGrid.TileSize(width: header.width, height: header.height)
     }

@@ -16,7 +16,6 @@ final class BundleTables: TileTables, @unchecked Sendable {
   private var duplicates = DuplicateTable()
   private(set) var coverage = TileCoverage()
   private(set) var imageCount = 0
-  private(set) var imageBytes = 0
   var places: [Place]?
 
   private final class Tables {
@@ -67,7 +66,6 @@ final class BundleTables: TileTables, @unchecked Sendable {
     } else {
       pending.append(tile, data, hash: hash)
       imageCount += 1
-      imageBytes += data.count
     }
     coverage.insert(tile)
     if pending.isFull { try flush(isLast: false) }

@@ -81,8 +81,6 @@ public final class BundleWriter: Sendable {
   public var tileCount: Int { tables { $0.coverage.count } ?? 0 }
   /// Stored blobs so far.
   public var distinctTileCount: Int { tables { $0.imageCount } ?? 0 }
-  /// Bytes of the stored blobs so far, without the tables' overhead.
-  public var distinctTileBytes: Int { tables { $0.imageBytes } ?? 0 }
 
   /// Adds a tile.
   ///

@@ -4,8 +4,6 @@ protocol TileTables: AnyObject, Sendable {
   var coverage: TileCoverage { get }
   /// Stored blobs.
   var imageCount: Int { get }
-  /// Bytes of the stored blobs.
-  var imageBytes: Int { get }
   /// Written last, so that the file does not depend on when they were given.
   var places: [Place]? { get set }
 

@@ -176,10 +176,6 @@ public final class MapLoader<Value: Sendable>: Sendable {
     set { state.withLock { $0.isPaused = newValue } }
   }
 
-  /// For sources that charge per tile: how many tiles were loaded, and how many would have been without prefetch, both
-  /// without the first screen. Nil for other sources.
-  public var meteredLoads: (all: Int, unaided: Int)? { state.withLock { $0.meter?.loads } }
-
   // MARK: - Following the map
 
   private func show(_ tiles: TileRange, target: Viewport?, _ state: inout State) -> Step {

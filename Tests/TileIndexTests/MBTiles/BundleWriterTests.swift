@@ -60,7 +60,6 @@ import TileIndex
     }
     #expect(writer.tileCount == 4096)
     #expect(writer.distinctTileCount == 2)
-    #expect(writer.distinctTileBytes == 216)
     let summary = try writer.finish(BundleMetadata(name: "sea"))
     #expect(summary.tiles == 4096 && summary.distinctTiles == 2)
     let database = try Database(folder.file("out.mbtiles"))
