@@ -195,23 +195,48 @@ final class RequestReader: ChannelInboundHandler {
   private let connection: ConnectionHandler
   private let limits: ConnectionLimits
   private var hasParser = false
+  private var context: ChannelHandlerContext?
+  /// What has arrived and is not read, while enough requests wait for their answers.
+  private var unread = ByteBuffer()
+  private var isReading = false
+  /// What the parser gets at a time.
+  private static let parsedBytesMax = 4096
 
   init(_ connection: ConnectionHandler, _ limits: ConnectionLimits) {
     self.connection = connection
     self.limits = limits
   }
 
+  var hasUnread: Bool { unread.readableBytes > 0 }
+
+  func handlerAdded(context: ChannelHandlerContext) {
+    self.context = context
+    connection.reader = self
+  }
+
+  func handlerRemoved(context: ChannelHandlerContext) { self.context = nil }
+
   func channelRead(context: ChannelHandlerContext, data: NIOAny) {
     var bytes = unwrapInboundIn(data)
-    while !hasParser, bytes.readableBytes > 0 {
-      guard let count = connection.takeFast(bytes) else {
+    if hasUnread { unread.writeBuffer(&bytes) } else { unread = bytes }
+    readOn()
+  }
+
+  /// Reads requests until enough of them wait.
+  func readOn() {
+    guard !isReading, let context else { return }
+    isReading = true
+    while hasUnread, connection.takesRequests {
+      if hasParser {
+        parse(unread.readSlice(length: min(unread.readableBytes, Self.parsedBytesMax))!, context)
+      } else if let count = connection.takeFast(unread) {
+        unread.moveReaderIndex(forwardBy: count)
+      } else {
         hasParser = true
         addParser(context)
-        break
       }
-      bytes.moveReaderIndex(forwardBy: count)
     }
-    if bytes.readableBytes > 0 { parse(bytes, context) }
+    isReading = false
   }
 
   /// The requests and errors that the parser finds reach the connection before this returns.

@@ -39,8 +39,7 @@ package enum ViewerPage {
       <header class="bar">
       <a class="back" href="\(path(ServicePaths.index))" title="All tilesets" aria-label="All tilesets">‹</a>
       <h1 title="\(Markup.escaped(info.id))">\(Markup.escaped(info.name))</h1>
-      <div class="tools" id="tools"></div>
-      <a class="tool" href="\(path(ServicePaths.tileJSON(info.id)))">TileJSON</a>
+      <div class="tools" id="tools"><a class="tool" href="\(path(ServicePaths.tileJSON(info.id)))">TileJSON</a></div>
       </header>
       """
   }

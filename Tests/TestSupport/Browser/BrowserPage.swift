@@ -42,6 +42,11 @@ public final class BrowserPage {
   /// The URLs of all requests so far.
   public var requests: [String] { record.requests }
 
+  /// Runs a script in each document that is opened from now on, before the document's own.
+  public func runFirst(_ script: String) throws {
+    try call("Page.addScriptToEvaluateOnNewDocument", ["source": script])
+  }
+
   /// Opens a URL and waits until the network is quiet.
   public func open(_ url: String, ready: String = "true") throws {
     let answer = try call("Page.navigate", ["url": url])

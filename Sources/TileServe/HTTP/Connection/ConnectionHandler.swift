@@ -47,7 +47,13 @@ final class ConnectionHandler: ChannelDuplexHandler {
   /// Heads of requests that the parser has found in them.
   private var parsedCount = 0
   private var readIsHeldBack = false
+  /// What passes the client's bytes on.
+  weak var reader: RequestReader?
   private var needsFlush = false
+  /// Answers since the event loop turned to this connection, and whether it waits for its next turn.
+  private var turn = (count: 0, isOver: false)
+  /// So that clients who send many requests at once do not keep all others of the event loop waiting.
+  private static let turnMax = 16
   /// True while this handler works through its queue, so that an immediate response does not start the loop again.
   private var isWorking = false
   private var unwritableSince: NIODeadline?
@@ -150,6 +156,9 @@ final class ConnectionHandler: ChannelDuplexHandler {
 
   // MARK: Requests
 
+  /// False while enough requests wait for their answers. Input of a connection that ends is read, and dropped.
+  var takesRequests: Bool { isEnding || waiting.count < loop.limits.pipelinedCountMax }
+
   /// Takes the request at the beginning of a buffer on the fast path.
   ///
   /// - Returns: the bytes that the request takes; nil when NIO's parser has to read it, and all that follows.
@@ -166,10 +175,12 @@ final class ConnectionHandler: ChannelDuplexHandler {
   }
 
   private func answerReady(_ buffer: ByteBuffer, _ fastPath: FastPath.Connection) -> Int? {
-    guard !isAnswering, !isEnding, !isUnreadable, waiting.isEmpty, loop.accessLog == nil, !loop.isDraining, let context,
+    guard !isAnswering, !isEnding, !isUnreadable, waiting.isEmpty, loop.accessLog == nil, !loop.isDraining,
+      turn.count < Self.turnMax, let context,
       queuedCount == 0 || context.channel.isWritable,
       let answer = fastPath.answer(buffer, mayBypassPipeline: queuedCount == 0, date: { loop.dateField() })
     else { return nil }
+    turn.count += 1
     switch answer.rest {
     case .nothing: break
     case .bytes(let first, let second):
@@ -229,6 +240,7 @@ final class ConnectionHandler: ChannelDuplexHandler {
   }
 
   func channelReadComplete(context: ChannelHandlerContext) {
+    if !turn.isOver { turn.count = 0 }
     flush(context)
     context.fireChannelReadComplete()
   }
@@ -236,7 +248,7 @@ final class ConnectionHandler: ChannelDuplexHandler {
   /// Stops reading while too many requests wait, so that a client that does not read its responses cannot exhaust the
   /// memory.
   func read(context: ChannelHandlerContext) {
-    if waiting.count >= loop.limits.pipelinedCountMax || isEnding {
+    if !takesRequests || reader?.hasUnread == true || isEnding {
       readIsHeldBack = true
     } else {
       context.read()
@@ -257,11 +269,18 @@ final class ConnectionHandler: ChannelDuplexHandler {
 
   // MARK: Answers
 
-  /// Answers queued requests until one has to wait for a thread.
+  /// Answers queued requests until one has to wait for a thread, or it is the turn of other connections.
   private func work(_ context: ChannelHandlerContext) {
-    guard !isWorking else { return }
+    guard !isWorking, !turn.isOver else { return }
     isWorking = true
-    while !isAnswering, !isEnding, context.channel.isWritable, let item = waiting.popFirst() {
+    while !isAnswering, !isEnding, context.channel.isWritable, !waiting.isEmpty {
+      guard turn.count < Self.turnMax else {
+        turn.isOver = true
+        loop.wait(forTurnOf: self, context.eventLoop)
+        break
+      }
+      turn.count += 1
+      guard let item = waiting.popFirst() else { break }
       switch item {
       case .request(let facts, let start): answer(facts, start, context)
       case .proceed:
@@ -271,10 +290,19 @@ final class ConnectionHandler: ChannelDuplexHandler {
       }
     }
     isWorking = false
-    if readIsHeldBack, !isEnding, waiting.count < loop.limits.pipelinedCountMax {
+    reader?.readOn()
+    if readIsHeldBack, !isEnding, takesRequests {
       readIsHeldBack = false
       context.read()
     }
+  }
+
+  /// Goes on with the requests that were left when the last turn was over.
+  func takeTurn() {
+    turn = (0, false)
+    guard let context else { return }
+    work(context)
+    flush(context)
   }
 
   private func answer(_ facts: RequestFacts, _ start: NIODeadline, _ context: ChannelHandlerContext) {

@@ -9,6 +9,8 @@ final class LoopState {
   private(set) var isDraining = false
   /// Nil if it is switched off.
   let fastPath: FastPath.Loop?
+  private var unfinished = Queue<ConnectionHandler>()
+  private var hasTurnScheduled = false
   private var connections: [ObjectIdentifier: ConnectionHandler] = [:]
   private var dateSecond = -1
   private var dateText = ""
@@ -31,6 +33,24 @@ final class LoopState {
   func remove(_ connection: ConnectionHandler) {
     if connections.removeValue(forKey: ObjectIdentifier(connection)) != nil { shard.closed() }
   }
+
+  /// Lets a connection with more requests than one turn answers go on after the others. The event loop reads what has
+  /// arrived for all before the next few of them.
+  func wait(forTurnOf connection: ConnectionHandler, _ eventLoop: any EventLoop) {
+    unfinished.append(connection)
+    guard !hasTurnScheduled else { return }
+    hasTurnScheduled = true
+    let bound = NIOLoopBound(self, eventLoop: eventLoop)
+    // Tasks that are due are run before input is read, also those that they submit.
+    eventLoop.scheduleTask(in: .microseconds(100)) {
+      let loop = bound.value
+      loop.hasTurnScheduled = false
+      for _ in 0..<Self.turnsMax { loop.unfinished.popFirst()?.takeTurn() }
+      if let next = loop.unfinished.popFirst() { loop.wait(forTurnOf: next, eventLoop) }
+    }
+  }
+
+  private static let turnsMax = 2
 
   /// Closes the connection that has been idle longest; false if none is idle.
   func makeRoom() -> Bool {

@@ -27,6 +27,19 @@
   };
   const drawn = settings.layers.map(drawing);
 
+  // Old devices, virtual machines, and browsers in which it is switched off.
+  const canvas = document.createElement("canvas");
+  if (!canvas.getContext("webgl2") && !canvas.getContext("webgl")) {
+    const words = "This browser has no WebGL, without which vector tiles cannot be drawn. Switch on hardware acceleration, or try another browser. The tiles are served all the same.";
+    const names = settings.layers.map((name) => element("li", { textContent: name }));
+    const list = names.length ? [element("p", { textContent: "Layers:" }), element("ul", {}, ...names)] : [];
+    const main = document.getElementById("map");
+    main.id = "without";
+    main.className = "instead";
+    main.replaceChildren(element("div", { className: "notice" }, element("p", { textContent: words }), ...list));
+    return;
+  }
+
   const map = new maplibregl.Map({
     container: "map",
     style: {

@@ -2,6 +2,7 @@
 (() => {
   "use strict";
   const { settings, element, map } = TileViewer;
+  if (!map) return;
   const input = element("input", { type: "search", id: "place", placeholder: "Find a place", autocomplete: "off", spellcheck: false });
   const list = element("ul", { id: "found", hidden: true });
   const status = element("span", { className: "unseen" });

@@ -12,6 +12,13 @@ window.TileViewer = (() => {
     return made;
   }
 
+  // On a small screen the tools hang down from this button.
+  const menu = element("button", { className: "tool menu", type: "button", textContent: "Menu" });
+  menu.setAttribute("aria-controls", "tools");
+  menu.setAttribute("aria-expanded", "false");
+  menu.addEventListener("click", () => menu.setAttribute("aria-expanded", tools.parentElement.classList.toggle("open")));
+  tools.after(menu);
+
   // A button that stays pressed; `change` is told whether it is.
   function toggle(words, isOn, change) {
     const button = element("button", { className: "tool", type: "button", textContent: words });

@@ -2,6 +2,7 @@
 (() => {
   "use strict";
   const { settings, element, map } = TileViewer;
+  if (!map) return;
   if (settings.grid.kind === "flat") return;
   const colour = "#be1e4b";
   let remove;
