@@ -283,7 +283,8 @@ let testTargets = [
   tests(
     "TileServeTests",
     ["Support", "TileServe", "TileImage", "TileIndex", "TilePrefetch", "MemoryPressure", "CSQLite"]
-      + products(of: "swift-nio", "NIOCore", "NIOPosix", "NIOHTTP1")),
+      + products(of: "swift-nio", "NIOCore", "NIOEmbedded", "NIOPosix", "NIOHTTP1")
+      + products(of: "swift-log", "Logging")),
   tests(
     "PurchaseLedgerTests",
     ["Support", "PurchaseLedger", "Accounts", "StoreSimulators", "PurchaseLedgerCommand", "PurchaseVerification"]
