@@ -13,6 +13,8 @@ extension FileSystem {
     package let kind: Kind
     package let identity: FileIdentity
     package let bytes: Int
+    /// On the disk: fewer where a file has holes or its file system compresses; some file systems never say, or late.
+    package let storedBytes: Int
     /// Seconds since 1970, and nanoseconds.
     package let modified: Int
     package let modifiedNanoseconds: Int
@@ -33,6 +35,7 @@ extension FileSystem {
       identity = FileIdentity(
         device: UInt64(truncatingIfNeeded: info.st_dev), inode: UInt64(truncatingIfNeeded: info.st_ino))
       bytes = Int(info.st_size)
+      storedBytes = 512 * Int(info.st_blocks)
       links = Int(info.st_nlink)
       #if canImport(Darwin)
         (modified, modifiedNanoseconds) = (info.st_mtimespec.tv_sec, info.st_mtimespec.tv_nsec)

@@ -30,6 +30,22 @@ enum MetadataLimits {
     return StoredMetadata(rows)
   }
 
+  /// The rows of a database.
+  ///
+  /// - Parameter table: with its order, if that matters.
+  /// - Throws: `SQLiteError` as well.
+  static func rows(of table: String, path: String, _ connection: SQLiteConnection) throws -> StoredMetadata {
+    let statement = try connection.prepare("SELECT name, value FROM \(table) LIMIT \(rowsMax + 1)")
+    var entries: [StoredMetadata.Entry] = []
+    func current() -> String { entries.last.map { "the row after \"\($0.name.prefix(100))\"" } ?? "the first row" }
+    try reading(current(), of: path, connection) {
+      while try statement.step() {
+        entries.append(StoredMetadata.Entry(name: statement.text(0), value: statement.text(1)))
+      }
+    }
+    return try stored(entries, path: path)
+  }
+
   /// A JSON document of a bundle. Of members with one name the last counts.
   ///
   /// - Throws: ``JSONValue/SyntaxError`` as well.

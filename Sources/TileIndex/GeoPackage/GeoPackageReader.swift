@@ -123,7 +123,8 @@ package final class GeoPackageReader: DatabaseReader {
     guard scansForTiles else { return }
     try database.keepingToThisState(path) {
       _ = try AddressIndex.make(
-        of: AddressIndex.Source(tiles: quotedTable, layout: .flat), bytes: FileSystem.size(path), connection)
+        of: AddressIndex.Source(tiles: quotedTable, layout: .flat), bytes: BundleAccess.budgetBytes(path),
+        connection)
       quotedTable = AddressIndex.tiles
       lookup = try connection.prepare(Self.lookup(in: quotedTable))
     }

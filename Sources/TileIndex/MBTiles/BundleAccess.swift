@@ -57,6 +57,13 @@ enum BundleAccess {
     SQLiteLimits(steps: 50_000_000 + 16 * fileBytes, valueBytes: tileBytesMax + 1024)
   }
 
+  /// The size by which budgets go: that of the file, but not of its holes, which cost nobody a byte. A file system that
+  /// compresses stores less too, and some say nothing of it: up to 16 MB the file's own size counts.
+  static func budgetBytes(_ path: String) -> Int {
+    guard let status = try? FileSystem.status(path) else { return 0 }
+    return min(status.bytes, max(status.storedBytes, 16 << 20))
+  }
+
   /// Larger tiles are refused, in every container.
   static let tileBytesMax = 64 << 20
 
@@ -121,7 +128,7 @@ enum BundleAccess {
   }
 
   private static func prepare(_ connection: SQLiteConnection, _ path: String) throws {
-    connection.setLimits(limits(fileBytes: FileSystem.size(path) + FileSystem.size(path + "-wal")))
+    connection.setLimits(limits(fileBytes: budgetBytes(path) + budgetBytes(path + "-wal")))
     // Mapped pages measured 2.5 times slower when cold, and a truncated file would raise SIGBUS.
     try connection.execute("PRAGMA mmap_size = 0")
     // The system caches the pages once for all readers. A server has a reader for each thread, and SQLite's default

@@ -69,7 +69,8 @@ package final class MBTilesReader: DatabaseReader {
     guard scansForTiles else { return }
     try database.keepingToThisState(path) {
       schema.keys = try AddressIndex.make(
-        of: AddressIndex.Source(tiles: schema.tiles, layout: layout), bytes: FileSystem.size(path), connection)
+        of: AddressIndex.Source(tiles: schema.tiles, layout: layout), bytes: BundleAccess.budgetBytes(path),
+        connection)
       schema.tiles = AddressIndex.tiles
       lookup = try connection.prepare(Self.lookup(in: schema))
     }
@@ -95,14 +96,6 @@ package final class MBTilesReader: DatabaseReader {
   private static func readMetadata(_ connection: SQLiteConnection, path: String) throws -> StoredMetadata {
     let columns = try BundleSchema.columns(of: "metadata", connection)
     guard columns["name"] != nil, columns["value"] != nil else { return StoredMetadata([]) }
-    let statement = try connection.prepare("SELECT name, value FROM metadata LIMIT \(MetadataLimits.rowsMax + 1)")
-    var entries: [StoredMetadata.Entry] = []
-    func current() -> String { entries.last.map { "the row after \"\($0.name.prefix(100))\"" } ?? "the first row" }
-    try MetadataLimits.reading(current(), of: path, connection) {
-      while try statement.step() {
-        entries.append(StoredMetadata.Entry(name: statement.text(0), value: statement.text(1)))
-      }
-    }
-    return try MetadataLimits.stored(entries, path: path)
+    return try MetadataLimits.rows(of: "metadata", path: path, connection)
   }
 }

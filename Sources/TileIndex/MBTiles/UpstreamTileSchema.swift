@@ -37,13 +37,18 @@ enum UpstreamTileSchema {
     }
   }
 
-  /// The names of the file's tables and indexes: none, or those of a store of tiles.
+  /// The names of the file's tables and indexes: none, or those of a store of tiles. A view of such a name is another
+  /// program's.
   @discardableResult
   private static func check(_ connection: SQLiteConnection, path: String) throws -> Set<String> {
     var names: Set<String> = []
-    let tables = try connection.prepare("SELECT name FROM sqlite_master")
-    while try tables.step() { names.insert(tables.text(0)) }
-    guard names.isEmpty || names.isSuperset(of: ["metadata", "tiles", "upstream", "tile_place"]) else {
+    let tables = try connection.prepare("SELECT name, rootpage > 0 FROM sqlite_master LIMIT 1000")
+    var hasOnlyTables = true
+    while try tables.step() {
+      names.insert(tables.text(0))
+      if tables.int(1) == 0 { hasOnlyTables = false }
+    }
+    guard names.isEmpty || hasOnlyTables && names.isSuperset(of: ["metadata", "tiles", "upstream", "tile_place"]) else {
       throw BundleError(
         .exists, path: path, "is a bundle that was made otherwise, and is not changed",
         remedy: "name another file in the description of the upstream")

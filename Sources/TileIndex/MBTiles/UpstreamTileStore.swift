@@ -82,6 +82,8 @@ package final class UpstreamTileStore: @unchecked Sendable {
         uri: SQLiteConnection.uri(path: path, parameters: []), flags: SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE)
       connection.setBusyTimeout(milliseconds: 5000)
       try connection.execute("PRAGMA trusted_schema = OFF")
+      // The file may be anybody's, as any bundle.
+      connection.setLimits(BundleAccess.limits(fileBytes: max(BundleAccess.budgetBytes(path), byteCountMax)))
       try UpstreamTileSchema.prepare(connection, metadata, path: path)
       let place = "zoom_level = ?1 AND tile_column = ?2 AND tile_row = ?3"
       statements = Statements(
@@ -175,23 +177,11 @@ package final class UpstreamTileStore: @unchecked Sendable {
     }
   }
 
-  /// The value of a metadata row.
-  package func metadata(_ name: String) throws -> String? {
-    try writing {
-      let query = try connection.prepare("SELECT value FROM metadata WHERE name = ?1")
-      query.bind(1, name)
-      return try query.step() ? query.optionalText(0) : nil
-    }
-  }
-
   /// All rows of the metadata.
+  ///
+  /// - Throws: `BundleError` with `.malformed` for more than any bundle may have.
   package func metadata() throws -> [StoredMetadata.Entry] {
-    try writing {
-      let query = try connection.prepare("SELECT name, value FROM metadata ORDER BY rowid")
-      var entries: [StoredMetadata.Entry] = []
-      while try query.step() { entries.append(.init(name: query.text(0), value: query.text(1))) }
-      return entries
-    }
+    try writing { try MetadataLimits.rows(of: "metadata ORDER BY rowid", path: path, connection).entries }
   }
 
   /// Replaces all rows of the metadata.
@@ -292,13 +282,16 @@ package final class UpstreamTileStore: @unchecked Sendable {
     return byteCount + size <= byteCountMax
   }
 
-  private static func failure(_ error: SQLiteError, _ path: String) -> BundleError {
+  private static func failure(_ error: SQLiteError, _ path: String) -> any Error {
+    if error.isInterrupted || error.isOverBudget || error.isTooBig {
+      return BundleAccess.bundleError(error, path: path)
+    }
     if error.isDiskFull {
       return BundleError(
         .writeFailed, path: path, "the disk is full", remedy: "free space, or set a smaller fileSize")
     }
     let systemError = FileSystem.SystemError(number: error.systemError)
-    if systemError.isOutOfDescriptors { return .unopened(systemError, path: path) }
+    if systemError.isOutOfDescriptors { return BundleError.unopened(systemError, path: path) }
     switch error.primary {
     case SQLITE_CANTOPEN, SQLITE_READONLY, SQLITE_PERM, SQLITE_IOERR:
       return BundleError(

@@ -33,6 +33,12 @@ final class PMTilesArchive {
     (self.file, self.header, localFile) = (file, header, file as? ResidentFile)
   }
 
+  /// - Parameter contents: of the same bytes.
+  init(path: String, _ file: any ByteSource, _ contents: PMTilesReader.Contents) {
+    (self.path, self.file, header, root) = (path, file, contents.header, contents.root)
+    localFile = file as? ResidentFile
+  }
+
   /// A leaf directory, from the cache or the file. Its ids are checked against the entry that refers to it, so no
   /// directory can contain itself.
   ///

@@ -33,10 +33,27 @@ package final class PMTilesReader: BundleReader {
     try self.init(PMTilesArchive(path: name, bytes))
   }
 
-  private init(_ archive: PMTilesArchive) throws {
+  /// Opens an archive again from the same bytes, for another thread: nothing is parsed a second time.
+  package convenience init(name: String, _ bytes: any ByteSource, _ contents: Contents) throws {
+    try self.init(PMTilesArchive(path: name, bytes, contents), contents)
+  }
+
+  /// What is parsed of an archive at opening.
+  package struct Contents: Sendable {
+    let header: PMTilesHeader
+    let root: PMTilesDirectory
+    let metadata: StoredMetadata
+    let places: StoredPlaces
+  }
+
+  package var contents: Contents {
+    Contents(header: archive.header, root: archive.root, metadata: metadata, places: storedPlaces)
+  }
+
+  private init(_ archive: PMTilesArchive, _ contents: Contents? = nil) throws {
     path = archive.path
     self.archive = archive
-    (metadata, storedPlaces) = try PMTilesMetadata.stored(archive)
+    (metadata, storedPlaces) = try contents.map { ($0.metadata, $0.places) } ?? PMTilesMetadata.stored(archive)
     // Vector tiles are served compressed; image tiles that were compressed as well must be decompressed, since no
     // client expects it.
     unpacksTiles = archive.header.tileCompression == .gzip && [2, 3, 4, 5].contains(archive.header.tileType)

@@ -24,7 +24,7 @@ final class RemoteArchive: Sendable {
     for attempt in 0... {
       let file = try current(adopt)
       do {
-        return try body(try PMTilesReader(name: settingsName, RemoteBytes(file: file)), file)
+        return try body(reader(of: file), file)
       } catch is RemoteFile.Replaced where attempt < 2 {
         forget(file)
       } catch is RemoteFile.Replaced {
@@ -35,6 +35,16 @@ final class RemoteArchive: Sendable {
       }
     }
     preconditionFailure("unreachable")
+  }
+
+  /// A reader for this thread. Header, root directory and metadata are read and parsed once for each file.
+  private func reader(of file: RemoteFile) throws -> PMTilesReader {
+    if let known = file.contents.withLock({ $0 }) {
+      return try PMTilesReader(name: settingsName, RemoteBytes(file: file), known)
+    }
+    let reader = try PMTilesReader(name: settingsName, RemoteBytes(file: file))
+    file.contents.withLock { $0 = reader.contents }
+    return reader
   }
 
   /// The archive's answer for a tile.
@@ -114,6 +124,8 @@ final class RemoteFile: Sendable {
   private let address: HTTPAddress
   /// The beginning of the file, where a PMTiles archive has its header and, mostly, its root directory and metadata.
   private let head: [UInt8]
+  /// Of the archive, once it was opened.
+  let contents = Mutex<PMTilesReader.Contents?>(nil)
   private let parts = Mutex(LRUTable<Range<Int>, [UInt8]>(byteCountMax: 8 << 20))
 
   static let headBytes = 16_384

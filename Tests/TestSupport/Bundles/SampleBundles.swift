@@ -1,3 +1,4 @@
+import Support
 public import TileIndex
 
 extension TemporaryFolder {
@@ -38,5 +39,18 @@ extension TemporaryFolder {
     let writer = try BundleWriter(path: file(name), matrixSet: .webMercatorQuad, format: .png)
     try writer.put(TileID(unchecked: 0, 0, 0), bytes)
     _ = try writer.finish(BundleMetadata(name: name))
+  }
+
+  /// A bundle whose tiles are a view without end, in which no look-up finds a row.
+  public func writeEndlessView(_ name: String) throws {
+    let connection = try SQLiteConnection(creating: file(name))
+    try connection.execute(
+      """
+      CREATE TABLE metadata (name TEXT, value TEXT);
+      INSERT INTO metadata VALUES ('name', 'v'), ('format', 'png'), ('minzoom', '4'), ('maxzoom', '4');
+      CREATE VIEW tiles AS WITH RECURSIVE c(x) AS (SELECT 0 UNION ALL SELECT x + 1 FROM c)
+      SELECT 4 AS zoom_level, x % 16 AS tile_column, x % 16 + 20 AS tile_row, x'89504e470d0a1a0a' AS tile_data FROM c;
+      """)
+    try connection.close()
   }
 }

@@ -40,12 +40,44 @@ import Testing
     // Reopened, and opened as an ordinary bundle.
     let again = try UpstreamTileStore(path: path, metadata: [], byteCountMax: 10 << 20)
     #expect(try again.find(none, now: 0)?.bytes == bytes)
-    #expect(try again.metadata("name") == "Kept")
+    #expect(try again.metadata().contains { $0.name == "name" && $0.value == "Kept" })
     let reader = try BundleFile.open(path)
     #expect(try reader.tile(none) == bytes)
     #expect(try reader.tile(one) == nil)
     #expect(reader.metadata.format == .png)
     #expect(try reader.zooms() == [3])
+  }
+
+  /// The file is another program's by now: what is in it is read within the limits of any bundle.
+  @Test func contentsOfStrangersAreLimited() throws {
+    let folder = try TemporaryFolder()
+    let path = folder.file("kept.mbtiles")
+    let tile = TileID(unchecked: 3, 5, 2)
+    func open() throws -> UpstreamTileStore { try UpstreamTileStore(path: path, metadata: [], byteCountMax: 10 << 20) }
+    func refusal(_ read: (UpstreamTileStore) throws -> Void) -> BundleError? {
+      #expect(throws: BundleError.self) { try read(open()) }
+    }
+    #expect(try open().store(tile, blob(1, 500), state(1000)))
+    let database = try Database(path)
+    for (name, value) in [("json", "zeroblob(2000000)"), ("n", "1"), ("n", "2")] {
+      try database.run("DROP INDEX IF EXISTS metadata_name; INSERT INTO metadata VALUES ('\(name)', \(value))")
+    }
+    #expect(refusal { _ = try $0.metadata() }?.code == .malformed)
+    try database.run(
+      """
+      DELETE FROM metadata; WITH n(i) AS (SELECT 0 UNION ALL SELECT i + 1 FROM n WHERE i < 1000)
+      INSERT INTO metadata SELECT 'n' || i, i FROM n
+      """)
+    #expect(refusal { _ = try $0.metadata() }?.message.contains("more than 1000 rows") == true)
+    try database.run("UPDATE tiles SET tile_data = zeroblob(66 << 20)")
+    #expect(refusal { _ = try $0.find(tile, now: 1000) }?.code == .malformed)
+    // Rows without end are nobody's store.
+    try database.run(
+      """
+      ALTER TABLE upstream RENAME TO other;
+      CREATE VIEW upstream AS WITH RECURSIVE n(i) AS (SELECT 0 UNION ALL SELECT i + 1 FROM n) SELECT other.* FROM n, other
+      """)
+    #expect(refusal { _ in }?.code == .exists)
   }
 
   /// Also when two connections fill the same bundle.

@@ -83,6 +83,33 @@ import TileIndex
     }
   }
 
+  /// Nine megabytes, of places: they are fetched and parsed once, not for each tile.
+  @Test func metadataAreReadOnce() async throws {
+    var archive = SmallArchive()
+    for column in 0..<16 { archive.tiles[TileID(unchecked: 4, column, 3).hilbertID] = try SampleTiles.image(column) }
+    archive.zooms = (4, 4)
+    archive.internalCompression = 1
+    let place =
+      #"{"type":"Feature","properties":{"name":"\#(String(repeating: "n", count: 900))"},"#
+      + #""geometry":{"type":"Point","coordinates":[1,2]}}"#
+    let places = Array(repeating: place, count: 9000).joined(separator: ",")
+    archive.metadata = Array(#"{"places":{"type":"FeatureCollection","features":[\#(places)]}}"#.utf8)
+    let file = archive.bytes
+    try await withOrigin {
+      Self.answer($0, file, tag: "\"one\"")
+    } _: { (origin) async throws in
+      let folder = try describe(origin, fresh: 3600)
+      try await serving([folder.path]) {
+        $0.prefetch = .off
+      } _: { (served) async throws in
+        for column in 0..<16 { #expect(try served.get("/afar/4/\(column)/3.png").status == 200) }
+      }
+      let large = origin.requests.compactMap { $0["Range"]?.dropFirst("bytes=".count).split(separator: "-") }
+        .filter { Int($0[1])! - Int($0[0])! > 1 << 20 }
+      #expect(large.count == 1, "\(large)")
+    }
+  }
+
   /// A start without a network: of an archive that was read before, cached tiles and enlarged parts of them; of a new
   /// one nothing until the network is back.
   @Test func startWithoutANetwork() async throws {
