@@ -154,8 +154,8 @@ import Testing
     try expectValid(output)
   }
 
-  /// Work within one tile that takes minutes: labels are placed for a whole zoom, and an icon's filter is computed at
-  /// once. Both are bounded, or end soon after the signal.
+  /// Work within one tile that takes minutes: labels are placed for a whole zoom, which ends soon after the signal, and
+  /// an icon's filter is computed at once, so that it is refused.
   @Test(arguments: ["labels", "icon"]) func longDrawingEndsWithTheSignal(_ kind: String) throws {
     _ = try folder.writePlacedPicture()
     let isIcon = kind == "icon"

@@ -2,15 +2,19 @@ import CCairo
 import CCairoShim
 import Synchronization
 
-/// An icon as SVG, rendered anew for each scale, so that it is sharp at every density.
+/// An icon as SVG, rendered anew for each scale, so that it is sharp at every density. What may take too long is refused
+/// (``SVGCost``).
 package final class SVGDrawing: Sendable {
   private let bytes: [UInt8]
   /// In pixels of the screen.
   private let size: SIMD2<Double>
   private let pictures = Mutex<[Double: IconPicture]>([:])
+  private let cost: SVGCost
 
   /// The largest edge of an icon, in its own pixels, and of its rendering.
   private static let (edgeMax, pixelEdgeMax) = (1024.0, 4096.0)
+  /// Of all pictures that are kept.
+  private static let pixelCountMax = 1 << 24
 
   /// Reads the size: `width` and `height`, or else that of `viewBox`.
   ///
@@ -18,6 +22,7 @@ package final class SVGDrawing: Sendable {
   package init(_ bytes: [UInt8]) throws(DrawingError) {
     try DrawingError.requireSVGLibrary()
     self.bytes = bytes
+    cost = try SVGCost(bytes)
     let handle = try Self.handle(bytes)
     defer { g_object_unref(UnsafeMutableRawPointer(handle)) }
     let size = Self.size(handle)
@@ -46,6 +51,7 @@ package final class SVGDrawing: Sendable {
         message: "an icon is drawn \(Int(max(pixels.x, pixels.y))) pixels large",
         remedy: "give a smaller icon-size", isOfStyle: true)
     }
+    try cost.check(width: Int(pixels.x), height: Int(pixels.y))
     let made = IconPicture(width: Int(pixels.x), height: Int(pixels.y), scale: scale)
     let handle = try Self.handle(bytes)
     defer { g_object_unref(UnsafeMutableRawPointer(handle)) }
@@ -62,9 +68,16 @@ package final class SVGDrawing: Sendable {
     var problem: UnsafeMutablePointer<CGError>?
     guard rsvg_handle_render_document(handle, context, &viewport, &problem) != 0 else { throw Self.error(problem) }
     cairo_surface_flush(surface)
-    pictures.withLock { $0[scale] = made }
+    pictures.withLock { pictures in
+      // Sizes that vary with the zoom have a picture for each.
+      let kept = pictures.values.reduce(0) { $0 + $1.width * $1.height }
+      if kept + made.width * made.height > Self.pixelCountMax { pictures = [:] }
+      pictures[scale] = made
+    }
     return made
   }
+
+  var keptPictureCount: Int { pictures.withLock { $0.count } }
 
   /// Zero if the drawing does not say it.
   private static func size(_ handle: OpaquePointer) -> SIMD2<Double> {

@@ -59,8 +59,9 @@ public struct ImageDecoder: TileDecoder {
   ///
   /// - Throws: ``ImageError``: `tooLarge` as decoding would, `malformed` or `unsupported`.
   package static func need(
-    of bytes: UnsafeRawBufferPointer, format: TileFormat
+    of bytes: UnsafeRawBufferPointer, format: TileFormat? = nil
   ) throws(ImageError) -> (width: Int, height: Int, byteCount: Int) {
+    let format = try imageFormat(of: bytes, expected: format)
     let (width, height) = try size(of: bytes, format: format)
     try ImageError.check(width: width, height: height, pixelCountMax: pixelCountMax)
     let pixels = width * height * 4

@@ -1,24 +1,13 @@
-import Support
 import TileImage
 import TileIndex
 
 /// Limits the memory of all tiles that are being decoded and drawn at a time.
 ///
-/// How much a drawing takes is known from the headers of its tiles, before one is decoded (``byteCount(of:)``). It
-/// takes all of it at once: two drawings that each held a part and waited for more would wait for ever. First come,
-/// first served, so that small tiles do not hold up a large one for ever.
-package final class DrawingBudget: @unchecked Sendable {
-  private let byteCountMax: Int
-  private let condition = ThreadCondition()
-  /// Guarded by the condition, like what follows.
-  private var free: Int
-  /// The numbers of drawings that wait.
-  private var waiting: [Int] = []
-  private var lastNumber = 0
+/// How much a drawing takes is known from the headers of its tiles, before one is decoded (``byteCount(of:)``).
+package struct DrawingBudget: Sendable {
+  private let budget: PixelBudget
 
-  package init(byteCountMax: Int) {
-    (self.byteCountMax, free) = (byteCountMax, byteCountMax)
-  }
+  package init(byteCountMax: Int) { budget = PixelBudget(byteCountMax: byteCountMax) }
 
   /// Draws when there is room for it. Blocks until then.
   ///
@@ -26,37 +15,8 @@ package final class DrawingBudget: @unchecked Sendable {
   ///   closure throws.
   func drawing<Result>(_ pieces: [LayerPiece], _ draw: () throws -> Result) throws -> Result {
     let byteCount = try Self.byteCount(of: pieces)
-    guard byteCount <= byteCountMax else { throw Self.tooLarge(pieces, byteCount, byteCountMax) }
-    try take(byteCount)
-    defer { give(byteCount) }
-    return try draw()
-  }
-
-  func take(_ byteCount: Int) throws {
-    try condition.withLock {
-      lastNumber += 1
-      let number = lastNumber
-      waiting.append(number)
-      defer {
-        waiting.removeAll { $0 == number }
-        condition.broadcast()
-      }
-      while waiting[0] != number || free < byteCount {
-        try Cancellation.check()
-        condition.wait()
-      }
-      free -= byteCount
-    }
-  }
-
-  /// Drawings that wait, for tests.
-  var waitingCount: Int { condition.withLock { waiting.count } }
-
-  func give(_ byteCount: Int) {
-    condition.withLock {
-      free += byteCount
-      condition.broadcast()
-    }
+    guard byteCount <= budget.byteCountMax else { throw Self.tooLarge(pieces, byteCount, budget.byteCountMax) }
+    return try budget.using(byteCount, draw)
   }
 }
 

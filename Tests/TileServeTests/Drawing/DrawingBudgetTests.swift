@@ -10,7 +10,7 @@ import TilePrefetch
 /// Memory for tiles that are being drawn.
 @Suite(.ownThread) struct DrawingBudgetTests {
   @Test func neverMoreThanThereIs() {
-    let budget = DrawingBudget(byteCountMax: 100)
+    let budget = PixelBudget(byteCountMax: 100)
     let (used, most) = (Locked(0), Locked(0))
     WorkerThread.run(count: 8) {
       for byteCount in [10, 60, 100, 35, 1, 80, 50] {
@@ -24,12 +24,12 @@ import TilePrefetch
         budget.give(byteCount)
       }
     }
-    #expect(most.withLock { $0 } == 100 && used.withLock { $0 } == 0)
+    #expect(most.withLock { $0 } == 100 && used.withLock { $0 } == 0 && budget.use.peak == 100)
   }
 
   /// Small drawings do not pass a large one that waits, and it does not wait when its client is gone.
   @Test func firstComeFirstServed() async throws {
-    let budget = DrawingBudget(byteCountMax: 100)
+    let budget = PixelBudget(byteCountMax: 100)
     try budget.take(60)
     let order = Locked<[Int]>([])
     let cancellation = Cancellation()
@@ -42,15 +42,15 @@ import TilePrefetch
       }
     }
     let large = waiting(90)
-    #expect(try await onThread { eventually { budget.waitingCount == 1 } })
+    #expect(try await onThread { eventually { budget.use.waiting == 1 } })
     let small = waiting(10)
-    #expect(try await onThread { eventually { budget.waitingCount == 2 } })
+    #expect(try await onThread { eventually { budget.use.waiting == 2 } })
     #expect(order.withLock { $0 }.isEmpty)
     budget.give(60)
     _ = try await (large.value, small.value)
     #expect(order.withLock { $0 } == [90, 10] || order.withLock { $0 } == [10, 90])
     let late = waiting(1)
-    #expect(try await onThread { eventually { budget.waitingCount == 1 } })
+    #expect(try await onThread { eventually { budget.use.waiting == 1 } })
     cancellation.cancel()
     budget.give(0)
     await #expect(throws: CancellationError.self) { try await late.value }

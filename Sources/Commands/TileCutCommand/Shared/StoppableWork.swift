@@ -8,8 +8,8 @@ import TileIndex
 
 /// Runs work that can be cancelled. A signal cancels it, and the process ends with 128 and its number.
 ///
-/// Libraries cannot be interrupted in a call, and some take minutes for one: an SVG filter, a block of a picture. Where
-/// the work has not ended after ``secondsToStop``, the process ends as that of ``stoppable(_:)`` does.
+/// Libraries cannot be interrupted in a call, and some take minutes for one, such as a block of a picture. Where the
+/// work has not ended after ``secondsToStop``, the process ends as that of ``stoppable(_:)`` does.
 ///
 /// - Parameter body: calls `begin` before it writes anything; until then a signal ends the process at once.
 func cancellable<Result>(_ body: (_ begin: () -> CutCancellation) throws -> Result) throws -> Result {
