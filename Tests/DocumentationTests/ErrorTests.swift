@@ -97,8 +97,6 @@ import TileServe
     for (path, text) in try sources() where libraries.contains(where: { path.hasPrefix("\($0)/") }) {
       // The report of a reconciliation is the command's output, which it writes line by line.
       if path.contains("/Reconcile/Reconcile") { continue }
-      // So is a warning of a tileset, in the server's log and list.
-      if path.hasSuffix("/TilesetInfo.swift") { continue }
       for line in text.split(separator: "\n") where !line.drop(while: { $0 == " " }).hasPrefix("//") {
         let namesOption = line.contains(/(^|[ "(`])--[a-z]/) && !line.contains("gdal2tiles --")
         // The name of a file format.

@@ -2,6 +2,7 @@ import CommandConfiguration
 import CommandSupport
 import Logging
 import Support
+import TileIndex
 import TileServe
 
 #if canImport(FoundationEssentials)
@@ -68,6 +69,10 @@ struct TileServeSettings {
     options.drawingBytes = try Self.bytes(settings.text("drawingMemory") ?? "256MB", "drawingMemory")
     options.prefetch = try settings.text("prefetch").map(Self.prefetch) ?? options.prefetch
     options.fastPath = try settings.text("fastPath").map(Self.fastPath) ?? options.fastPath
+    options.repairCommand = { warning in
+      warning.repair == .convert
+        ? "tilecut convert \(FileSystem.split(warning.path).name.shellQuoted) indexed.mbtiles" : nil
+    }
     options.loopCount = try settings.number("threads")
     options.limits.connectionCountMax = try settings.number("connections") ?? options.limits.connectionCountMax
     drainDelaySeconds = try settings.number("drainDelay") ?? 2

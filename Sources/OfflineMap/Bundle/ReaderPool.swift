@@ -26,7 +26,7 @@ final class ReaderPool: @unchecked Sendable {
     if free[0].scansForTiles {
       // Each reader would make an index of its own.
       free.removeLast(free.count - 1)
-      warnings = [BundleError.notIndexed(path)]
+      warnings = [BundleError.notIndexed(path, "opening it")]
       try free[0].prepareLookups()
     } else {
       warnings = []

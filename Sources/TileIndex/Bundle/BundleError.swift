@@ -1,7 +1,7 @@
 import Support
 
 /// Why a bundle could not be opened, read or written. The message names the file and what to do about it.
-public struct BundleError: Error, CustomStringConvertible, Sendable {
+public struct BundleError: Error, Hashable, CustomStringConvertible, Sendable {
   /// The kind of failure, for programs; new kinds may be added.
   public struct Code: Hashable, Sendable, CustomStringConvertible {
     public let description: String
@@ -92,11 +92,13 @@ public struct BundleError: Error, CustomStringConvertible, Sendable {
     return error
   }
 
-  /// A warning: each look-up of a tile would read the whole table.
-  package static func notIndexed(_ path: String) -> BundleError {
+  /// A warning.
+  ///
+  /// - Parameter reader: what reads the whole table.
+  package static func notIndexed(_ path: String, _ reader: String) -> BundleError {
     BundleError(
-      .notIndexed, path: path, "has no index of its tiles, so that opening it reads the whole table",
-      remedy: "convert it, which makes an indexed copy", repair: .convert)
+      .notIndexed, path: path, "has no index of its tiles, so that \(reader) reads the whole table",
+      remedy: "make an indexed copy", repair: .convert)
   }
 
   /// `path: message; remedy`

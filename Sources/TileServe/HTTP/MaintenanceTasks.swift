@@ -24,7 +24,7 @@ final class MaintenanceTasks: Sendable {
       let pause = TimeAmount.seconds(Int64(options.refreshSeconds))
       tasks.append(
         eventLoop.scheduleRepeatedAsyncTask(initialDelay: pause, delay: pause) { _ in
-          Self.onThread(registry, lane, eventLoop) { Self.report(registry.refresh(), of: registry, logger) }
+          Self.onThread(registry, lane, eventLoop) { Self.report(registry.refresh(), of: registry, options, logger) }
         })
     }
     let quietPause = TimeAmount.seconds(30)
@@ -60,7 +60,7 @@ final class MaintenanceTasks: Sendable {
   }
 
   private static func report(
-    _ change: TilesetRegistry.Change, of registry: TilesetRegistry, _ logger: Logger
+    _ change: TilesetRegistry.Change, of registry: TilesetRegistry, _ options: TileServerOptions, _ logger: Logger
   ) {
     for id in change.added { logger.info("new tileset \(id)") }
     for id in change.replaced { logger.info("tileset \(id) was replaced") }
@@ -69,7 +69,7 @@ final class MaintenanceTasks: Sendable {
       logger.warning("\(id) cannot be served: \(reason)")
     }
     for tileset in registry.tilesets {
-      for warning in tileset.takeWarnings() { logger.warning("\(tileset.id): \(warning)") }
+      for warning in tileset.takeWarnings() { logger.warning("\(tileset.id): \(options.text(of: warning))") }
     }
   }
 }

@@ -1,5 +1,6 @@
 public import MemoryPressure
 import Support
+public import TileIndex
 
 /// How a server listens and answers. The defaults are for a server inside an app: any free port of this machine, no
 /// pages of other origins, and nothing of the process is changed.
@@ -93,6 +94,9 @@ public struct TileServerOptions: Sendable {
   public var caching = "public, max-age=300"
   /// Settings that differ for a tileset, by its id; called once for each id.
   public var settings: @Sendable (_ id: String) -> TilesetSettings = { _ in TilesetSettings() }
+  /// The command that carries out the repair of a warning, for the log and `/tilesets.json`; nil for none. It is public,
+  /// so it names the file without its folder.
+  public var repairCommand: @Sendable (_ warning: BundleError) -> String? = { _ in nil }
   /// Folders to search for the viewer's libraries; nil for the usual ones.
   public var webLibraryFolders: [String]?
   /// Threads for HTTP connections; nil for one per core.
@@ -135,6 +139,12 @@ public struct ConnectionLimits: Hashable, Sendable {
 }
 
 extension TileServerOptions {
+  /// A warning in a line, without the file's folder.
+  func text(of warning: BundleError) -> String {
+    ["\(Folder.name(warning.path)) \(warning.message)", warning.remedy].compactMap(\.self).joined(separator: "; ")
+      + (repairCommand(warning).map { ": \($0)" } ?? "")
+  }
+
   /// The host as the system expects it: an IPv6 address may be given in brackets, as in URLs.
   var listeningHost: String {
     host.hasPrefix("[") && host.hasSuffix("]") ? String(host.dropFirst().dropLast()) : host

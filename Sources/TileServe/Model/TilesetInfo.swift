@@ -29,7 +29,7 @@ public struct TilesetInfo: Hashable, Sendable {
   /// True when the bundle has places, which can be searched.
   public var hasPlaces: Bool
   /// What makes the tileset slow, for the operator, with the remedy; empty for most.
-  public var warnings: [String] = []
+  public var warnings: [BundleError] = []
 
   /// The facts of a tileset, which are not checked.
   public init(
@@ -91,13 +91,6 @@ extension TilesetInfo {
       tilePixels: sample.pixels ?? tilePixels, modified: modified,
       // A bundle with unreadable places is still served as a map.
       hasPlaces: (try? bundle.hasPlaces) ?? false)
-    if bundle.scansForTiles {
-      let file = Folder.name(bundle.path)
-      warnings.append(
-        """
-        \(file) has no index of its tiles, so that each request reads the whole table; make an indexed copy: \
-        tilecut convert \(file.shellQuoted) indexed.mbtiles
-        """)
-    }
+    if bundle.scansForTiles { warnings.append(.notIndexed(bundle.path, "each request")) }
   }
 }

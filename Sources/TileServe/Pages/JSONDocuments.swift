@@ -1,16 +1,19 @@
 package import Gazetteer
 import Support
-import TileIndex
+package import TileIndex
 
 /// `/tilesets.json`: all tilesets.
 package enum TilesetList {
   /// An object with `tilesets`, and `unavailable` for bundles that exist but cannot be served now, with the reason.
   /// `modified` is in seconds since 1970. `warnings` says what makes a tileset slow; most have none.
+  ///
+  /// - Parameter warning: the text of a warning.
   package static func document(
-    _ infos: [TilesetInfo], failures: [(id: String, reason: String)], at address: ServiceAddress
+    _ infos: [TilesetInfo], failures: [(id: String, reason: String)], at address: ServiceAddress,
+    warning: (BundleError) -> String = \.description
   ) -> [UInt8] {
     JSONValue.object([
-      .init("tilesets", .array(infos.map { entry($0, at: address) })),
+      .init("tilesets", .array(infos.map { entry($0, at: address, warning: warning) })),
       .init(
         "unavailable",
         .array(
@@ -20,7 +23,9 @@ package enum TilesetList {
     ]).bytes
   }
 
-  private static func entry(_ info: TilesetInfo, at address: ServiceAddress) -> JSONValue {
+  private static func entry(
+    _ info: TilesetInfo, at address: ServiceAddress, warning: (BundleError) -> String
+  ) -> JSONValue {
     let bounds = info.shownBounds
     return .object(
       [
@@ -34,7 +39,7 @@ package enum TilesetList {
         .init("bounds", .numbers(bounds.west, bounds.south, bounds.east, bounds.north)),
         .init("tileMatrixSet", .string(info.matrixSet.identifier)),
         .init("modified", .number(info.modified)),
-      ] + (info.warnings.isEmpty ? [] : [.init("warnings", .array(info.warnings.map(JSONValue.string)))]))
+      ] + (info.warnings.isEmpty ? [] : [.init("warnings", .array(info.warnings.map { .string(warning($0)) }))]))
   }
 }
 

@@ -222,7 +222,8 @@ final class Prefetcher: Sendable {
   private func draw(_ tile: TileID, _ request: PrefetchRequest, _ bytes: inout Int) -> Bool {
     for _ in 0..<Self.roundsMax {
       let sources = request.layers.map(KnownTiles.init)
-      let drawn = Result { try resolver.prefetch(request.query(tile, from: sources)) }
+      // A tileset whose threads are busy is not waited for.
+      let drawn = Result { try ReadingSlots.puttingAside { try resolver.prefetch(request.query(tile, from: sources)) } }
       let lacking = sources.flatMap { source in source.lacking.map { (source.tileset, $0) } }
       guard lacking.isEmpty else {
         guard fetch(lacking, &bytes) else { return false }

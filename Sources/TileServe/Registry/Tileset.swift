@@ -32,6 +32,8 @@ public final class Tileset: TileSource {
   /// For composites with this tileset, so that a slow bundle among the others does not delay requests for this one
   /// alone.
   let compositeLane: WorkPool.Lane
+  /// A quarter of the threads of its disk.
+  let slots = ReadingSlots(count: WorkPool.laneWidth)
   private let open: OpenTilesets
   private let work: WorkPool
   /// The grid that a track is drawn on.
@@ -130,8 +132,6 @@ public final class Tileset: TileSource {
   /// The upstream, if it was opened.
   var knownUpstream: Upstream? { isRemote ? upstream.withLock { $0 } : nil }
 
-  /// The number of open readers that are not in use.
-  var openReaderCount: Int { state.withLock { $0.idle.count } }
   var lastUse: UInt64 { state.withLock { $0.lastUse } }
   /// What is known without opening.
   package var knownInfo: TilesetInfo? {
@@ -140,7 +140,7 @@ public final class Tileset: TileSource {
   }
 
   /// The warnings of a bundle that was opened, at the first call.
-  func takeWarnings() -> [String] {
+  func takeWarnings() -> [BundleError] {
     guard !isRemote else { return [] }
     return state.withLock { state in
       guard let info = state.info, !state.isWarned else { return [] }
@@ -274,6 +274,12 @@ public final class Tileset: TileSource {
   ) throws -> Result {
     try Cancellation.check()
     if let quarantine { throw quarantine }
+    return try slots.reading { try readingOneState(waiting: waiting, body) }
+  }
+
+  private func readingOneState<Result>(
+    waiting: Bool, _ body: (any BundleReader, _ edition: Int) throws -> Result
+  ) throws -> Result {
     for _ in 0..<Self.attemptsMax {
       let reader: Reader
       do {

@@ -47,7 +47,7 @@ package final class TileResolver: Sendable {
 
   /// The layers' pieces of a tile, each layer's from one edition.
   private func pieces(_ query: TileQuery, _ stack: LayerStack) throws -> [LayerPiece] {
-    let pieces = try stack.pieces(query.tile, scale: query.scale)
+    let pieces = try ReadingSlots.holding { try stack.pieces(query.tile, scale: query.scale) }
     guard stack.layers.allSatisfy({ $0.source.edition == $0.edition }) else { throw SeveralEditions() }
     return pieces
   }

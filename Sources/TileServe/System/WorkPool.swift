@@ -7,7 +7,7 @@ import Synchronization
 /// Work is queued in lanes, one for each tileset, and lanes belong to groups, one for each disk. A lane never has more
 /// than ``laneWidth`` threads and a group never more than ``groupWidth``: a slow disk delays only its own tilesets.
 /// Within a group the lanes take turns. Tilesets of upstreams have their own threads, since networks stall for longer
-/// than disks.
+/// than disks. Work that needs a tileset whose threads are busy in other lanes is put aside (``ReadingSlots``).
 ///
 /// Requests take priority over prefetching (``Urgency``), which leaves one thread of a lane free for them.
 ///
@@ -50,7 +50,9 @@ package final class WorkPool: Sendable {
 
   fileprivate struct Job: Sendable {
     let cancellation: Cancellation
-    let work: @Sendable () -> Void
+    let work: @Sendable () throws -> Void
+    /// What it waited for, when it was put aside.
+    var slot: ReadingSlots?
   }
 
   /// A request that a thread answers.
@@ -100,6 +102,8 @@ package final class WorkPool: Sendable {
   package var urgentCount: Int { urgent.load(ordering: .relaxed) }
 
   private let running = Mutex<[ObjectIdentifier: Running]>([:])
+  /// Requests that were put aside.
+  private let aside = Mutex<[ObjectIdentifier: Cancellation]>([:])
   private let end = Cancellation()
 
   package init() { threads.start() }
@@ -114,8 +118,8 @@ package final class WorkPool: Sendable {
   /// For one request, see ``submit(_:urgency:request:_:)``.
   func cancellation() -> Cancellation { Cancellation(parent: end) }
 
-  /// Cancels the requests that threads have been answering for so long, and those that wait for the same tilesets. What
-  /// has been running for seconds is a query that may have no end.
+  /// Cancels the requests that threads have been answering for so long, and those that wait for the same tilesets or
+  /// were put aside. What has been running for seconds is a query that may have no end.
   func cancelRequests(runningFor seconds: Double) {
     let now = MonotonicClock.seconds
     let slow = running.withLock { $0.values.filter { now - $0.start >= seconds } }
@@ -123,6 +127,7 @@ package final class WorkPool: Sendable {
       request.cancellation.cancel()
       request.lane.cancelWaiting()
     }
+    if !slow.isEmpty { for request in aside.withLock({ Array($0.values) }) { request.cancel() } }
   }
 
   /// Cancels all work, and ends the threads when they have left it. What waits is called, and finds itself cancelled.
@@ -158,9 +163,11 @@ package final class WorkPool: Sendable {
 
   /// Queues work for a thread. False if too much waits already; the work is then not done.
   ///
-  /// - Parameter request: the cancellation of a request; nil for other work.
+  /// - Parameters:
+  ///   - request: the cancellation of a request; nil for other work.
+  ///   - work: throws only ``ReadingSlots/Crowded``, for a request, which is then started again.
   package func submit(
-    _ lane: Lane, urgency: Urgency = .now, request: Cancellation? = nil, _ work: @escaping @Sendable () -> Void
+    _ lane: Lane, urgency: Urgency = .now, request: Cancellation? = nil, _ work: @escaping @Sendable () throws -> Void
   ) -> Bool {
     // What comes after the end is done: a closed registry can still be read.
     let job = Job(cancellation: request ?? (end.isCancelled ? Cancellation() : end), work: work)
@@ -235,13 +242,40 @@ package final class WorkPool: Sendable {
 
 extension WorkPool {
   private func perform(_ job: Job, in lane: Lane) {
-    guard job.cancellation !== end else { return end.run(job.work) }
+    guard job.cancellation !== end else { return end.run { try? job.work() } }
     let id = ObjectIdentifier(job.cancellation)
     running.withLock {
       $0[id] = Running(cancellation: job.cancellation, lane: lane, start: MonotonicClock.seconds)
     }
-    job.cancellation.run(job.work)
+    let result = Result { try job.cancellation.run { try ReadingSlots.using(job.slot, job.work) } }
     running.withLock { _ = $0.removeValue(forKey: id) }
+    if case .failure(let crowded as ReadingSlots.Crowded) = result { putAside(job, in: lane, for: crowded.slots) }
+  }
+
+  private func putAside(_ job: Job, in lane: Lane, for slots: ReadingSlots) {
+    var job = job
+    let id = ObjectIdentifier(job.cancellation)
+    let isAccepted = aside.withLock { aside in
+      guard aside.count < Self.waitingCountMax else { return false }
+      aside[id] = job.cancellation
+      return true
+    }
+    guard isAccepted else {
+      // Answered as cancelled: ask again later.
+      job.cancellation.cancel()
+      job.slot = nil
+      return again(job, in: lane)
+    }
+    job.slot = slots
+    slots.putAside { [job] in
+      self.aside.withLock { _ = $0.removeValue(forKey: id) }
+      self.again(job, in: lane)
+    }
+  }
+
+  private func again(_ job: Job, in lane: Lane) {
+    lane.state.withLock { $0.waiting.append(job) }
+    start(lane)
   }
 }
 

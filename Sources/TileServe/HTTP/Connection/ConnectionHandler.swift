@@ -325,7 +325,7 @@ final class ConnectionHandler: ChannelDuplexHandler {
       let request = TileService.RequestContext(
         facts: facts, connection: connection, crossOrigin: service.options.crossOrigin)
       let accepted = service.registry.work.submit(lane, request: cancellation) {
-        let reply = cancellation.isCancelled ? service.failure(CancellationError(), .other, request) : make()
+        let reply = cancellation.isCancelled ? service.failure(CancellationError(), .other, request) : try make()
         guard !service.hasEnded.load(ordering: .sequentiallyConsistent) else { return }
         eventLoop.execute {
           let handler = handler.value

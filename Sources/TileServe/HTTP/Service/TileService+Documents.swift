@@ -168,7 +168,9 @@ extension TileService {
   private func tilesetList(_ context: RequestContext) -> EncodedResponse {
     let infos = infos()
     return context.writer(.tilesets).document(
-      TilesetList.document(infos, failures: failures(but: infos), at: address(context)), mediaType: Self.json)
+      TilesetList.document(
+        infos, failures: failures(but: infos), at: address(context), warning: options.text),
+      mediaType: Self.json)
   }
 
   /// What cannot be served, and what is not known yet.

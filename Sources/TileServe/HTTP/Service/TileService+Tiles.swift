@@ -13,7 +13,7 @@ extension TileService {
         return plan
       }
       if let reply = keptTile(address, [tileset], route, context) { return .reply(reply) }
-      return .work(tileset.lane) { self.tile(address, [tileset], route, context) }
+      return .work(tileset.lane) { try self.tile(address, [tileset], route, context) }
     }
     do {
       let layers = try layers(address.id)
@@ -21,7 +21,7 @@ extension TileService {
       // A composite with a tileset of an upstream uses the upstream's threads, not those of disks.
       let slowest = layers.first(where: \.isRemote) ?? layers[0]
       return .work(layers.count == 1 ? slowest.lane : slowest.compositeLane) {
-        self.tile(address, layers, route, context)
+        try self.tile(address, layers, route, context)
       }
     } catch {
       return .reply(failure(error, route, context))
@@ -101,26 +101,35 @@ extension TileService {
   }
 
   /// The response, on a thread that may block.
+  ///
+  /// - Throws: ``ReadingSlots/Crowded``.
   private func tile(
     _ address: TileAddress, _ layers: [Tileset], _ route: RouteName, _ context: RequestContext
-  ) -> EncodedResponse {
-    let writer = context.writer(route)
+  ) throws -> EncodedResponse {
     do {
-      let layers = try drawnTogether(layers)
-      let served = try layers.map { try serve($0) }
-      let top = served[served.count - 1]
-      if route == .wmts { try checkLayer(address, self.info(of: layers), route) }
-      let query = try query(address, served)
-      follow(query, layers, context)
-      let answer = try resolver.answer(query)
-      switch answer {
-      case .missing(let policy): return missing(policy, top.headline.caching, writer)
-      case .tile(let tile): return try reply(tile, served, address, writer)
-      case .standIn(let tile): return try reply(tile, served, address, writer, caching: "no-store")
-      }
+      return try ReadingSlots.puttingAside { try drawnTile(address, layers, route, context) }
+    } catch let crowded as ReadingSlots.Crowded {
+      throw crowded
     } catch {
       note(error, layers)
       return failure(error, route, context)
+    }
+  }
+
+  private func drawnTile(
+    _ address: TileAddress, _ layers: [Tileset], _ route: RouteName, _ context: RequestContext
+  ) throws -> EncodedResponse {
+    let writer = context.writer(route)
+    let layers = try drawnTogether(layers)
+    let served = try layers.map { try serve($0) }
+    let top = served[served.count - 1]
+    if route == .wmts { try checkLayer(address, self.info(of: layers), route) }
+    let query = try query(address, served)
+    follow(query, layers, context)
+    switch try resolver.answer(query) {
+    case .missing(let policy): return missing(policy, top.headline.caching, writer)
+    case .tile(let tile): return try reply(tile, served, address, writer)
+    case .standIn(let tile): return try reply(tile, served, address, writer, caching: "no-store")
     }
   }
 
@@ -213,7 +222,7 @@ extension TileService {
       let info = try tileset.info()
       registry.note(tileset, failure: nil)
       return info
-    } catch let error as CancellationError {
+    } catch  where error is CancellationError || error is ReadingSlots.Crowded {
       throw error
     } catch {
       registry.note(tileset, failure: error)

@@ -12,8 +12,8 @@ final class TileService: Sendable {
     case reply(EncodedResponse)
     /// At once, with a tile as it is stored in a bundle: the response is the same until the bundle changes.
     case storedTile(EncodedResponse, ServedTileset)
-    /// By a thread that may block.
-    case work(WorkPool.Lane, @Sendable () -> EncodedResponse)
+    /// By a thread that may block. Throws only ``ReadingSlots/Crowded``.
+    case work(WorkPool.Lane, @Sendable () throws -> EncodedResponse)
   }
 
   /// What the connection knows about a request.

@@ -1,4 +1,3 @@
-import CSQLite
 import Support
 import TestSupport
 import Testing
@@ -13,16 +12,7 @@ import TilePrefetch
   private func folderWithEndlessView() throws -> TemporaryFolder {
     let folder = try TemporaryFolder()
     try folder.writeSingleTile("good.mbtiles", SampleTiles.image(1))
-    var handle: OpaquePointer?
-    defer { sqlite3_close_v2(handle) }
-    let sql = """
-      CREATE TABLE metadata (name TEXT, value TEXT);
-      INSERT INTO metadata VALUES ('name', 'v'), ('format', 'png'), ('minzoom', '4'), ('maxzoom', '4');
-      CREATE VIEW tiles AS WITH RECURSIVE c(x) AS (SELECT 0 UNION ALL SELECT x + 1 FROM c)
-      SELECT 4 AS zoom_level, x % 16 AS tile_column, 20 AS tile_row, x'89504e470d0a1a0a' AS tile_data FROM c;
-      """
-    try #require(sqlite3_open(folder.file("v.mbtiles"), &handle) == SQLITE_OK)
-    try #require(sqlite3_exec(handle, sql, nil, nil, nil) == SQLITE_OK)
+    try folder.writeEndlessView("v.mbtiles")
     return folder
   }
 
