@@ -13,8 +13,6 @@ extension FileSystem {
     package let kind: Kind
     package let identity: FileIdentity
     package let bytes: Int
-    /// On the disk: fewer where a file has holes or its file system compresses; some file systems never say, or late.
-    package let storedBytes: Int
     /// Seconds since 1970, and nanoseconds.
     package let modified: Int
     package let modifiedNanoseconds: Int
@@ -35,7 +33,6 @@ extension FileSystem {
       identity = FileIdentity(
         device: UInt64(truncatingIfNeeded: info.st_dev), inode: UInt64(truncatingIfNeeded: info.st_ino))
       bytes = Int(info.st_size)
-      storedBytes = 512 * Int(info.st_blocks)
       links = Int(info.st_nlink)
       #if canImport(Darwin)
         (modified, modifiedNanoseconds) = (info.st_mtimespec.tv_sec, info.st_mtimespec.tv_nsec)
@@ -72,6 +69,13 @@ extension FileSystem {
 
   /// Size of a file; 0 when it is missing or its status cannot be read.
   package static func size(_ path: String) -> Int { (try? status(path))?.bytes ?? 0 }
+
+  /// Bytes of a file on the disk: fewer where it has holes or its file system compresses. Some file systems never say,
+  /// or late, so they are no part of a status.
+  package static func storedBytes(_ path: String) -> Int {
+    var info = stat()
+    return stat(path, &info) == 0 ? 512 * Int(info.st_blocks) : 0
+  }
 }
 
 /// Device and inode, which all names of a file share.

@@ -60,8 +60,7 @@ enum BundleAccess {
   /// The size by which budgets go: that of the file, but not of its holes, which cost nobody a byte. A file system that
   /// compresses stores less too, and some say nothing of it: up to 16 MB the file's own size counts.
   static func budgetBytes(_ path: String) -> Int {
-    guard let status = try? FileSystem.status(path) else { return 0 }
-    return min(status.bytes, max(status.storedBytes, 16 << 20))
+    min(FileSystem.size(path), max(FileSystem.storedBytes(path), 16 << 20))
   }
 
   /// Larger tiles are refused, in every container.
