@@ -157,10 +157,13 @@ public struct BundleAppend: Sendable {
     func add(_ tile: TileID) throws -> PixelBuffer? {
       try Cancellation.check()
       guard let top = try new.tile(tile) else { return nil }
-      let pixels = try tile.zoom == cutter.plan.zooms.upperBound ? drawn(top, over: old, tile) : stored(old, tile)
+      // From the rasters' own zoom on each is drawn; reducing what was enlarged would soften it.
+      let isDrawn = cutter.plan.isDrawn(tile) || tile.zoom == cutter.plan.zooms.upperBound
+      let pixels = try isDrawn ? drawn(top, over: old, tile) : stored(old, tile)
       if tile.zoom < cutter.plan.zooms.upperBound, let children = cutter.plan.matrixSet.children(of: tile) {
         for child in children {
-          if let part = try add(child) { cutter.plan.reduction.reduce(part, at: child, into: pixels, of: tile) }
+          guard let part = try add(child), !isDrawn else { continue }
+          cutter.plan.reduction.reduce(part, at: child, into: pixels, of: tile)
         }
       }
       try sink.put(tile, encoder.encode(pixels))

@@ -12,7 +12,7 @@ import TileIndex
 /// 3. Decide which zooms and tiles are made: ``CutPlan`` (Pyramid/CutPlan.swift).
 /// 4. Divide the pyramid into subtrees in a fixed order: ``SubtreeSequence`` (Pyramid/SubtreeSequence.swift).
 /// 5. Cut subtrees on several threads, deliver them in that order: ``OrderedWork`` (Pyramid/OrderedWork.swift).
-/// 6. In each worker, draw the tiles of the working zoom, or of those at which areas end, from all sources: ``Mosaic``
+/// 6. In each worker, draw the tiles of the sources' own zoom and beyond, or of those at which areas end: ``Mosaic``
 ///    (Warp/Mosaic.swift), which calls a ``Warper`` (Warp/Warper.swift) for each source.
 /// 7. In each worker, reduce four tiles (or 9, 16) to their parent and encode every tile once: ``SubtreeCutter``
 ///    (Pyramid/SubtreeCutter.swift), ``ParentTile`` (Pyramid/ParentTile.swift).
@@ -215,7 +215,9 @@ public struct Cutter: Sendable {
         let own = try CutJournal(folder, from: checkpoint)
         (begin, journal, writer) = (checkpoint.pyramid, own, RecordedSink(bundle, own))
       }
-      let pyramid = PyramidAssembler(plan: plan, from: begin) { try writer.put($0, $1) }
+      let pyramid = PyramidAssembler(plan: plan, from: begin, makeDrawer: makeSubtreeCutter) {
+        try writer.put($0, $1)
+      }
       assembler = pyramid
       let rest = subtrees.makeIterator()
       for _ in 0..<begin.subtreeCount { _ = rest.next() }

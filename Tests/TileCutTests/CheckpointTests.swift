@@ -40,7 +40,7 @@ import TileIndex
   }
 
   /// WebMercatorQuad with tiles of 32 pixels, which are many, and encoded soon.
-  private static let smallTiles: TileMatrixSet = {
+  static let smallTiles: TileMatrixSet = {
     let world = TileMatrixSet.webMercatorQuad.boundingBox
     return try! TileMatrixSet(
       identifier: "Small", uri: "https://example.org/small", projection: .webMercator, boundingBox: world,

@@ -9,9 +9,12 @@ public struct CutPlan: Sendable {
   public let matrixSet: TileMatrixSet
   /// The stored zooms.
   public let zooms: ClosedRange<Int>
-  /// The zoom at which sources are drawn; all coarser ones are reduced from it. It is the deepest stored zoom, or a
-  /// deeper one if the sources have so much more detail that a kernel would have to be widened more than four times.
+  /// The deepest zoom at which sources are drawn. It is the deepest stored zoom, or a deeper one if the sources have so
+  /// much more detail that a kernel would have to be widened more than four times.
   public let workingZoom: Int
+  /// The zoom from which coarser ones are reduced: the working zoom, or the finest source's own where that is coarser.
+  /// Zooms between the two are drawn from the sources too, because reducing what was enlarged would soften it.
+  public let baseZoom: Int
   public let resampling: Resampling
   public let encoding: TileEncoding
   /// Whether overviews are averaged in linear light.
@@ -59,7 +62,7 @@ public struct CutPlan: Sendable {
     self.resampling = resampling
     self.encoding = encoding
     self.isLinear = isLinear
-    let (wanted, ends) = try Self.depths(
+    let (wanted, native, ends) = try Self.depths(
       footprints, detail: detail ?? footprints.map(\.resolution), zoom: zoom, matrixSet: matrixSet,
       variableDepth: variableDepth)
     var (zooms, working) = (wanted, ends.max()!)
@@ -87,11 +90,20 @@ public struct CutPlan: Sendable {
       working = deepest
       zooms = zooms.lowerBound...min(zooms.upperBound, deepest)
       (coverages, leaves, masks) = (depth.coverages, depth.leaves, depth.masks)
+      baseZoom = deepest
     } else {
       let mask: ClipMask?
       (coverages, mask) = try Self.tiles(
         meeting: boxes, zooms: zooms, workingZoom: working, boundary: boundary, area: area, in: matrixSet)
-      (leaves, masks) = ([:], mask.map { [working: $0] } ?? [:])
+      baseZoom = min(max(native, zooms.lowerBound), working)
+      var masks = mask.map { [working: $0] } ?? [:]
+      if let clip {
+        for zoom in baseZoom..<working {
+          masks[zoom] = ClipMask(
+            clip.pixels(matrixSet, zoom: zoom), matrix: matrixSet[zoom], zoom: zoom, within: coverages[zoom]!)
+        }
+      }
+      (leaves, self.masks) = ([:], masks)
     }
     (self.zooms, workingZoom) = (zooms, working)
     depths = Set(ends).filter { $0 < working }.sorted() + [working]
@@ -104,7 +116,7 @@ public struct CutPlan: Sendable {
   private static func depths(
     _ footprints: [SourceFootprint], detail: [Double], zoom: ZoomSelection, matrixSet: TileMatrixSet,
     variableDepth: Bool
-  ) throws -> (zooms: ClosedRange<Int>, ends: [Int]) {
+  ) throws -> (zooms: ClosedRange<Int>, native: Int, ends: [Int]) {
     let native = footprints.map { matrixSet.nearestZoom(toCellSize: $0.resolution) }
     var zooms = try Self.zooms(zoom, native: native.max()!, matrixSet: matrixSet)
     if variableDepth { zooms = zooms.lowerBound...max(min(zooms.upperBound, native.max()!), zooms.lowerBound) }
@@ -118,7 +130,7 @@ public struct CutPlan: Sendable {
       return native[i] > zooms.upperBound
         ? depth(native: native[i], detail: detail[i]) : max(native[i], zooms.lowerBound)
     }
-    return (zooms, ends)
+    return (zooms, native.max()!, ends)
   }
 
   /// How many tiles of a zoom there are in the outline, at most.
@@ -173,11 +185,16 @@ public struct CutPlan: Sendable {
 
   /// Whether a tile is drawn from the sources, and not reduced from its children.
   func isDrawn(_ tile: TileID) -> Bool {
+    tile.zoom >= baseZoom || leaves[tile.zoom]?.contains(tile) == true
+  }
+
+  /// Whether a tile has no children.
+  func isLeaf(_ tile: TileID) -> Bool {
     tile.zoom == workingZoom || leaves[tile.zoom]?.contains(tile) == true
   }
 
   /// The zooms at which tiles are drawn from the sources.
-  var drawnZooms: [Int] { leaves.keys.sorted() + [workingZoom] }
+  var drawnZooms: [Int] { leaves.keys.sorted() + Array(baseZoom...workingZoom) }
 
   /// The coarsest and the finest stored zoom at which areas end.
   package var endZooms: ClosedRange<Int> {
@@ -244,7 +261,7 @@ public struct CutPlan: Sendable {
       case .mode: .mode
       default: isLinear ? .linearAverage : .average
       }
-    return Reduction(matrixSet: matrixSet, kind: kind, workingZoom: workingZoom)
+    return Reduction(matrixSet: matrixSet, kind: kind, baseZoom: baseZoom)
   }
 
   private static func zooms(_ zoom: ZoomSelection, native: Int, matrixSet: TileMatrixSet) throws -> ClosedRange<Int> {
@@ -286,6 +303,9 @@ extension CutPlan: CustomStringConvertible {
     lines.append("  in all \(upTo(tileCountMax))")
     if endZooms.count > 1 {
       lines.append("  areas end at zoom \(endZooms.lowerBound) to \(endZooms.upperBound), as their sources do")
+    }
+    if baseZoom < zooms.upperBound {
+      lines.append("  the sources have the detail of zoom \(baseZoom), and are enlarged for deeper ones")
     }
     if workingZoom > zooms.upperBound { lines.append("  drawn at zoom \(workingZoom) and reduced from there") }
     return lines.joined(separator: "\n")

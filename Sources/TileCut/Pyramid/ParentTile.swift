@@ -62,7 +62,8 @@ struct Reduction: Sendable {
 
   let matrixSet: TileMatrixSet
   let kind: Kind
-  let workingZoom: Int
+  /// The plan's zoom from which all coarser ones are reduced.
+  let baseZoom: Int
 
   /// Reduces a child into its part of a parent.
   ///
@@ -86,7 +87,7 @@ struct Reduction: Sendable {
   /// Which pixel of a block is picked. The four pixels of a 2 x 2 block are equally near to the parent pixel's centre.
   /// Alternating between the lower right and the upper left keeps the picked pixel within half a source pixel of a
   /// direct pick; always taking the same one would shift the image.
-  func phase(parentZoom: Int) -> Int { (workingZoom - parentZoom) % 2 }
+  func phase(parentZoom: Int) -> Int { (baseZoom - parentZoom) & 1 }
 }
 
 extension PixelBuffer {

@@ -8,6 +8,9 @@ final class PyramidAssembler {
   private let plan: CutPlan
   private let topZoom: Int
   private let isMixed: Bool
+  private let makeDrawer: () throws -> SubtreeCutter
+  /// Draws tiles above the subtrees, where sources are enlarged by more than a subtree has levels.
+  private var drawer: SubtreeCutter?
   private let put: (TileID, [UInt8]) throws -> Void
   private let onTop: (PixelBuffer?) -> Void
   private let encoder: TileEncoder
@@ -25,17 +28,19 @@ final class PyramidAssembler {
   /// - Parameters:
   ///   - topZoom: the coarsest level that is built; nil for the coarsest of the plan.
   ///   - state: where an earlier assembler of the same plan stopped.
+  ///   - makeDrawer: called at most once, when a tile is drawn that lies above the subtrees.
   ///   - put: gets the tiles to be stored.
   ///   - onTop: gets the pixels of each finished tile of `topZoom`, nil for one without a visible pixel. They are valid
   ///     until the next call of ``accept(_:)``.
   init(
     plan: CutPlan, topZoom: Int? = nil, from state: PyramidState = PyramidState(),
+    makeDrawer: @escaping () throws -> SubtreeCutter,
     put: @escaping (TileID, [UInt8]) throws -> Void, onTop: @escaping (PixelBuffer?) -> Void = { _ in }
   ) {
     self.plan = plan
     self.topZoom = topZoom ?? plan.zooms.lowerBound
     isMixed = !plan.encoding.mixing.isEmpty
-    (self.put, self.onTop) = (put, onTop)
+    (self.makeDrawer, self.put, self.onTop) = (makeDrawer, put, onTop)
     encoder = TileEncoder(plan.encoding)
     painter = plan.makePainter()
     pool = BufferPool(plan.matrixSet[plan.workingZoom])
@@ -79,7 +84,7 @@ final class PyramidAssembler {
         waiting[parentID] = parent
         return
       }
-      pixels = parent.finish()
+      pixels = plan.isDrawn(parentID) ? try drawn(parent) : parent.finish()
       tile = parentID
       guard tile.zoom <= plan.zooms.upperBound else { continue }
       tilesDone += 1
@@ -87,6 +92,12 @@ final class PyramidAssembler {
       if let painted { try store([EncodedTile(id: tile, bytes: try encoder.encode(painted))]) }
     }
     onTop(pixels)
+  }
+
+  private func drawn(_ parent: ParentTile) throws -> PixelBuffer? {
+    let drawer = try self.drawer ?? makeDrawer()
+    self.drawer = drawer
+    return try drawer.finish(parent)
   }
 
   /// Puts tiles that are finished, and whose parents are made of other ones.

@@ -3,9 +3,9 @@ import Support
 import TileImage
 import TileIndex
 
-/// Cuts one subtree of the pyramid after the other: draws the tiles of the working zoom (and those at which an area
-/// ends before it), reduces them to their parents while they are in memory, and encodes each tile once. One per worker
-/// thread.
+/// Cuts one subtree of the pyramid after the other: draws the tiles from the base zoom to the working zoom (and those at
+/// which an area ends before it), reduces them to their parents while they are in memory, and encodes each tile once.
+/// One per worker thread.
 final class SubtreeCutter {
   private let plan: CutPlan
   private let makeMosaic: (Int) throws -> Mosaic
@@ -39,8 +39,9 @@ final class SubtreeCutter {
   private func pixels(of tile: TileID, _ subtree: inout CutSubtree) throws -> PixelBuffer? {
     try Cancellation.check()
     let pixels: PixelBuffer?
-    if plan.isDrawn(tile) {
-      pixels = try draw(tile, &subtree)
+    if plan.isLeaf(tile) {
+      pixels = try draw(tile)
+      if let pixels { note(pixels, at: tile, &subtree.extent) }
     } else {
       let children = plan.candidates(under: tile)
       var parent = ParentTile(id: tile, childCount: children.count)
@@ -49,7 +50,7 @@ final class SubtreeCutter {
         parent.add(childPixels, at: child, reduction: reduction, pool: pool)
         if let childPixels { pool.give(childPixels) }
       }
-      pixels = parent.finish()
+      pixels = try finish(parent)
     }
     if tile.zoom <= plan.zooms.upperBound {
       subtree.tilesDone += 1
@@ -60,11 +61,19 @@ final class SubtreeCutter {
     return pixels
   }
 
-  private func draw(_ tile: TileID, _ subtree: inout CutSubtree) throws -> PixelBuffer? {
-    let matrix = plan.matrixSet[tile.zoom]
-    let rect = PixelRect(
-      x: tile.column * matrix.tileWidth, y: tile.row * matrix.tileHeight, width: matrix.tileWidth,
-      height: matrix.tileHeight)
+  /// The pixels of a tile with children: drawn, from the base zoom on, else those that the children made. Where
+  /// drawing shows nothing of a sliver that the children show, theirs count too, so that every tile has its ancestors.
+  func finish(_ parent: ParentTile) throws -> PixelBuffer? {
+    var parent = parent
+    let reduced = parent.finish()
+    guard plan.isDrawn(parent.id), let drawn = try draw(parent.id) else { return reduced }
+    if let reduced { pool.give(reduced) }
+    return drawn
+  }
+
+  /// Draws a tile from the sources; nil if nothing of it is visible.
+  private func draw(_ tile: TileID) throws -> PixelBuffer? {
+    let rect = rect(of: tile)
     let clipShares = clipShares[tile.zoom]
     let cover = clipShares?.measure(tile, rect) ?? .everything
     if cover == .nothing { return nil }
@@ -74,21 +83,31 @@ final class SubtreeCutter {
       return nil
     }
     if cover == .part { clipShares?.apply(to: buffer) }
-    let opacity = buffer.opacity
-    guard opacity != .transparent else {
+    guard buffer.opacity != .transparent else {
       pool.give(buffer)
       return nil
     }
-    // Pixels are looked at only where they may say something new.
-    let whole = plan.atWorkingZoom(VisibleExtent(rect), from: tile.zoom)
-    if let known = subtree.extent, known.union(whole) == known { return buffer }
-    if opacity == .opaque {
-      subtree.extent = subtree.extent?.union(whole) ?? whole
-    } else if let visible = VisibleExtent(visibleIn: buffer, at: rect) {
-      let part = plan.atWorkingZoom(visible, from: tile.zoom)
-      subtree.extent = subtree.extent?.union(part) ?? part
-    }
     return buffer
+  }
+
+  private func rect(of tile: TileID) -> PixelRect {
+    let matrix = plan.matrixSet[tile.zoom]
+    return PixelRect(
+      x: tile.column * matrix.tileWidth, y: tile.row * matrix.tileHeight, width: matrix.tileWidth,
+      height: matrix.tileHeight)
+  }
+
+  /// Extends an extent by a tile's visible pixels, which are looked at only where they may say something new.
+  private func note(_ pixels: PixelBuffer, at tile: TileID, _ extent: inout VisibleExtent?) {
+    let rect = rect(of: tile)
+    let whole = plan.atWorkingZoom(VisibleExtent(rect), from: tile.zoom)
+    if let known = extent, known.union(whole) == known { return }
+    if pixels.opacity == .opaque {
+      extent = extent?.union(whole) ?? whole
+    } else if let visible = VisibleExtent(visibleIn: pixels, at: rect) {
+      let part = plan.atWorkingZoom(visible, from: tile.zoom)
+      extent = extent?.union(part) ?? part
+    }
   }
 
   private func mosaic(_ zoom: Int) throws -> Mosaic {

@@ -46,7 +46,7 @@ extension Cutter {
     do {
       // Kept until all tiles above the roots are there.
       var early: [EncodedTile]?
-      let assembler = PyramidAssembler(plan: plan) { tile, bytes in
+      let assembler = PyramidAssembler(plan: plan, makeDrawer: makeSubtreeCutter) { tile, bytes in
         if early == nil { try sink.put(tile, bytes) } else { early?.append(EncodedTile(id: tile, bytes: bytes)) }
       }
       let goOn: () throws -> Void = {

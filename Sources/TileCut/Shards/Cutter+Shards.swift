@@ -54,7 +54,8 @@ extension Cutter {
     defer { sink.discard() }
     var pixels: PixelBuffer?
     var content = TileDigest()
-    let assembler = PyramidAssembler(plan: plan, topZoom: max(root.zoom, plan.zooms.lowerBound)) { tile, bytes in
+    let top = max(root.zoom, plan.zooms.lowerBound)
+    let assembler = PyramidAssembler(plan: plan, topZoom: top, makeDrawer: makeSubtreeCutter) { tile, bytes in
       content.add(tile, bytes)
       try sink.put(tile, bytes)
     } onTop: {

@@ -43,7 +43,8 @@ public struct ShardPlan: Sendable {
     let plan = cutter.plan
     (tileMatrixSet, zooms, tileCount) = (cutter.options.matrixSet.identifier, plan.zooms, plan.tileCountMax)
     container = cutter.options.matrixSet == .webMercatorQuad ? .pmtiles : .mbtiles
-    let deepest = cutter.subtrees.rootZoom
+    // The merge draws nothing: what is drawn from the sources lies in the shards.
+    let deepest = min(cutter.subtrees.rootZoom, plan.baseZoom)
     // Above the bundle's zooms too: a bundle of few zooms has as many subtrees as it has tiles.
     var zoom = plan.matrixSet.zooms.lowerBound
     var weights = plan.weights(ofSubtreesAt: zoom)
