@@ -1,3 +1,5 @@
+import Foundation
+import Support
 import TestSupport
 import Testing
 import TileImage
@@ -106,5 +108,28 @@ import TileIndex
     let target = PixelBuffer(width: 1, height: 1)
     PictureScaler.draw(source, from: SIMD2(0, 0), step: 2, into: target)
     #expect(target.uniformColour == RGBA(red: 90, green: 0, blue: 0, alpha: 255))
+  }
+
+  /// The first tile decides how many pixels each has, and its header may claim any number.
+  @Test func headersOfGiantTilesAreRefused() throws {
+    let folder = try TemporaryFolder()
+    let path = try folder.writeBundle("a.mbtiles", zooms: 1...1)
+    func claim(_ width: UInt32, _ height: UInt32) throws {
+      let connection = try SQLiteConnection(creating: path)
+      let size = [width, height].map { String(format: "%08x", $0) }.joined()
+      try connection.execute(
+        """
+        UPDATE images SET tile_data = x'89504e470d0a1a0a0000000d49484452\(size)0806000000' WHERE tile_id = \
+        (SELECT tile_id FROM map WHERE zoom_level = 1 AND tile_column = 0 AND tile_row = 1)
+        """)
+      try connection.close()
+    }
+    for (width, height) in [(100_000, 1), (30_000, 30_000), (1, 4_000_000_000)] as [(UInt32, UInt32)] {
+      try claim(width, height)
+      let preview = BundlePreview(
+        bounds: BoundingBox(west: 10, south: -50, east: 60, north: -10), zoom: 1, size: .init(width: 64, height: 64))
+      let error = #expect(throws: BundleError.self) { try preview.pixels(of: BundleFile.open(path)) }
+      #expect(error?.code == .malformed && error?.path == path, "\(error?.description ?? "")")
+    }
   }
 }

@@ -92,6 +92,29 @@ import TileIndex
     #expect(sizes == sizes.sorted(by: >))
   }
 
+  /// Threads wait for memory, and the files are the same.
+  @Test func tilesInWorkFitInMemory() throws {
+    let path = try bundle(edge: 300)
+    let need = 2 * 300 * 300 * 4 + 2 * 50 * 50 * 16
+    var summaries: [(Double, Int)] = []
+    for threads in [1, 4] {
+      var export = TextureExport()
+      (export.effort, export.threads) = (.fast, threads)
+      export.budget = PixelBudget(byteCountMax: 2 * need)
+      let summary = try export.write(path, to: folder.file("\(threads)/"))
+      summaries.append((summary.psnr, summary.bytes))
+      #expect(export.budget.use.peak <= 2 * need && export.budget.use.peak >= need && summary.tiles == 3)
+    }
+    #expect(summaries[0] == summaries[1])
+    for tile in ["1/0/0", "1/1/1", "2/3/2"] {
+      #expect(try folder.bytes("1/\(tile).ktx2") == folder.bytes("4/\(tile).ktx2"))
+    }
+    // Where one tile takes more than there is, it is made alone.
+    var export = TextureExport()
+    (export.effort, export.threads, export.budget) = (.fast, 4, PixelBudget(byteCountMax: need / 2))
+    #expect(try export.write(path, to: folder.file("small/")).tiles == 3)
+  }
+
   private static let basis = ProjectFiles.path(".build/alktx2")
   private static let hasBasis =
     Command(installed: "python3").flatMap {

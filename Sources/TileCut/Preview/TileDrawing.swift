@@ -24,7 +24,7 @@ struct TileDrawing {
     var width: Int?
     for tile in range.prefix(4096) {
       guard let bytes = try bundle.tile(tile) else { continue }
-      width = try Self.decoding(tile, path) { try bytes.withUnsafeBytes { try ImageDecoder.size(of: $0).width } }
+      width = try Self.decoding(tile, path) { try bytes.withUnsafeBytes { try ImageDecoder.need(of: $0).width } }
       break
     }
     density = Double(width ?? matrixSet[first].tileWidth) / Double(matrixSet[first].tileWidth)
@@ -76,6 +76,12 @@ struct TileDrawing {
   private func draw(_ window: PixelRect, zoom: Int, on canvas: PixelBuffer) throws {
     let matrix = matrixSet[zoom]
     let edge = (x: pixels(matrix.tileWidth), y: pixels(matrix.tileHeight))
+    guard edge.x * edge.y <= ImageDecoder.pixelCountMax else {
+      // The header of one tile decides it, whatever its pixels are.
+      throw BundleError(
+        .malformed, path: path, "its tiles have \(edge.x) x \(edge.y) pixels by the header of the first",
+        remedy: "verify it to find such tiles", repair: .verify)
+    }
     let rows =
       max(window.y.floorDivided(by: edge.y), 0)...max((window.y + window.height - 1).floorDivided(by: edge.y), 0)
     let columns = window.x.floorDivided(by: edge.x)...(window.x + window.width - 1).floorDivided(by: edge.x)

@@ -1,6 +1,6 @@
 import LibC
 import Support
-import TileImage
+package import TileImage
 import TileIndex
 
 /// Writes the tiles of a bundle as textures that a GPU draws as they are: ASTC in KTX 2.0 files, `zoom/column/row.ktx2`
@@ -8,13 +8,16 @@ import TileIndex
 /// in memory as of decoded ones. ASTC loses a little, so this is for apps, not for archives.
 ///
 /// 1. Divide each zoom into pieces of a column of tiles.
-/// 2. Decode, encode and measure each tile on several threads (``ASTCCodec``, ``KTX2File``).
-/// 3. Write the files in the order of the pieces, and publish the folder at the end.
+/// 2. Decode, encode, measure and write each tile on several threads (``ASTCCodec``, ``KTX2File``), as many at a time
+///    as their pixels fit in memory.
+/// 3. Add up what the pieces say in their order, and publish the folder at the end.
 public struct TextureExport: Sendable {
   public var block: TextureBlock = .six
   public var effort: TextureEffort = .medium
   /// Nil means one for each core.
   public var threads: Int?
+  /// For the tiles in work. A tile of 4096 x 4096 pixels takes up to 208 MB.
+  package var budget = PixelBudget(byteCountMax: 512 << 20)
 
   public init() {}
 
@@ -38,21 +41,26 @@ public struct TextureExport: Sendable {
     do {
       let ranges = try bundle.zooms().compactMap { try bundle.range(zoom: $0) }
       let threads = max(threads ?? Processors.count, 1)
-      let work = OrderedWork<TileRange, [Texture]>(Self.pieces(of: ranges), aheadMax: 2 * threads + 2) { textures in
-        for texture in textures {
-          try Self.write(texture.bytes, as: texture.tile, in: folder.path)
-          summary.add(texture)
-        }
+      let work = OrderedWork<TileRange, TextureSummary>(Self.pieces(of: ranges), aheadMax: 2 * threads + 2) { part in
+        summary.add(part)
         progress(summary.tiles)
       }
-      try work.run(threads: threads) { [block, effort] in
+      try work.run(threads: threads) { [block, effort, budget] in
         let reader = try BundleFile.open(path)
         try reader.prepareLookups()
         let codec = try ASTCCodec(block: block, effort: effort)
         return { piece in
-          var textures: [Texture] = []
-          try reader.forEachTile(in: piece) { textures.append(try Texture($0, $1, of: path, codec)) }
-          return textures
+          var part = TextureSummary()
+          try reader.forEachTile(in: piece) { tile, data in
+            let need = try Texture.byteCount(tile, data, of: path, block)
+            part.add(
+              try budget.using(min(need, budget.byteCountMax)) {
+                let texture = try Texture(tile, data, of: path, codec)
+                try Self.write(texture.bytes, as: tile, in: folder.path)
+                return texture
+              })
+          }
+          return part
         }
       }
       var json = TileJSONDocument(template: "{z}/{x}/{y}.ktx2", of: bundle, ranges: ranges)
@@ -120,6 +128,13 @@ public struct TextureSummary: Sendable {
   private var squares = 0.0
   private var samples = 0
 
+  fileprivate mutating func add(_ part: TextureSummary) {
+    tiles += part.tiles
+    bytes += part.bytes
+    squares += part.squares
+    samples += part.samples
+  }
+
   fileprivate mutating func add(_ texture: Texture) {
     tiles += 1
     bytes += texture.bytes.count
@@ -130,16 +145,25 @@ public struct TextureSummary: Sendable {
 
 /// A tile's KTX 2.0 file, and how far its pixels are from the tile's.
 private struct Texture {
-  let tile: TileID
   let bytes: [UInt8]
   let squares: Double
   let samples: Int
+
+  /// The memory that a texture takes while it is made: the tile, its file, and what the file decodes to.
+  static func byteCount(
+    _ tile: TileID, _ data: UnsafeRawBufferPointer, of path: String, _ block: TextureBlock
+  ) throws -> Int {
+    try TileDrawing.decoding(tile, path) {
+      let need = try ImageDecoder.need(of: data)
+      return need.byteCount + 4 * need.width * need.height
+        + 2 * block.byteCount(width: need.width, height: need.height)
+    }
+  }
 
   /// - Parameter path: of the bundle, for errors.
   init(_ tile: TileID, _ data: UnsafeRawBufferPointer, of path: String, _ codec: ASTCCodec) throws {
     let pixels = try TileDrawing.decoding(tile, path) { try ImageDecoder.decode(data) }
     let blocks = try codec.encode(pixels)
-    self.tile = tile
     bytes = KTX2File(width: pixels.width, height: pixels.height, block: codec.block, blocks: blocks).bytes
     squares = Self.squares(pixels, try codec.decode(blocks, width: pixels.width, height: pixels.height))
     samples = pixels.byteCount

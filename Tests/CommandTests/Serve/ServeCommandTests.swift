@@ -1,4 +1,5 @@
 import Foundation
+import Support
 import TestSupport
 import Testing
 
@@ -43,6 +44,26 @@ import Testing
     #expect(late.isAtEnd())
     let run = server.process.wait(timeout: 30)
     #expect(run.status == 0 && run.stderr.isEmpty, "\(run)")
+  }
+
+  /// In the list, which is public, without the folder.
+  @Test func theCommandThatMakesAnIndexIsNamed() throws {
+    let connection = try SQLiteConnection(creating: folder.file("it's plain.mbtiles"))
+    try connection.execute(
+      """
+      CREATE TABLE tiles (zoom_level INTEGER, tile_column INTEGER, tile_row INTEGER, tile_data BLOB);
+      INSERT INTO tiles VALUES (0, 0, 0, x'89504e470d0a1a0a'), (1, 0, 0, x'89504e470d0a1a0a');
+      """)
+    try connection.close()
+    let server = try RunningServer([folder.path])
+    let list = try JSONValue(parsing: server.get("/tilesets.json").body)
+    let warnings = list["tilesets"]?.array?.compactMap { $0["warnings"]?.array?.first?.string }
+    let text =
+      "it's plain.mbtiles has no index of its tiles, so that each request reads the whole table; make an indexed copy: "
+      + #"tilecut convert 'it'\''s plain.mbtiles' indexed.mbtiles"#
+    #expect(warnings == [text])
+    server.process.send(SIGTERM)
+    #expect(server.process.wait(timeout: 30).status == 0)
   }
 
   /// A load balancer needs some time to notice /ready and to send requests elsewhere.
