@@ -8,8 +8,8 @@ package enum DrawingLibrary {
   package static var pango: String? { cpango_load() == nil ? String(cString: pango_version_string()) : nil }
   package static var librsvg: String? { crsvg_version().map { String(cString: $0) } }
 
-  /// The files of all fonts that Pango may find, and of the rules by which it chooses, in order; empty where that is not
-  /// known.
+  /// The files of all fonts that Pango may find, and of the rules by which it chooses, in order; empty where that is
+  /// not known.
   package static var fontFiles: [String] {
     guard cpango_load() == nil else { return [] }
     var files: Set<String> = []

@@ -2,8 +2,8 @@ import CCairo
 import CCairoShim
 import Synchronization
 
-/// An icon as SVG, rendered anew for each scale, so that it is sharp at every density. What may take too long is refused
-/// (``SVGCost``).
+/// An icon as SVG, rendered anew for each scale, so that it is sharp at every density. What may take too long is
+/// refused (``SVGCost``).
 package final class SVGDrawing: Sendable {
   private let bytes: [UInt8]
   /// In pixels of the screen.

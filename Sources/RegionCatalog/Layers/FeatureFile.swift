@@ -58,8 +58,8 @@ package enum FeatureFile {
 }
 
 /// Reads the tracks, routes and waypoints of a GPX file (topografix.com/GPX/1/1). A feature's properties are the
-/// elements with text in it, such as `name` and `sym`, and `gpx`, which is `trk`, `rte` or `wpt`. Whatever lies deeper in
-/// such elements, and in `extensions`, belongs to other programs.
+/// elements with text in it, such as `name` and `sym`, and `gpx`, which is `trk`, `rte` or `wpt`. Whatever lies deeper
+/// in such elements, and in `extensions`, belongs to other programs.
 private struct GPXFeatures {
   private let path: String
   private let wanted: Set<String>?

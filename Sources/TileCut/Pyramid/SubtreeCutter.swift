@@ -3,9 +3,9 @@ import Support
 import TileImage
 import TileIndex
 
-/// Cuts one subtree of the pyramid after the other: draws the tiles from the base zoom to the working zoom (and those at
-/// which an area ends before it), reduces them to their parents while they are in memory, and encodes each tile once.
-/// One per worker thread.
+/// Cuts one subtree of the pyramid after the other: draws the tiles from the base zoom to the working zoom (and those
+/// at which an area ends before it), reduces them to their parents while they are in memory, and encodes each tile
+/// once. One per worker thread.
 final class SubtreeCutter {
   private let plan: CutPlan
   private let makeMosaic: (Int) throws -> Mosaic

@@ -35,8 +35,8 @@ extension TileFormat {
     }
   }
 
-  /// False for the beginning of an image without its end: a PNG without its last chunk, a JPEG without its end marker, a
-  /// WebP that is shorter than it says. Vector tiles state no length.
+  /// False for the beginning of an image without its end: a PNG without its last chunk, a JPEG without its end marker,
+  /// a WebP that is shorter than it says. Vector tiles state no length.
   package func isWhole(_ bytes: UnsafeRawBufferPointer) -> Bool {
     switch self {
     case .png:

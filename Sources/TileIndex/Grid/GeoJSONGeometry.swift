@@ -72,8 +72,9 @@ package enum GeoJSONGeometry: Hashable, Sendable {
   }
 }
 
-/// An area with straight edges in degrees: an outer ring and holes, which may overlap. Ring orientation does not matter:
-/// a point in the outer ring and in no hole is inside, and an odd number of a ring's turns encloses what is in it.
+/// An area with straight edges in degrees: an outer ring and holes, which may overlap. Ring orientation does not
+/// matter: a point in the outer ring and in no hole is inside, and an odd number of a ring's turns encloses what is in
+/// it.
 package struct Polygon: Hashable, Sendable {
   /// Longitude and latitude; each ring is closed and has at least four positions. The first is the outer ring.
   package let rings: [[SIMD2<Double>]]

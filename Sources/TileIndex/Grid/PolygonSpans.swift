@@ -1,5 +1,5 @@
-/// The parts of a horizontal line that lie in polygons: within the outer ring of one, and in none of its holes. Holes may
-/// overlap each other and reach beyond the outer ring.
+/// The parts of a horizontal line that lie in polygons: within the outer ring of one, and in none of its holes. Holes
+/// may overlap each other and reach beyond the outer ring.
 package struct PolygonSpans: Sendable {
   /// Where the line crosses a ring.
   package struct Crossing: Sendable {

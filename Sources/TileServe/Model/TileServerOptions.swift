@@ -94,8 +94,8 @@ public struct TileServerOptions: Sendable {
   public var caching = "public, max-age=300"
   /// Settings that differ for a tileset, by its id; called once for each id.
   public var settings: @Sendable (_ id: String) -> TilesetSettings = { _ in TilesetSettings() }
-  /// The command that carries out the repair of a warning, for the log and `/tilesets.json`; nil for none. It is public,
-  /// so it names the file without its folder.
+  /// The command that carries out the repair of a warning, for the log and `/tilesets.json`; nil for none. It is
+  /// public, so it names the file without its folder.
   public var repairCommand: @Sendable (_ warning: BundleError) -> String? = { _ in nil }
   /// Folders to search for the viewer's libraries; nil for the usual ones.
   public var webLibraryFolders: [String]?

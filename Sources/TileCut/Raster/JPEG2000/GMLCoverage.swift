@@ -1,7 +1,7 @@
 import TileIndex
 
-/// The place of a JPEG 2000 image in its GML box (OGC 05-047r3, GMLJP2), read as GDAL reads it: the first rectified grid
-/// of the root instance, an origin in the middle of the first pixel and two offset vectors.
+/// The place of a JPEG 2000 image in its GML box (OGC 05-047r3, GMLJP2), read as GDAL reads it: the first rectified
+/// grid of the root instance, an origin in the middle of the first pixel and two offset vectors.
 struct GMLCoverage {
   private(set) var affine: Affine?
   /// For ``CoordinateReferenceSystem``; nil if the box names none.

@@ -45,7 +45,7 @@ final class LoopState {
     eventLoop.scheduleTask(in: .microseconds(100)) {
       let loop = bound.value
       loop.hasTurnScheduled = false
-      for _ in 0..<Self.turnsMax { loop.unfinished.popFirst()?.takeTurn() }
+      for _ in 0..<min(Self.turnsMax, loop.unfinished.count) { loop.unfinished.popFirst()?.takeTurn() }
       if let next = loop.unfinished.popFirst() { loop.wait(forTurnOf: next, eventLoop) }
     }
   }

@@ -175,7 +175,8 @@ final class TileService: Sendable {
 
 /// Fields that let pages of other origins read the responses (Fetch standard, CORS protocol).
 enum CrossOriginFields {
-  /// For every response. What is for the operator, and names files, is for pages of those origins alone that are listed.
+  /// For every response. What is for the operator, and names files, is for pages of those origins alone that are
+  /// listed.
   static func fields(
     _ policy: TileServerOptions.CrossOrigin, _ facts: RequestFacts, _ route: RouteName
   ) -> String {

@@ -108,11 +108,10 @@ import Testing
         try connection.send(HTTPConnection.head("/good\(number % 4 + 1),v/4/\(number)/0.png"))
         return connection
       }
-      // The rest read, and perhaps the server itself, which opens all bundles at the start.
-      #expect(eventually { bad.slots.asideCount >= 10 && served.registry.work.urgentCount <= 3 })
+      // Until three look-ups have cost too much, which takes a second or two, two of them read and the rest wait aside.
+      #expect(eventually { bad.slots.asideCount >= 8 || bad.quarantine != nil })
       // Encoded again, by a thread of the disk.
       #expect(try served.get("/good1/0/0/0.webp").status == 200)
-      #expect(bad.slots.asideCount > 0)
       let answers = Unshared(connections)
       try await served.server.shutdown(afterSeconds: 1)
       for connection in answers.value {

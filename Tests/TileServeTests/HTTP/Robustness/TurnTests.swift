@@ -32,7 +32,7 @@ import TilePrefetch
     var all = try answers()
     #expect((1...16).contains(all))
     for _ in 0..<count where all < count {
-      channel.embeddedEventLoop.advanceTime(by: .milliseconds(1))
+      channel.embeddedEventLoop.advanceTime(by: .microseconds(100))
       let more = try answers()
       #expect((1...16).contains(more))
       all += more
