@@ -47,7 +47,7 @@ extension BrowserTests {
     let folder = try TemporaryFolder()
     try folder.writeBundle(
       "roads.mbtiles", .pbf,
-      metadata: BundleMetadata(name: "roads", extra: ["json": #"{"vector_layers":[{"id":"streets","fields":{}}]}"#]))
+      metadata: BundleMetadata(name: "roads", json: #"{"vector_layers":[{"id":"streets","fields":{}}]}"#))
     let server = try RunningServer([folder.path])
     let page = try BrowserPage()
     try page.runFirst("HTMLCanvasElement.prototype.getContext = () => null")
