@@ -38,15 +38,18 @@ final class LoopState {
   /// arrived for all before the next few of them.
   func wait(forTurnOf connection: ConnectionHandler, _ eventLoop: any EventLoop) {
     unfinished.append(connection)
-    guard !hasTurnScheduled else { return }
+    if !hasTurnScheduled { scheduleTurns(eventLoop) }
+  }
+
+  private func scheduleTurns(_ eventLoop: any EventLoop) {
     hasTurnScheduled = true
     let bound = NIOLoopBound(self, eventLoop: eventLoop)
-    // Tasks that are due are run before input is read, also those that they submit.
+    // Later than now: tasks that are due are run before input is read, also those that they submit.
     eventLoop.scheduleTask(in: .microseconds(100)) {
       let loop = bound.value
-      loop.hasTurnScheduled = false
       for _ in 0..<min(Self.turnsMax, loop.unfinished.count) { loop.unfinished.popFirst()?.takeTurn() }
-      if let next = loop.unfinished.popFirst() { loop.wait(forTurnOf: next, eventLoop) }
+      loop.hasTurnScheduled = false
+      if !loop.unfinished.isEmpty { loop.scheduleTurns(eventLoop) }
     }
   }
 
