@@ -43,12 +43,12 @@ final class CachedResponse: Sendable {
     (generation, isGzipped) = (other.generation, other.isGzipped)
   }
 
-  /// Counts a use. The second one of a large response moves its body to pages, which takes as long as one copy to a
-  /// socket: many are dropped before.
+  /// Counts a use. One of the first moves the body of a large response to pages. Not the very first: that takes longer
+  /// than a few copies to sockets, and in a cache that is too small most responses are dropped before.
   ///
   /// - Returns: what takes its place; nil for all other uses.
   fileprivate func used() -> CachedResponse? {
-    guard bodyCount >= SharedPages.bytesMin, pages == nil, uses.add(1, ordering: .relaxed).newValue == 2 else {
+    guard bodyCount >= SharedPages.bytesMin, pages == nil, uses.add(1, ordering: .relaxed).newValue == Self.usesOfPages else {
       return nil
     }
     let pages = bytes.withUnsafeReadableBytes { bytes in
@@ -56,6 +56,8 @@ final class CachedResponse: Sendable {
     }
     return pages.map { CachedResponse(self, $0) }
   }
+
+  private static let usesOfPages = 8
 
   /// Bytes of the response.
   var responseCount: Int { headCount + bodyCount }

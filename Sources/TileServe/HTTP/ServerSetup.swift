@@ -236,6 +236,8 @@ final class RequestReader: ChannelInboundHandler {
         addParser(context)
       }
     }
+    // The event loop receives into this memory again if nothing else has it.
+    if !hasUnread { unread = ByteBuffer() }
     isReading = false
   }
 

@@ -70,7 +70,7 @@ import TileIndex
       for (target, bytes) in tiles.sorted(by: { $0.key < $1.key }).prefix(16) {
         let connection = try served.connect()
         // Read, kept, sent from there, and sent as pages.
-        for _ in 0..<4 { #expect(try connection.request(target).body == bytes) }
+        for _ in 0..<12 { #expect(try connection.request(target).body == bytes) }
         try connection.send(HTTPConnection.head(target))
         for other in try [served.connect(), other] {
           for target in tiles.keys { #expect(try other.request(target).status == 200) }

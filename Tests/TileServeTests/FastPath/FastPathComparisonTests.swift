@@ -190,7 +190,7 @@ import TileIndex
       }
       let connection = try served.connect()
       var answers: [Answer] = []
-      for _ in 0..<4 {
+      for _ in 0..<12 {
         for target in targets { answers.append(Answer(target, try connection.request(target))) }
       }
       // And many at once, so that the socket is full in between.
