@@ -48,7 +48,8 @@ final class CachedResponse: Sendable {
   ///
   /// - Returns: what takes its place; nil for all other uses.
   fileprivate func used() -> CachedResponse? {
-    guard bodyCount >= SharedPages.bytesMin, pages == nil, uses.add(1, ordering: .relaxed).newValue == Self.usesOfPages else {
+    guard bodyCount >= SharedPages.bytesMin, pages == nil, uses.add(1, ordering: .relaxed).newValue == Self.usesOfPages
+    else {
       return nil
     }
     let pages = bytes.withUnsafeReadableBytes { bytes in
