@@ -63,7 +63,7 @@ void cpango_font_files(void (*body)(const char *file, void *context), void *cont
   void (*done)(void *) = (void (*)(void *))dlsym(library, "FcStrListDone");
   if (current && fonts_of && text_of && rules_of && next && done) {
     void *config = current();
-    // The system's and the application's, of which there are none.
+    // Those of the system: the program adds none of its own.
     font_set *set = config ? fonts_of(config, 0) : NULL;
     for (int i = 0; set && i < set->count; i++) {
       unsigned char *file;

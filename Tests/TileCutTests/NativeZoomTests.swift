@@ -40,11 +40,7 @@ struct NativeZoomTests {
   }
 
   private func cut(_ options: CutOptions, threads: Int = 2) throws -> [TileID: [UInt8]] {
-    let path = folder.file("\(UUID().uuidString).mbtiles")
-    _ = try Cutter(options, resources: CutResources(threads: threads)).cut(to: path)
-    var tiles: [TileID: [UInt8]] = [:]
-    try BundleFile.open(path).forEachTile { tiles[$0] = Array($1) }
-    return tiles
+    try folder.tiles(of: options, threads: threads)
   }
 
   @Test(

@@ -3,8 +3,8 @@ package struct ForwardedField {
   /// Scheme and host of the first element, by the proxy nearest to the client; nil where it names none.
   package private(set) var proto: String?
   package private(set) var host: String?
-  /// The addresses of all elements, in their order, as a list of `X-Forwarded-For` has them; nil without any. An
-  /// element without an address, or with a name in place of one, is in it as that name, or as `unknown`.
+  /// The addresses of all elements, in their order, as a list of `X-Forwarded-For` has them; nil without any. A name
+  /// in place of an address stays a name; an element without either is `unknown`.
   package private(set) var addresses: String?
 
   /// What is not of the field's form is skipped.

@@ -68,8 +68,8 @@ public struct CatalogBuilder: Sendable {
 
   // MARK: - On many machines
 
-  /// What a ``BuildPlan`` has of each region, of which `make` gets the cut, what the bundle depends on, and the hash of
-  /// all that its files depend on.
+  /// What a ``BuildPlan`` has of each region. `make` gets the cut, what the bundle depends on, and the hash of all that
+  /// its files depend on.
   func shards<Shard>(
     _ onReading: ((SourceReading) -> Void)?,
     _ make: (RegionManifest.Region, Cutter, CutIdentity, String) throws -> Shard

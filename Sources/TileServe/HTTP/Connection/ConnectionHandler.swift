@@ -273,14 +273,9 @@ final class ConnectionHandler: ChannelDuplexHandler {
   private func work(_ context: ChannelHandlerContext) {
     guard !isWorking, !turn.isOver else { return }
     isWorking = true
-    while !isAnswering, !isEnding, context.channel.isWritable, !waiting.isEmpty {
-      guard turn.count < Self.turnMax else {
-        turn.isOver = true
-        loop.wait(forTurnOf: self, context.eventLoop)
-        break
-      }
+    var mayAnswer: Bool { !isAnswering && !isEnding && context.channel.isWritable }
+    while mayAnswer, turn.count < Self.turnMax, let item = waiting.popFirst() {
       turn.count += 1
-      guard let item = waiting.popFirst() else { break }
       switch item {
       case .request(let facts, let start): answer(facts, start, context)
       case .proceed:
@@ -290,6 +285,10 @@ final class ConnectionHandler: ChannelDuplexHandler {
       }
     }
     isWorking = false
+    if mayAnswer, !waiting.isEmpty {
+      turn.isOver = true
+      loop.wait(forTurnOf: self, context.eventLoop)
+    }
     reader?.readOn()
     if readIsHeldBack, !isEnding, takesRequests {
       readIsHeldBack = false
