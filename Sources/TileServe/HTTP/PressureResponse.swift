@@ -44,7 +44,7 @@ final class PressureResponse: Sendable {
     case .critical:
       fastPath?.resize(to: 0)
       resolver.releaseBuffers()
-      for tileset in registry.tilesets where !tileset.isRemote { tileset.closeIdle() }
+      for tileset in registry.tilesets { tileset.source.closeIdle() }
     }
     if level > before { FreeMemory.giveBack() }
   }

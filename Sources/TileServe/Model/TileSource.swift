@@ -2,7 +2,8 @@ import Support
 import Synchronization
 public import TileIndex
 
-/// Where stored tiles come from. ``Tileset`` reads them from bundles; an app may bring its own.
+/// Where stored tiles come from. An app may bring its own: ``TilesetRegistry/init(_:sources:)`` takes it, so that
+/// ``TileServer`` serves it like a bundle.
 public protocol TileSource: Sendable {
   /// The tileset's description. May open files and block.
   ///

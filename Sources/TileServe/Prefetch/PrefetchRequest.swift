@@ -33,7 +33,7 @@ struct PrefetchRequest: Sendable {
   /// - Parameter info: what is known of the lowest layer.
   func takesTime(_ tile: TileID, _ info: TilesetInfo) -> Bool {
     if needsDrawing(tile, info) { return true }
-    return layers.contains { $0.fetchesAhead || $0.isSlow }
+    return layers.contains { $0.source.fetchesAhead || $0.isSlow }
   }
 
   /// True if a tile is not served as stored, as far as that is known without reading it.
@@ -46,7 +46,7 @@ struct PrefetchRequest: Sendable {
 }
 
 /// The tiles of a tileset that are available locally. Prefetched tiles are rendered from these, so that an upstream
-/// gets no more requests than ``Tileset/fetchAhead(_:)`` allows.
+/// gets no more requests than ``UpstreamSource`` allows.
 final class KnownTiles: TileSource {
   let tileset: Tileset
   private let noted = Mutex<[TileID]>([])
@@ -59,7 +59,7 @@ final class KnownTiles: TileSource {
   func info() throws -> TilesetInfo { try tileset.info() }
 
   func storedTile(_ tile: TileID) throws -> [UInt8]? {
-    switch try tileset.knowledge(of: tile) {
+    switch try tileset.source.knowledge(of: tile) {
     case .tile(let bytes): return bytes
     case Upstream.Knowledge.none?: return nil
     case nil: return try tileset.storedTile(tile)

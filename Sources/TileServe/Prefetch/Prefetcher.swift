@@ -170,8 +170,7 @@ final class Prefetcher: Sendable {
       return new
     }
     for tile in new {
-      let lane = request.layers.first(where: \.isRemote)?.lane ?? request.layers[0].lane
-      let accepted = work.submit(lane, urgency: .later) { self.fetch(tile, request, map, info) }
+      let accepted = work.submit(request.layers.slowest.lane, urgency: .later) { self.fetch(tile, request, map, info) }
       if !accepted { drop(tile, map) }
     }
   }
@@ -193,11 +192,11 @@ final class Prefetcher: Sendable {
       !state.isPaused && state.sessions[map]?.wanted.contains(tile) == true
     }
     // Rendering takes a core; requests take priority over prefetching.
-    let isRemote = request.layers.contains(where: \.isRemote)
-    guard isWanted, isRemote || work.urgentCount < coreCount else { return drop(tile, map) }
+    let isFetched = request.layers.contains { $0.source.fetchesAhead }
+    guard isWanted, isFetched || work.urgentCount < coreCount else { return drop(tile, map) }
     var bytes = 0
     let isDone: Bool
-    if isRemote, !request.needsDrawing(tile, info) {
+    if isFetched, !request.needsDrawing(tile, info) {
       isDone = fetch(request.layers.map { ($0, tile) }, &bytes)
     } else {
       isDone = draw(tile, request, &bytes)
@@ -238,7 +237,7 @@ final class Prefetcher: Sendable {
 
   private func fetch(_ tiles: [(tileset: Tileset, tile: TileID)], _ bytes: inout Int) -> Bool {
     for (tileset, tile) in tiles {
-      guard let count = try? tileset.fetchAhead(tile) else { return false }
+      guard let count = try? tileset.source.fetchAhead(tile) else { return false }
       bytes += count
     }
     return true

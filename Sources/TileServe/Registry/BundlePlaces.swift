@@ -18,6 +18,17 @@ struct BundlePlaces: Sendable {
     /// True for a file of tracks and places, whose tiles are drawn.
     var isTrack: Bool { BundlePlaces.isTrack(path) }
 
+    /// A name that is the server's own in some URLs, where the tileset cannot be had.
+    var warnings: [BundleError] {
+      BundlePlaces.documents[id].map { document in
+        [
+          BundleError(
+            .conflict, path: path, "\(document) of the tileset \(id) cannot be had, because the server has another one",
+            remedy: "give the file another name")
+        ]
+      } ?? []
+    }
+
     /// When its tiles changed last, by the dates of its files; seconds since 1970.
     var modified: Int { max(status.modified, log?.modified ?? 0) }
 
@@ -38,14 +49,22 @@ struct BundlePlaces: Sendable {
   /// False if something could not be read: what is missing then may still exist.
   private(set) var isComplete = true
   private var paths: [String: String] = [:]
+  private let taken: Set<String>
+
+  /// What the server has under its own names, by the id of a tileset that would have it too.
+  static let documents = [
+    "tilesets": "the document /tilesets.json", "wmts": "the page /wmts/", "_assets": "the page /_assets/",
+  ]
 
   /// Nesting of folders that is followed.
   private static let depthMax = 16
 
   /// Scans bundles and folders.
   ///
+  /// - Parameter taken: the ids of sources that are not files.
   /// - Complexity: O(files); about 6 microseconds a file.
-  init(_ roots: [String]) {
+  init(_ roots: [String], besides taken: Set<String> = []) {
+    self.taken = taken
     for root in roots {
       guard let status = look(root) else {
         refused[root] = "there is no such file or folder"
@@ -116,6 +135,11 @@ struct BundlePlaces: Sendable {
   }
 
   private mutating func add(id: String, path: String, _ status: FileSystem.Status, log: FileSystem.Status?) {
+    if taken.contains(id) {
+      duplicates.insert(path)
+      refused[path] = "its id \(id) is that of a source of the program already; give the file another name"
+      return
+    }
     if let other = paths[id] {
       if other != path {
         duplicates.insert(path)

@@ -2,7 +2,7 @@ import Support
 import Synchronization
 public import TileIndex
 
-/// The registry of tilesets: those of some bundles and folders, kept up to date as files change.
+/// The registry of tilesets: those of some bundles and folders, kept up to date as files change, and sources of an app.
 ///
 /// ```swift
 /// let registry = try TilesetRegistry(["/maps"])
@@ -26,6 +26,10 @@ public final class TilesetRegistry: Sendable {
     var unreported: Set<String> = []
     /// Broken bundles; they are not tried again before they change.
     var broken: Set<BundlePlaces.Place> = []
+
+    mutating func order() {
+      ordered = tilesets.values.sorted { $0.id.utf8.lexicographicallyPrecedes($1.id.utf8) }
+    }
   }
 
   /// Why something cannot be served.
@@ -72,6 +76,8 @@ public final class TilesetRegistry: Sendable {
   /// The threads that read.
   package let work: WorkPool
   private let open = OpenTilesets()
+  /// The sources of an app, by id.
+  private let provided: [String: Tileset]
   private let contents: Mutex<Contents>
   private let changeCount = Atomic(0)
   private let isClosed = Atomic(false)
@@ -83,25 +89,34 @@ public final class TilesetRegistry: Sendable {
 
   /// Scans files and folders; opens nothing.
   ///
-  /// - Throws: ``ServeError`` with `.invalidOption` when one of the paths is not there.
-  public init(_ paths: [String]) throws {
+  /// - Parameter sources: tilesets that an app brings, by the name in their URLs. They are read on threads of their own.
+  /// - Throws: ``ServeError`` with `.invalidOption` when one of the paths is not there, or a source has a name that URLs cannot have.
+  public init(_ paths: [String] = [], sources: [String: any TileSource] = [:]) throws {
     self.paths = paths
-    work = WorkPool()
+    let work = WorkPool()
+    self.work = work
+    for id in sources.keys where id.isEmpty || BundlePlaces.documents[id] != nil {
+      throw ServeError(
+        .invalidOption, "\"\(id)\" cannot be the name of a source",
+        remedy: "give it a name that is not one of the server's own")
+    }
+    provided = Dictionary(
+      uniqueKeysWithValues: sources.map { ($0.key, Tileset($0.key, providedBy: $0.value, work)) })
     for path in paths where FileSystem.kind(path) == nil {
       throw ServeError(.invalidOption, "\(path): there is no such file or folder", remedy: "check the name", path: path)
     }
-    let found = BundlePlaces(paths)
-    var contents = Contents()
+    let found = BundlePlaces(paths, besides: Set(provided.keys))
+    var contents = Contents(tilesets: provided)
     for place in found.places {
       contents.tilesets[place.id] = Tileset(place, work, open: open)
     }
-    contents.ordered = found.places.compactMap { contents.tilesets[$0.id] }
+    contents.order()
     contents.failures = found.refused.mapValues(Failure.init(refused:))
     contents.duplicates = found.duplicates
     // Descriptions are written by hand: their errors are reported at the start.
-    for tileset in contents.ordered where tileset.isRemote {
+    for tileset in contents.ordered where tileset.place?.isUpstream == true {
       do {
-        try tileset.check()
+        try tileset.source.check()
       } catch {
         contents.failures[tileset.id] = Failure(error)
       }
@@ -132,7 +147,7 @@ public final class TilesetRegistry: Sendable {
       let files = paths.filter { !contents.duplicates.contains($0) }
       let faults = files.compactMap { path -> BundleError? in
         let tileset = contents.ordered.first {
-          $0.path == path && $0.place.status.kind != .folder && !$0.isRemote && !Self.isTrack(path)
+          $0.path == path && $0.bundle != nil && $0.place?.status.kind != .folder
         }
         let error = tileset.flatMap { contents.failures[$0.id]?.error as? BundleError }
         return error.flatMap { [.malformed, .notFound].contains($0.code) ? $0 : nil }
@@ -168,7 +183,7 @@ public final class TilesetRegistry: Sendable {
   func noteQuarantines() {
     let failures = contents.withLock { $0.failures }
     for tileset in tilesets {
-      if let quarantine = tileset.quarantine {
+      if let quarantine = tileset.source.quarantine {
         note(tileset, failure: quarantine)
       } else if tileset.knownInfo != nil, (failures[tileset.id]?.error as? BundleError)?.code == .tooCostly {
         note(tileset, failure: nil)
@@ -186,16 +201,16 @@ public final class TilesetRegistry: Sendable {
     let accepted = work.submit(work.lane(device: .max - 3)) {
       for (index, tileset) in tilesets.enumerated() where !self.isClosed.load(ordering: .relaxed) {
         if index == OpenTilesets.countMax { whenFirst.finish() }
-        guard !tileset.isRemote, tileset.knownInfo == nil else { continue }
+        guard tileset.knownInfo == nil else { continue }
         do {
-          try tileset.check()
+          try tileset.source.check()
           self.note(tileset, failure: nil)
         } catch is CancellationError {
           break
         } catch {
           self.note(tileset, failure: error)
         }
-        tileset.closeIdle()
+        tileset.source.closeIdle()
       }
       whenFirst.finish()
     }
@@ -217,9 +232,9 @@ public final class TilesetRegistry: Sendable {
     open.tick()
     noteQuarantines()
     return refreshing.withLock { _ in
-      let found = BundlePlaces(paths)
+      let found = BundlePlaces(paths, besides: Set(provided.keys))
       let before = contents.withLock { $0 }
-      var after = Contents()
+      var after = Contents(tilesets: provided)
       var change = Change()
       after.failures = found.refused.mapValues(Failure.init(refused:))
       after.duplicates = found.duplicates
@@ -233,10 +248,10 @@ public final class TilesetRegistry: Sendable {
           after.tilesets[place.id] = old
           after.failures[place.id] = before.failures[place.id]
         } else {
-          if let old { ChangingFiles.note(old.place.status, place.status, place.path) }
+          if let known = old?.place { ChangingFiles.note(known.status, place.status, place.path) }
           let new = Tileset(place, work, open: open, replacing: old)
           do {
-            try new.check()
+            try new.source.check()
             after.tilesets[place.id] = new
             if old == nil { change.added.append(place.id) } else { change.replaced.append(place.id) }
           } catch is CancellationError {
@@ -258,7 +273,7 @@ public final class TilesetRegistry: Sendable {
         for old in before.ordered where after.tilesets[old.id] == nil { after.tilesets[old.id] = old }
       }
       change.removed = before.ordered.map(\.id).filter { after.tilesets[$0] == nil && after.failures[$0] == nil }
-      after.ordered = after.tilesets.values.sorted { $0.id.utf8.lexicographicallyPrecedes($1.id.utf8) }
+      after.order()
       for (path, reason) in found.refused where before.failures[path] == nil { change.failed[path] = reason }
       contents.withLock { now in
         // Failures that were noted during the scan are kept.
@@ -282,7 +297,7 @@ public final class TilesetRegistry: Sendable {
   public func close() async {
     isClosed.store(true, ordering: .relaxed)
     await work.shutdown()
-    for tileset in tilesets { tileset.closeIdle() }
+    for tileset in tilesets { tileset.source.closeIdle() }
   }
 }
 

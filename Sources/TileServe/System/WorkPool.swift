@@ -39,8 +39,12 @@ package final class WorkPool: Sendable {
   package final class Lane: Sendable {
     fileprivate let group: Group
     fileprivate let width: Int
+    /// True where the threads may wait for a network.
+    let mayStall: Bool
     fileprivate let state = Mutex(LaneState())
-    fileprivate init(_ group: Group, width: Int) { (self.group, self.width) = (group, width) }
+    fileprivate init(_ group: Group, width: Int, mayStall: Bool = false) {
+      (self.group, self.width, self.mayStall) = (group, width, mayStall)
+    }
 
     /// Cancels the requests that wait.
     fileprivate func cancelWaiting() {
@@ -148,7 +152,7 @@ package final class WorkPool: Sendable {
       }, width: Self.laneWidth)
   }
 
-  /// Two lanes for a tileset of an upstream, the second for composites; together they have ``remoteWidth`` threads.
+  /// Two lanes for a tileset of an upstream or of an app, the second for composites; together they have ``remoteWidth`` threads.
   package func remoteLanes() -> (Lane, Lane) {
     let threads = remoteThreads.withLock { threads in
       if let threads { return threads }
@@ -158,7 +162,9 @@ package final class WorkPool: Sendable {
       return new
     }
     let group = Group(width: Self.remoteWidth, threads)
-    return (Lane(group, width: Self.remoteWidth), Lane(group, width: Self.remoteWidth / 2))
+    return (
+      Lane(group, width: Self.remoteWidth, mayStall: true), Lane(group, width: Self.remoteWidth / 2, mayStall: true)
+    )
   }
 
   /// Queues work for a thread. False if too much waits already; the work is then not done.

@@ -33,6 +33,11 @@ struct Served {
 func serving(
   _ paths: [String], accessLog: AccessLog? = nil, _ change: (inout TileServerOptions) -> Void = { _ in },
   _ body: (Served) async throws -> Void
+) async throws { try await serving(TilesetRegistry(paths), accessLog: accessLog, change, body) }
+
+func serving(
+  _ registry: TilesetRegistry, accessLog: AccessLog? = nil, _ change: (inout TileServerOptions) -> Void = { _ in },
+  _ body: (Served) async throws -> Void
 ) async throws {
   var options = TileServerOptions()
   options.crossOrigin = .any
@@ -45,7 +50,6 @@ func serving(
   change(&options)
   await ServerLimit.shared.enter()
   defer { ServerLimit.shared.leave() }
-  let registry = try TilesetRegistry(paths)
   let server = try await TileServer.start(registry, options, accessLog: accessLog)
   do {
     // Clients block, so they must not use Swift's few threads.

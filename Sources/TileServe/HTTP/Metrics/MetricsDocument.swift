@@ -97,7 +97,7 @@ extension Metrics {
 /// The requests to upstreams, by tileset.
 extension Metrics {
   func upstreams(_ registry: TilesetRegistry, _ text: inout MetricsText) {
-    let upstreams = registry.tilesets.compactMap { tileset in tileset.knownUpstream.map { (tileset.id, $0) } }
+    let upstreams = registry.tilesets.compactMap { tileset in tileset.source.upstream.map { (tileset.id, $0) } }
     guard !upstreams.isEmpty else { return }
     func figures(_ name: String, _ kind: String, _ help: String, _ value: (Upstream) -> Int) {
       text.begin(name, kind, help)

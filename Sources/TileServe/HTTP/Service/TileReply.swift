@@ -44,7 +44,7 @@ final class ServedTileset: Sendable {
     chosenPolicy = settings.missing ?? options.missing
     let caching = settings.caching ?? options.caching
     headline = TileHeadline(
-      format: info.format, caching: caching, modified: info.modified, dateTells: tileset.hasOwnDate)
+      format: info.format, caching: caching, modified: info.modified, dateTells: tileset.source.hasOwnDate)
     drawnHeadline = TileHeadline(format: info.format, caching: caching, modified: info.modified)
   }
 

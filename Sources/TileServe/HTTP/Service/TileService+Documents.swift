@@ -254,7 +254,7 @@ extension TileService {
     let query = try Self.placeQuery(target.query)
     return page(.places, lane: layers[0].lane, context) { context in
       // Searches all layers of a composite.
-      let found = try layers.compactMap { try $0.places(query) }
+      let found = try layers.compactMap { try $0.source.places(query) }
       guard !found.isEmpty else { throw ServeError(.unknownTileset, "the tileset \(id) has no places") }
       let matches = found.count == 1 ? found[0] : query.best(of: found.flatMap { $0.map(\.place) })
       return context.writer(.places).document(

@@ -19,7 +19,7 @@ extension TileService {
       let layers = try layers(address.id)
       if let reply = keptTile(address, layers, route, context) { return .reply(reply) }
       // A composite with a tileset of an upstream uses the upstream's threads, not those of disks.
-      let slowest = layers.first(where: \.isRemote) ?? layers[0]
+      let slowest = layers.slowest
       return .work(layers.count == 1 ? slowest.lane : slowest.compositeLane) {
         try self.tile(address, layers, route, context)
       }
@@ -46,11 +46,11 @@ extension TileService {
 
   /// The layers with tracks drawn on the grid of the lowest other one. Opens that if necessary; blocks.
   func drawnTogether(_ layers: [Tileset]) throws -> [Tileset] {
-    guard layers.contains(where: \.place.isTrack), let base = layers.first(where: { !$0.place.isTrack }) else {
+    guard layers.contains(where: { !$0.source.hasOwnGrid }), let base = layers.first(where: \.source.hasOwnGrid) else {
       return layers
     }
     let info = try info(base)
-    return layers.map { $0.drawn(over: info) }
+    return layers.map { $0.source.tileset($0, over: info) }
   }
 
   private static var layerCountMax: Int { 8 }
@@ -68,10 +68,11 @@ extension TileService {
   ) -> Plan? {
     let writer = context.writer(route)
     let stored = served.info.format
+    guard let bundle = served.tileset.bundle else { return nil }
     do {
       try checkLayer(address, served.info, route)
       let tile = try address.tile(in: served.info.matrixSet)
-      let read = try served.tileset.withResidentTile(tile) { bytes -> EncodedResponse? in
+      let read = try bundle.withResidentTile(tile) { bytes -> EncodedResponse? in
         guard let format = TileFormat(sniffing: bytes) ?? (stored == .pbf ? .pbf : nil),
           isAnswer(format, address, served), writer.unwantedPacking(bytes, format) == nil
         else { return nil }
@@ -190,7 +191,7 @@ extension TileService {
     _ tile: Tile, _ served: [ServedTileset], _ address: TileAddress, _ writer: ReplyWriter, caching: String? = nil
   ) throws -> EncodedResponse {
     let top = served[served.count - 1]
-    let caching = served.contains(where: \.tileset.forbidsKeeping) ? "no-store" : caching
+    let caching = served.contains(where: \.tileset.source.forbidsKeeping) ? "no-store" : caching
     let headline: TileHeadline
     if served.count == 1, caching == nil {
       headline = isStored(address, top) ? top.headline : top.drawnHeadline

@@ -64,7 +64,7 @@ final class TileService: Sendable {
   /// A damaged tile, in one state of its bundle.
   struct Damage: Hashable {
     var message: String
-    var places: [BundlePlaces.Place]
+    var places: [BundlePlaces.Place?]
   }
 
   /// The damaged tiles that were logged.

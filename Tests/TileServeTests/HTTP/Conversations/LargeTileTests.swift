@@ -68,7 +68,7 @@ import TileIndex
         try connection.send(String(repeating: HTTPConnection.head(path(largest)), count: 30))
         _ = try eventually { try served.metric("tileserve_connections")! >= 2 }
         if round % 2 == 0 {
-          for tileset in served.registry.tilesets { tileset.closeIdle() }
+          for tileset in served.registry.tilesets { tileset.source.closeIdle() }
           for _ in 0..<30 { #expect(try connection.response().body == tiles[largest]!) }
         } else {
           let new = try write(folder, "new.part", seed: UInt64(round))

@@ -130,7 +130,7 @@ struct EditionTests {
     let tileset = try #require(try TilesetRegistry([folder.path])["a"])
     let tile = Edition.addresses[0]
     #expect(try tileset.storedTile(tile) == old.bytes(tile))
-    tileset.closeIdle()
+    tileset.source.closeIdle()
     try Data(elsewhere.bytes("new.mbtiles")).write(to: URL(fileURLWithPath: path))
     let end = ContinuousClock.now
     var found: [UInt8]?

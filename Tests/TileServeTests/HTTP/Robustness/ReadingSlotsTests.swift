@@ -109,7 +109,7 @@ import Testing
         return connection
       }
       // Until three look-ups have cost too much, which takes a second or two, two of them read and the rest wait aside.
-      #expect(eventually { bad.slots.asideCount >= 8 || bad.quarantine != nil })
+      #expect(eventually { bad.bundle!.slots.asideCount >= 8 || bad.source.quarantine != nil })
       // Encoded again, by a thread of the disk.
       #expect(try served.get("/good1/0/0/0.webp").status == 200)
       let answers = Unshared(connections)
