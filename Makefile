@@ -108,8 +108,8 @@ bench-scale:
 
 bless: packages
 	@scripts/build.sh --tests
-	@BLESS=1 $(RUN_TESTS) --filter "HelpTests|CommandReferenceTests|CurlTests|ReplayCommandTests" 2>&1 | scripts/quiet-tests.sh
-	@git --no-pager diff --stat -- Tests/CommandTests/Goldens docs/reference/commands.md
+	@BLESS=1 $(RUN_TESTS) --filter "HelpTests|CommandReferenceTests|CurlTests|ReplayCommandTests|ManifestSchemaTests" 2>&1 | scripts/quiet-tests.sh
+	@git --no-pager diff --stat -- Tests/CommandTests/Goldens docs/reference/commands.md docs/reference/regions.schema.json
 
 # Flags of the kernels are not allowed in a package that others depend on.
 examples: packages

@@ -101,7 +101,7 @@ let libraries = [
   // of commands.
   library("Support", ["CSQLite", "CSystemShim", "CZlib", onLinux("CNettle")]),
   library("TileIndex", ["Support", "CSQLite", "CSystemShim", onLinux("CExpat")]),
-  // Manifests, boundaries, catalogues and the split of regions into packs.
+  // What maps show, catalogues and the split of regions into packs.
   library("RegionCatalog", ["Support", "TileIndex"]),
   // Place search, and other programs' lists of places.
   library("Gazetteer", ["Support", "TileIndex"]),

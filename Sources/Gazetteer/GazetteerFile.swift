@@ -15,7 +15,7 @@ public enum GazetteerFile {
   /// - Complexity: O(bytes), in time and memory.
   public static func places(inFile path: String) throws -> [Place] {
     let bytes = try contents(path)
-    let start = bytes.starts(with: [0xef, 0xbb, 0xbf]) ? 3 : 0
+    let start = bytes.starts(with: UTF8Mark.bytes) ? UTF8Mark.bytes.count : 0
     guard let first = bytes[start...].first(where: { !" \t\r\n".utf8.contains($0) }) else {
       throw GazetteerError(path: path, "is empty", remedy: "name a GeoJSON file or a table of geonames.org")
     }

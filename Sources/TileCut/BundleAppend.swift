@@ -26,27 +26,20 @@ public struct BundleAppend: Sendable {
   ///   - path: the bundle.
   ///   - options: the sources. The grid is the bundle's, and so are zooms and encoding unless they are given: of zooms
   ///     the finest counts. Name, description, attribution and version replace the bundle's where they are given.
-  ///   - encoding: of new and changed tiles; nil for the defaults of the bundle's format.
-  ///   - quality: of new and changed tiles that are JPEG or WebP, from 1 to 100, where there is no `encoding`; nil for
-  ///     the default.
+  ///   - encoding: of new and changed tiles; nil for the bundle's own.
   /// - Throws: ``CutError``, ``BundleError``.
   public init(
-    to path: String, options: CutOptions, encoding: TileEncoding? = nil, quality: Int? = nil,
-    resources: CutResources = CutResources(), scratchDirectory: String? = nil
+    to path: String, options: CutOptions, encoding: TileEncoding? = nil, resources: CutResources = CutResources(),
+    scratchDirectory: String? = nil
   ) throws {
     let bundle = try BundleFile.open(path)
     try Self.requirePictures(in: bundle, path: path, for: options)
-    guard let format = try bundle.tileFormat(), let usual = TileEncoding(usualFor: format) else {
+    guard let format = try bundle.tileFormat(), let own = try TileEncoding(of: bundle) else {
       throw CutError(
         .invalidOption, path: path, "its tiles are no images, so that nothing can be drawn over them",
         remedy: "append to a bundle of PNG, JPEG or WebP tiles")
     }
-    let ownEncoding = TileEncoding(usualFor: bundle.metadata.mixedFormats) ?? usual
-    if quality != nil, encoding == nil, ownEncoding.formats == [.png] {
-      throw CutError(
-        .invalidOption, path: path, "its tiles are PNG, which has no quality", remedy: "leave the quality out")
-    }
-    let encoding = encoding ?? quality.map { ownEncoding.changingQuality(to: $0) } ?? ownEncoding
+    let encoding = encoding ?? own
     let allowed = bundle.metadata.mixedFormats.union([format])
     guard encoding.formats.isSubset(of: allowed), allowed.count == 1 || encoding.formats.contains(format) else {
       throw CutError(
@@ -149,9 +142,12 @@ public struct BundleAppend: Sendable {
       output, matrixSet: old.matrixSet, format: encoding.format, replacing: replacing, scheme: options.scheme,
       mixing: old.formats(beside: encoding.format))
     defer { sink.discard() }
+    var formats = encoding.formats
     try old.forEachTile { tile, bytes in
       try Cancellation.check()
-      if try new.withTile(tile, { _ in true }) == nil { try sink.put(tile, bytes) }
+      guard try new.withTile(tile, { _ in true }) == nil else { return }
+      if let format = TileFormat(sniffing: bytes) { formats.insert(format) }
+      try sink.put(tile, bytes)
     }
     let encoder = TileEncoder(encoding)
     func add(_ tile: TileID) throws -> PixelBuffer? {
@@ -171,9 +167,11 @@ public struct BundleAppend: Sendable {
     }
     // Every tile of the cut has one of its coarsest zoom above it.
     if let top = try new.range(zoom: cutter.plan.zooms.lowerBound) { for tile in top { _ = try add(tile) } }
-    let places = try old.places().all() + new.places().all()
+    let places = Place.withoutRepeats(try old.places().all() + new.places().all())
     if !places.isEmpty { try sink.write(places: places) }
-    let summary = try sink.finish(metadata(old, new))
+    var metadata = metadata(old, new)
+    if !sink.mixing.isEmpty { metadata.formats = formats }
+    let summary = try sink.finish(metadata)
     return CutSummary(
       path: output, tileCount: summary.tiles, distinctTileCount: summary.distinctTiles, zoomMin: summary.minZoom,
       zoomMax: summary.maxZoom, fileBytes: summary.bytes, seconds: (ContinuousClock.now - start) / .seconds(1),
@@ -271,31 +269,8 @@ public struct BundleAppend: Sendable {
     metadata.name = options.name ?? metadata.name
     metadata.description = options.description ?? metadata.description
     metadata.attribution = options.attribution ?? metadata.attribution
-    if options.version != "1" { metadata.version = options.version }
+    metadata.version = options.version ?? metadata.version
     metadata.bounds = metadata.bounds.flatMap { box in new.metadata.bounds.map { box.union($0) } }
     return metadata
-  }
-}
-
-extension TileEncoding {
-  /// The default encoding of a format; nil for vector tiles.
-  fileprivate init?(usualFor format: TileFormat) {
-    switch format {
-    case .png: self = .png(PNGOptions())
-    case .jpg: self = .jpeg(JPEGOptions())
-    case .webp: self = .webp(WebPOptions())
-    case .pbf: return nil
-    }
-  }
-
-  /// The default encoding of a mixture; nil for a single format.
-  fileprivate init?(usualFor formats: Set<TileFormat>) {
-    let lossy = TileEncoding.webp(WebPOptions(lossless: false, quality: 85))
-    switch formats {
-    case [.jpg, .webp]: self = .mixed(opaque: .jpeg(JPEGOptions()), other: lossy)
-    case [.webp, .png]: self = .mixed(opaque: lossy, other: .png(PNGOptions()))
-    case let formats where formats.count > 1: self = .auto(JPEGOptions(), PNGOptions())
-    default: return nil
-    }
   }
 }

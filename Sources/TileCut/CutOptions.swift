@@ -48,8 +48,8 @@ public struct CutOptions: Sendable {
   public var description: String?
   /// Whether the tileset is a base layer or an overlay.
   public var type: BundleMetadata.Kind = .baselayer
-  /// The tileset's version, not the tool's.
-  public var version: String = "1"
+  /// The tileset's version, not the tool's; nil means 1, or with ``BundleAppend`` the bundle's.
+  public var version: String?
   /// Searchable places. Those outside the map's bounds are left out.
   public var places: [Place] = []
   /// The region's outline; tiles that do not touch it are left out.
@@ -64,6 +64,9 @@ public struct CutOptions: Sendable {
   public init(sources: [String]) {
     self.sources = sources
   }
+
+  /// The version of a tileset that is not given one.
+  static let firstVersion = "1"
 
   var drawsLabels: Bool { drawing.contains { $0.rules.contains { $0.kind == .symbol } } }
 

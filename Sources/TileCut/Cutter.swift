@@ -274,7 +274,9 @@ public struct Cutter: Sendable {
     var metadata = metadata(extent: extent)
     if !sink.mixing.isEmpty { metadata.formats = pyramid.formats }
     let area = metadata.bounds.map { TileArea(bounds: $0) } ?? .everywhere
-    let places = options.places.filter { area.contains(longitude: $0.longitude, latitude: $0.latitude) }
+    let places = Place.withoutRepeats(options.places).filter {
+      area.contains(longitude: $0.longitude, latitude: $0.latitude)
+    }
     if !places.isEmpty { try sink.write(places: places) }
     var warnings = warnings
     if places.isEmpty, !options.places.isEmpty {
@@ -359,8 +361,9 @@ public struct Cutter: Sendable {
     metadata.attribution = options.attribution
     metadata.description = options.description
     metadata.type = options.type
-    metadata.version = options.version
+    metadata.version = options.version ?? CutOptions.firstVersion
     metadata.extra = options.extraMetadata.merging(options.tileSizeRows) { $1 }
+    if let text = options.encoding.optionText, text.contains(" ") { metadata.extra[TileEncodingRow.key] = text }
     if options.isFlat {
       metadata.extra[FlatImage.metadataKey] = FlatImage(width: sources[0].width, height: sources[0].height).text
     }

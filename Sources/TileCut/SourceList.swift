@@ -1,4 +1,4 @@
-public import RegionCatalog
+import RegionCatalog
 import Support
 import TileIndex
 
@@ -13,7 +13,8 @@ public enum SourceList {
   /// - Throws: ``CutError`` naming the file.
   public static func paths(inFile path: String) throws -> [String] {
     let file = try SourceFile(path: path)
-    guard file.size <= bytesMax, let text = String(validating: file.prefix(file.size), as: UTF8.self),
+    guard file.size <= bytesMax,
+      let text = String(validating: UTF8Mark.removed(from: file.prefix(file.size)), as: UTF8.self),
       !text.utf8.contains(0)
     else {
       throw CutError(.badSource, path: path, "is no list of sources", remedy: "write one path a line, in UTF-8")
@@ -38,11 +39,11 @@ extension CutOptions {
   public mutating func addCutlines(_ text: String) throws {
     if let (index, file) = named(text) {
       let outline = try RegionBoundary(clipFile: file)
-      setting(index) { $0.cutline = outline }
+      changeSettings(of: index) { $0.cutline = outline }
       return
     }
     if let equals = text.firstIndex(of: "="), FileSystem.kind(text) != .file {
-      throw unknown(String(text[..<equals]), option: "--cutline")
+      throw unknownSource(String(text[..<equals]), option: "--cutline")
     }
     let outlines = try CutlineIndex.outlines(inFile: text)
     if let outlines {
@@ -52,11 +53,11 @@ extension CutOptions {
             .invalidOption, path: text, "has an outline of \(location), which is none of the sources",
             remedy: "let each \"location\" be the path or the file name of a source")
         }
-        setting(index) { $0.cutline = outline }
+        changeSettings(of: index) { $0.cutline = outline }
       }
     } else if sources.count == 1 {
       let outline = try RegionBoundary(clipFile: text)
-      setting(0) { $0.cutline = outline }
+      changeSettings(of: 0) { $0.cutline = outline }
     } else {
       throw CutError(
         .invalidOption, path: text, "does not say of which source it is the cutline",
@@ -79,53 +80,24 @@ extension CutOptions {
         remedy: "write [SOURCE=]LEFT,TOP,RIGHT,BOTTOM in pixels, with a source that is being cut")
     }
     let indices = try equals.map { [try index(of: String(text[..<$0]), option: "--crop")] } ?? Array(sources.indices)
-    for index in indices { setting(index) { $0.crop = crop } }
+    for index in indices { changeSettings(of: index) { $0.crop = crop } }
   }
 
-  /// Takes a coordinate reference system: `SOURCE=DEFINITION`, or a definition for every source; a `.prj` or `.wkt`
-  /// file may stand for one.
-  ///
-  /// - Throws: ``CutError`` naming the option or the file.
-  public mutating func addCRS(_ text: String) throws {
-    if let (index, definition) = named(text) {
-      let crs = try Self.crsDefinition(ofOption: definition)
-      return setting(index) { $0.crs = crs }
-    }
-    // PROJ strings have equals signs too, WKT may.
-    if let equals = text.firstIndex(of: "="), FileSystem.kind(text) != .file {
-      let name = text[..<equals]
-      let isDefinition = ["+", "{"].contains { name.hasPrefix($0) } || name.contains("[") || name == "proj"
-      if !isDefinition { throw unknown(String(name), option: "--crs") }
-    }
-    crs = try Self.crsDefinition(ofOption: text)
+  /// Whether a text with an equals sign defines a coordinate reference system: PROJ strings have them, WKT may.
+  static func isCRSDefinition(_ text: String) -> Bool {
+    let name = text.prefix { $0 != "=" }
+    return ["+", "{"].contains { name.hasPrefix($0) } || name.contains("[") || name == "proj"
+      || FileSystem.kind(text) == .file
   }
 
-  /// Takes a value of one source, or of all of them.
-  ///
-  /// - Parameters:
-  ///   - source: its path as in ``sources``, or its file name if only one has it; nil for all.
-  ///   - all: where the value of all sources is, and `own` that of one.
-  ///   - option: for messages.
-  /// - Throws: ``CutError`` naming the option if there is no such source.
-  public mutating func set<Value>(
-    _ value: Value, of source: String?, _ all: WritableKeyPath<CutOptions, Value?>,
-    _ own: WritableKeyPath<SourceSettings, Value?>, option: String
-  ) throws {
-    guard let source else {
-      self[keyPath: all] = value
-      return
-    }
-    setting(try index(of: source, option: option)) { $0[keyPath: own] = value }
-  }
-
-  private mutating func setting(_ index: Int, _ change: (inout SourceSettings) -> Void) {
+  mutating func changeSettings(of index: Int, _ change: (inout SourceSettings) -> Void) {
     var settings = sourceSettings[index] ?? SourceSettings()
     change(&settings)
     sourceSettings[index] = settings
   }
 
   /// The source that the text before an equals sign names, and the text after it; paths may have equals signs, too.
-  private func named(_ text: String) -> (Int, String)? {
+  func named(_ text: String) -> (Int, String)? {
     for equals in text.indices where text[equals] == "=" {
       if let index = try? index(of: String(text[..<equals]), option: "") {
         return (index, String(text[text.index(after: equals)...]))
@@ -138,7 +110,7 @@ extension CutOptions {
   private func index(of name: String, option: String) throws -> Int {
     if let index = sources.firstIndex(of: name) { return index }
     let matches = namesakes(name)
-    guard matches.count == 1 else { throw unknown(name, option: option) }
+    guard matches.count == 1 else { throw unknownSource(name, option: option) }
     return matches[0]
   }
 
@@ -146,7 +118,7 @@ extension CutOptions {
     sources.indices.filter { sources[$0].split(separator: "/").last.map(String.init) == name }
   }
 
-  private func unknown(_ name: String, option: String) -> CutError {
+  func unknownSource(_ name: String, option: String) -> CutError {
     let what = namesakes(name).count > 1 ? "the name of several sources" : "none of the sources"
     let rest = sources.count > 20 ? " and \(sources.count - 20) more" : ""
     return CutError(

@@ -22,15 +22,15 @@ extension BundleFile {
     if path.hasSuffix("/") { return .folder }
     guard let fileExtension = fileExtension(of: path) else { return .mbtiles }
     if let kind = Kind.allCases.first(where: { $0 != .folder && $0.fileExtension == fileExtension }) { return kind }
-    guard !otherFormats.contains(fileExtension) else {
-      throw BundleError(
-        .invalidName, path: path, "\".\(fileExtension)\" is not a container that is written here",
-        remedy: "name it .mbtiles, .pmtiles or .gpkg, or end the name with a slash for a folder")
-    }
     if let meant = meantExtension(fileExtension) {
       throw BundleError(
         .invalidName, path: path, "\".\(fileExtension)\" is no container's extension",
         remedy: "did you mean .\(meant)?")
+    }
+    guard !isFormat(fileExtension) else {
+      throw BundleError(
+        .invalidName, path: path, "\".\(fileExtension)\" is not a container that is written here",
+        remedy: "name it .mbtiles, .pmtiles or .gpkg, or end the name with a slash for a folder")
     }
     return .mbtiles
   }
@@ -49,13 +49,17 @@ extension BundleFile {
     return Spelling.nearest(to: fileExtension, among: [Kind.mbtiles, .pmtiles, .geopackage].map(\.fileExtension))
   }
 
-  /// Whether a name is that of another format, of pictures, documents or archives.
-  static func isOtherFormat(_ path: String) -> Bool { fileExtension(of: path).map(otherFormats.contains) ?? false }
+  /// Whether an extension names a format, such as `kmz`, `sqlitedb` or `jp2`, rather than a version or a date
+  /// (`map.v2`, `map.2026`, `map.mbtiles-2026`): two letters and more, with at most one digit.
+  private static func isFormat(_ fileExtension: String) -> Bool {
+    let (letters, digits) = (fileExtension.count(where: \.isLetter), fileExtension.count(where: \.isNumber))
+    return letters + digits == fileExtension.count && letters > 1 && digits < 2 || fileExtension == "7z"
+  }
 
-  /// A file of another format under such a name would mislead whoever opens it.
-  private static let otherFormats: Set<String> = [
-    "zip", "tar", "gz", "tgz", "7z", "tif", "tiff", "vrt", "png", "jpg", "jpeg", "webp", "json", "geojson",
-  ]
+  /// Whether a patch under this name would mislead whoever opens it.
+  static func isOtherFormat(_ path: String) -> Bool {
+    fileExtension(of: path).map { $0 != "patch" && isFormat($0) } ?? false
+  }
 
   /// Protects bundles that are read from being replaced by the output, or changed by an output inside their folder.
   ///
@@ -81,6 +85,13 @@ extension BundleFile {
     } else {
       try OutputFile.check(path, replacing: replacing)
     }
+  }
+
+  /// What a bundle's writer says where GDAL, and QGIS with it, do not open the bundle for its zooms; nil where they do.
+  package static func zoomWarning(_ zoomMax: Int, output path: String) -> String? {
+    guard zoomMax > 22, (try? kind(ofOutput: path)) == .mbtiles else { return nil }
+    return "\(path): GDAL and QGIS open no MBTiles with zooms beyond 22, and this one reaches \(zoomMax);"
+      + " leave those out with --zoom if they shall open it"
   }
 
   /// Refuses a name that is no container's, and a grid that its container does not know.

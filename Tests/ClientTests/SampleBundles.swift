@@ -99,8 +99,7 @@ struct SampleBundles: Sendable {
     _ region: String, to id: String, matrixSet: TileMatrixSet = .webMercatorQuad, zoom: ZoomSelection = .native
   ) throws {
     let manifest = try RegionManifest(path: ProjectFiles.path("sample-regions/\(region)/regions.json"))
-    var options = CutOptions(sources: [])
-    options.apply(manifest.regions[0], of: manifest)
+    var options = CutOptions(of: manifest.regions[0], in: manifest)
     options.matrixSet = matrixSet
     options.zoom = zoom
     _ = try Cutter(options).cut(to: path(id))

@@ -249,9 +249,27 @@ import TileIndex
     #expect(made.isEmpty)
   }
 
+  /// Names of formats that are not written, in each command that writes a bundle.
+  @Test func namesOfOtherFormatsAreRefused() throws {
+    let bundle = folder.file("a.mbtiles")
+    #expect(try tilecut("cut", raster, "-o", bundle, "--zoom", "0").status == 0)
+    for name in ["kmz", "sqlitedb", "jp2", "db", "KML", "mbtiles.part"] {
+      let output = folder.file("out.\(name)")
+      for command in [
+        ["cut", raster, "-o", output, "--zoom", "0"], ["convert", bundle, output],
+        ["extract", bundle, "-o", output, "--bounds=-180,-80,180,80"], ["merge", bundle, "-o", output],
+        ["cut", raster, "--append", bundle, "-o", output],
+      ] {
+        let run = try Command(built: "tilecut").run(command)
+        expectRefusal(run, status: 64, naming: output, ".mbtiles, .pmtiles or .gpkg")
+      }
+    }
+    #expect(!folder.names.contains { $0.hasPrefix("out.") })
+  }
+
   /// Every other name is that of MBTiles, which is said where the name does not.
   @Test func theContainerIsNamedWhereTheNameDoesNotSayIt() throws {
-    for name in ["noext", "out.xyz", "a.mbtiles-2026"] {
+    for name in ["noext", "out.v2", "a.mbtiles-2026"] {
       let output = folder.file(name)
       let run = try tilecut("cut", raster, "-o", output, "--zoom", "0")
       #expect(run.status == 0 && run.stdout.hasPrefix("\(output): MBTiles, 1 tile, zoom 0, "), "\(run)")

@@ -223,7 +223,7 @@ import TileIndex
   @Test func unknownGridsAreRefusedWithTheKnownOnes() throws {
     expectRefusal(
       try tilecut("cut", picture, "-o", output, "--matrix", "mercator"), status: 64,
-      naming: "no grid called \"mercator\"", "WebMercatorQuad", "degrees")
+      naming: "--matrix mercator is no grid that is known", "WebMercatorQuad", "degrees")
     let file = try folder.write("grid.txt", "no grid")
     expectRefusal(
       try tilecut("cut", picture, "-o", output, "--matrix", file), status: 65, naming: "is no tile matrix set")

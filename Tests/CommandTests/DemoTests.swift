@@ -2,6 +2,7 @@ import Foundation
 import RegionCatalog
 import TestSupport
 import Testing
+import TileCut
 import TileImage
 import TileIndex
 
@@ -18,7 +19,7 @@ import TileIndex
     try expectValid(folder.file(region.file))
     let settings = try #require(try RegionManifest(path: manifest).regions.first { $0.id == id })
     let metadata = try SQLiteFile.metadata(folder.file(region.file))
-    #expect(metadata["name"] == settings.title && metadata["attribution"] == settings.settings.attribution)
+    #expect(metadata["name"] == settings.title && metadata["attribution"] == settings.settings.cut.attribution)
   }
 }
 
@@ -129,7 +130,7 @@ import TileIndex
     let manifest = try #require(catalog.regions.first { $0.id == region.name })
     #expect(metadata["name"] == manifest.title)
     #expect(metadata["description"] == manifest.description)
-    #expect(metadata["attribution"] == manifest.settings.attribution)
+    #expect(metadata["attribution"] == manifest.settings.cut.attribution)
     #expect(metadata["edition"] == "2026.1" && metadata["region"] == region.name)
     #expect(metadata["minzoom"] == "0" && metadata["maxzoom"] == "\(region.zoomMax)")
   }

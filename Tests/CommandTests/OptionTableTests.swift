@@ -1,6 +1,6 @@
-import RegionCatalog
 import TestSupport
 import Testing
+import TileCut
 import TileIndex
 
 /// What `cut` takes as an option and a manifest as a setting makes the same tiles.
@@ -129,14 +129,26 @@ import TileIndex
 
   /// Options that contradict each other.
   @Test(arguments: [
-    (["--quality", "80"], "--quality needs --format"), (["--format", "png", "--quality", "80"], "--quality needs"),
-    (["--format", "webp", "--quality", "0"], "--quality goes from 1 to 100"),
-    (["--format", "webp", "--effort", "fast"], "--effort is for PNG"),
-    (["--format", "jpeg", "--colors", "16"], "--colors is for PNG"),
-    (["--colors", "1"], "--colors goes from 2 to 256"),
-    (["--colors", "257"], "--colors goes from 2 to 256"), (["--tile-size", "300"], "--tile-size is 256 or 512"),
-    (["--scale-factor", "3"], "--scale-factor is 1 or 2"), (["--linear", "--resampling", "mode"], "linear light"),
-    (["--append", "x.mbtiles", "--tile-size", "512"], "--append takes the grid"), (["--format", "gif"], "gif"),
+    (["--quality", "80"], "--quality 80 means nothing for png; leave it out, or give --format jpeg"),
+    (["--format", "png", "--quality", "80"], "--quality 80 means nothing for png"),
+    (["--format", "webp", "--quality", "0"], "--quality 0 is not a whole number from 1 to 100"),
+    (["--format", "webp", "--quality", "high"], "--quality high is not a whole number from 1 to 100"),
+    (["--format", "webp", "--effort", "fast"], "--effort fast is for png alone"),
+    (["--format", "jpeg", "--colors", "16"], "--colors 16 is for png alone"),
+    (["--colors", "1"], "--colors 1 is not a whole number from 2 to 256"),
+    (["--colors", "257"], "--colors 257 is not a whole number from 2 to 256"),
+    (["--tile-size", "300"], "--tile-size 300 is neither 256 nor 512"),
+    (["--scale-factor", "3"], "--scale-factor 3 is neither 1 nor 2"),
+    (["--zoom", "3-1"], "--zoom 3-1 is not 2 numbers"), (["--zoom", "0-99"], "--zoom 0-99 is not two whole numbers"),
+    (["--nodata", "white"], "--nodata white is not numbers with commas between; give numbers"),
+    (["--bands", "1,2"], "--bands 1,2 are not one or three bands; give one band's number or three, such as 4,3,2"),
+    (["--alpha", "last"], "--alpha last is no band"), (["--scale", "5,5"], "--scale 5,5 has two equal values"),
+    (["--scale", "dark"], "--scale dark is no range of values"), (["--type", "base"], "--type base is not one of"),
+    (["--matrix", "WorldCRS84Qaud"], "did you mean \"WorldCRS84Quad\"?"),
+    (["--effort", "smal"], "--effort smal is not one of fast, balanced, small; did you mean \"small\"?"),
+    (["--linear", "--resampling", "mode"], "linear light"),
+    (["--append", "x.mbtiles", "--tile-size", "512"], "--append takes the grid"),
+    (["--format", "gif"], "--format gif is not one of png, jpeg, webp, auto, jpeg+webp, webp+png"),
   ])
   func contradictionsAreRefused(_ options: [String], _ message: String) throws {
     let folder = try TemporaryFolder()

@@ -31,6 +31,27 @@ import Testing
     try expectValid(output)
   }
 
+  /// GDAL and QGIS open no MBTiles with deeper zooms, whichever command wrote it; other containers have no such limit.
+  @Test func zoomsThatGDALDoesNotOpenAreSaid() throws {
+    func cut(_ name: String, _ zoom: String) throws -> CommandRun {
+      try tilecut(
+        "cut", picture, "-o", folder.file(name), "--zoom", zoom, "--bounds=15,45,15.00001,45.00001", "--progress",
+        "none")
+    }
+    let words = "GDAL and QGIS open no MBTiles with zooms beyond 22, and this one reaches 23"
+    let deep = try cut("deep.mbtiles", "23")
+    #expect(deep.status == 0 && deep.stderr.contains("warning: \(folder.file("deep.mbtiles")): \(words)"), "\(deep)")
+    let dry = try tilecut(
+      "cut", picture, "-o", output, "--zoom", "23", "--bounds=15,45,15.00001,45.00001", "--dry-run")
+    #expect(dry.status == 0 && dry.stderr.contains(words), "\(dry)")
+    for (name, zoom) in [("deep.pmtiles", "23"), ("open.mbtiles", "22")] {
+      let run = try cut(name, zoom)
+      #expect(run.status == 0 && run.stderr.isEmpty, "\(run)")
+    }
+    let converted = try tilecut("convert", folder.file("deep.pmtiles"), output, "--progress", "none")
+    #expect(converted.status == 0 && converted.stderr.contains(words), "\(converted)")
+  }
+
   /// The old bundle stays if a source is refused, even with --force.
   @Test func failedCutKeepsTheOldOutputWithForce() throws {
     try folder.write("out.mbtiles", "precious")

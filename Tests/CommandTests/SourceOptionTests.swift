@@ -40,6 +40,12 @@ import TileImage
     try expectValid(output)
   }
 
+  @Test func aListMayBeginWithAByteOrderMark() throws {
+    let list = try folder.write("list.txt", "\u{feff}placed.png\r\n")
+    let run = try tilecut("cut", "--src-list", list, "-o", output, "--zoom", "0")
+    #expect(run.status == 0, "\(run)")
+  }
+
   @Test(arguments: [("", "names no source"), ("a\u{0}b", "no list"), ("# nothing\n", "names no source")])
   func uselessListsAreRefused(_ text: String, _ words: String) throws {
     let list = try folder.write("list.txt", text)

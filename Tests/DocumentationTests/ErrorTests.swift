@@ -16,13 +16,14 @@ import TileServe
   /// Errors that do not conform to LocalizedError on Linux, and why.
   private static let exempt = [
     "CatalogBuildError": "TileCut is for publishers, whose commands print the text; tilecut has no Foundation",
-    "CatalogBuildFailure": "the same", "CutError": "the same", "ReplayError": "of a module that is no product",
+    "CatalogBuildFailure": "the same", "CutError": "the same", "ManifestError": "the same",
+    "ReplayError": "of a module that is no product",
   ]
 
   private static let samples: [any Error] = [
     thrown { _ = try MapBundle(path: "/maps/none.mbtiles") }, thrown { _ = try TileID(quadkey: "9") },
     thrown { _ = try GazetteerFile.places(inFile: "/maps/none.json") },
-    thrown { _ = try Track(path: "/maps/none.gpx") }, thrown { _ = try RegionManifest(path: "/maps/none.json") },
+    thrown { _ = try Track(path: "/maps/none.gpx") },
     thrown { _ = try WireJSON.decode(Problem.self, from: [123]) },
     Problem(.notOwned, title: "Not owned", status: 403, detail: "the account does not own it; buy it first"),
     thrown { _ = try OfflineRegionManager(folder: "/dev/null/maps", grants: .init()) },

@@ -114,6 +114,31 @@ import TileIndex
     #expect(files(.track(Track(lines: [[SIMD2(0, 45), SIMD2(30, 45)]]))).count == 1)
     #expect(files(.track(Track(lines: [[SIMD2(0, 60), SIMD2(30, 70)]]))).isEmpty)
   }
+
+  /// Catalogues without former names have the bytes that they had before there were any.
+  @Test func cataloguesHaveFormerNames() throws {
+    let plan = try TilePackPlan([], matrixSet: .webMercatorQuad, bytesMax: 1)
+    var (region, other) = (
+      Catalog.Region.sample(.webMercatorQuad, plan), Catalog.Region.sample(.webMercatorQuad, plan)
+    )
+    (other.id, other.productId) = ("b", "b")
+    #expect(!String(decoding: Catalog(regions: [region]).bytes, as: UTF8.self).contains("former"))
+    (region.formerIds, region.formerProductIds) = (["old"], ["p0", "p1"])
+    let bytes = Catalog(regions: [region, other]).bytes
+    let read = try Catalog(parsing: bytes, path: "c")
+    #expect(read.bytes == bytes && read.regions[0].names.ids == ["a", "old"])
+    #expect(read.regions[0].names.products == ["a", "p0", "p1"])
+    region.formerIds = ["b"]
+    #expect {
+      try Catalog(parsing: Catalog(regions: [region, other]).bytes, path: "c.json")
+    } throws: {
+      "\($0)".contains(#"c.json: regions[0].formerIds[0] is "b", which is an id of regions[1]"#)
+    }
+    region.formerIds = ["../b"]
+    #expect { try Catalog(parsing: Catalog(regions: [region]).bytes, path: "c") } throws: {
+      "\($0)".contains("formerIds[0] is no id")
+    }
+  }
 }
 
 extension String {

@@ -264,32 +264,4 @@ struct StyleTests {
     #expect(features[0].properties["sym"] == .string("Lodge") && features[1].properties["name"] == .string("Day 1"))
     #expect(features[1].geometry == .lines([[SIMD2(2, 1), SIMD2(3, 2)], [SIMD2(4, 3)]]))
   }
-
-  @Test func vectorLayersOfAManifest() throws {
-    let folder = try TemporaryFolder()
-    try folder.write(
-      "style.json", #"{"version": 8, "layers": [{"type": "fill"}, {"type": "line", "paint": {"line-blur": 1}}]}"#)
-    func manifest(_ layers: String) throws -> String {
-      try folder.write(
-        "m.json", #"{"regions": [{"id": "a", "title": "A", "category": "c", "layers": [\#(layers)]}]}"#)
-    }
-    let raster = #"{"type": "raster", "sources": ["x"]}"#
-    let lines = #"{"type": "vector", "data": "t.gpx", "style": [{"type": "line"}]}"#
-    let settings = try RegionManifest(path: try manifest("\(raster), \(lines)")).regions[0].settings
-    #expect(settings.drawing.map(\.files) == [["t.gpx"]] && settings.drawing[0].rules[0].kind == .line)
-    let cases = [
-      (lines, "have no layer of type"), ("\(raster), \(lines), \(raster)", "list layers of type"),
-      (
-        #"\#(raster), {"type": "vector", "data": "t.gpx", "style": "style.json"}"#,
-        "style.json: layers[1].paint.line-blur"
-      ),
-      (#"\#(raster), {"type": "vector", "data": "t.gpx"}"#, "layers[1].style is missing"),
-      (#"\#(raster), {"type": "vector", "style": [{"type": "line"}]}"#, "layers[1].data is missing"),
-      (#"\#(raster), {"type": "vector", "data": "t.gpx", "style": [{"type": "raster"}]}"#, "style[0].type is a type"),
-    ]
-    for (layers, message) in cases {
-      let error = #expect(throws: ManifestError.self) { try RegionManifest(path: try manifest(layers)) }
-      #expect(error?.description.contains(message) == true, "\(error?.description ?? "")")
-    }
-  }
 }

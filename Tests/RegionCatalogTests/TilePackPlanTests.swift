@@ -173,17 +173,15 @@ extension Catalog.Region {
     let file = Catalog.File(file: "a.mbtiles", bytes: 1, sha256: "0")
     let facts = Catalog.BundleFacts(
       bounds: [-180, -85, 180, 85], zooms: 0...5, format: .png, tileCount: 1, tilesHash: "0")
-    var settings = RegionSettings()
-    settings.matrixSet = matrixSet
-    let region = RegionManifest.Region(
-      id: "a", productID: "a", formerIDs: [], formerProductIDs: [], title: "A", category: "c", description: nil,
-      bounds: nil, boundary: nil, settings: settings)
     let packs = plan.packs.enumerated().map { number, pack in
       Catalog.TilePack(
         Catalog.File(file: "a.p\(number).mbtiles", bytes: 1, sha256: "0"), bounds: [-180, -85, 180, 85],
         zooms: pack.tiles.map(\.zoom).min()!...pack.tiles.map(\.zoom).max()!, roots: pack.roots,
         tileCount: pack.tiles.count, isOverview: pack.isOverview)
     }
-    return Catalog.Region(region, bundle: file, facts: facts, preview: nil, packs: packs, patches: [])
+    return Catalog.Region(
+      RegionNames(id: "a", productID: "a"), title: "A", category: "c", description: nil, bounds: facts.bounds,
+      boundary: nil, matrixSet: matrixSet, edition: "1", attribution: nil, priceTier: nil, bundle: file, facts: facts,
+      preview: nil, previewBounds: nil, packs: packs, patches: [])
   }
 }

@@ -1,4 +1,5 @@
 import Foundation
+import Support
 import TestSupport
 import Testing
 import TileImage
@@ -127,5 +128,72 @@ import TileIndex
     #expect(throws: BundleError.self) {
       try BundleAppend(to: folder.file("none.mbtiles"), options: CutOptions(sources: [west]))
     }
+  }
+
+  /// What `cut` encodes otherwise than is usual, and bundles without that row: JPEG shows its quality, WebP whether it
+  /// is lossless.
+  @Test(
+    arguments: [
+      TileEncoding.png(PNGOptions(effort: .fast, colours: 16)), .jpeg(JPEGOptions(quality: 40)),
+      .jpeg(JPEGOptions(quality: 96)), TileEncoding(.webp), .webp(WebPOptions(lossless: false, quality: 30)),
+      TileEncoding(.jpegAndWebP).changingQuality(to: 60), TileEncoding(.webPAndPNG),
+      TileEncoding(.auto).changingQuality(to: 70).changingPNG { _ in PNGOptions(colours: 8) },
+    ], ["a.mbtiles", "a.pmtiles", "a.gpkg", "a/"])
+  func newTilesAreEncodedAsTheOthers(encoding: TileEncoding, name: String) throws {
+    let west = try raster("west", RGBA(red: 200, green: 40, blue: 40), west: 10, east: 30)
+    let path = folder.file(name)
+    _ = try Cutter(options([west], encoding)).cut(to: path)
+    #expect(try TileEncoding(of: BundleFile.open(path)) == encoding)
+    // The row stays with the bundle.
+    _ = try BundleAppend(to: path, options: CutOptions(sources: [west])).write(to: path, replacing: true)
+    #expect(try TileEncoding(of: BundleFile.open(path)) == encoding)
+  }
+
+  @Test(arguments: [1, 25, 50, 75, 85, 90, 100]) func theQualityOfForeignJPEGIsSeen(_ quality: Int) throws {
+    let west = try raster("west", RGBA(red: 200, green: 40, blue: 40), west: 10, east: 30)
+    let path = folder.file("a.mbtiles")
+    _ = try Cutter(options([west], .jpeg(JPEGOptions(quality: quality)))).cut(to: path)
+    try SQLiteConnection(creating: path).execute("DELETE FROM metadata WHERE name = 'tile_encoding'")
+    #expect(try TileEncoding(of: BundleFile.open(path)) == .jpeg(JPEGOptions(quality: quality)))
+  }
+
+  @Test func newTilesHaveNoMoreColoursThanTheOthers() throws {
+    let bundle = folder.file("a.mbtiles")
+    let west = try raster("west", RGBA(red: 200, green: 40, blue: 40), west: 10, east: 30)
+    _ = try Cutter(options([west], .png(PNGOptions(colours: 4)))).cut(to: bundle)
+    let pixels = PixelBuffer(width: 128, height: 128)
+    for y in 0..<128 { for x in 0..<128 { pixels[x, y] = SIMD4(UInt8(x * 2), UInt8(y * 2), 0, 255) } }
+    let east = try raster("east", .white, west: 40, east: 60)
+    try folder.write("east.png", bytes: TileEncoder(.png(PNGOptions())).encode(pixels))
+    _ = try BundleAppend(to: bundle, options: CutOptions(sources: [east])).write(to: bundle, replacing: true)
+    try MBTilesReader(path: bundle).forEachTile { tile, bytes in
+      let pixels = try ImageDecoder.decode(bytes)
+      var colours: Set<SIMD4<UInt8>> = []
+      for y in 0..<pixels.height { for x in 0..<pixels.width { colours.insert(pixels[x, y]) } }
+      #expect(colours.count <= 5, "\(tile): \(colours.count)")
+    }
+  }
+
+  /// A version that is given is stored, also the first; a place that is given again is there once.
+  @Test func versionAndPlacesAreThoseThatAreGiven() throws {
+    let west = try raster("west", RGBA(red: 200, green: 40, blue: 40), west: 10, east: 30)
+    let (old, new) = (folder.file("a.mbtiles"), folder.file("b.mbtiles"))
+    var first = options([west], .png(PNGOptions()))
+    (first.version, first.places) = ("2", [Place(name: "Ayr", longitude: 20, latitude: 45, importance: 0.1)])
+    first.places += first.places
+    _ = try Cutter(first).cut(to: old)
+    var added = CutOptions(sources: [west])
+    added.places = [
+      Place(name: "Ayr", longitude: 20, latitude: 45, importance: 0.5), Place(name: "Ayr", longitude: 21, latitude: 45),
+    ]
+    func appended(_ version: String?) throws -> MBTilesReader {
+      added.version = version
+      _ = try BundleAppend(to: old, options: added).write(to: new, replacing: true)
+      return try MBTilesReader(path: new)
+    }
+    #expect(try appended(nil).metadata["version"] == "2" && appended("1").metadata["version"] == "1")
+    #expect(try MBTilesReader(path: old).places().all().count == 1)
+    let places = try appended("3").places().all()
+    #expect(places.map(\.importance) == [0.5, 0] && places.map(\.longitude) == [20, 21], "\(places)")
   }
 }

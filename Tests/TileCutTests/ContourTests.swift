@@ -199,8 +199,7 @@ struct ContourTests {
           {"type": "contours", "dem": ["dem.tif"], "interval": \##(interval), "style": [{"type": "line"}]}]}]}
         """##)
       let manifest = try RegionManifest(path: path)
-      var options = CutOptions(sources: [])
-      options.apply(manifest.regions[0], of: manifest)
+      let options = CutOptions(of: manifest.regions[0], in: manifest)
       return try LayerData(options, CutResources(memoryBytes: 32_000_000))
     }
     #expect(try read(interval: "100").byteCount > 0)
@@ -221,8 +220,7 @@ struct ContourTests {
           "filter": ["get", "index"], "paint": {"line-color": "#804000", "line-width": 2}}]}]}]}
       """##)
     let manifest = try RegionManifest(path: path)
-    var options = CutOptions(sources: [])
-    options.apply(manifest.regions[0], of: manifest)
+    var options = CutOptions(of: manifest.regions[0], in: manifest)
     func tiles(_ name: String) throws -> [TileID: [UInt8]] {
       _ = try Cutter(options).cut(to: folder.file(name))
       var tiles: [TileID: [UInt8]] = [:]

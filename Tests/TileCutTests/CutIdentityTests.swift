@@ -99,7 +99,7 @@ import TileIndex
     #expect(difference { $0.matrixSet = .degrees } == "--matrix was WebMercatorQuad, and now it is degrees")
     #expect(
       difference { $0.encoding = .auto(JPEGOptions(quality: 70), PNGOptions(colours: 16)) }
-        == "--format with its options was png, and now it is jpeg --quality 70, elsewhere png --colors 16")
+        == "--format with its options was png, and now it is auto --quality 70 --colors 16")
     #expect(difference { $0.extraMetadata["a"] = "b" } == "the manifest is not the same")
   }
 

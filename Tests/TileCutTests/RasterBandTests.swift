@@ -223,8 +223,7 @@ struct ManifestSampleTests {
         "regions.json",
         #"{"regions": [{"id": "a", "title": "A", "category": "c", "sources": ["a.tif"]\#(settings)}]}"#)
       let manifest = try RegionManifest(path: folder.file("regions.json"))
-      var options = CutOptions(sources: [])
-      options.apply(manifest.regions[0], of: manifest)
+      let options = CutOptions(of: manifest.regions[0], in: manifest)
       let build = CatalogBuildOptions(manifest: manifest, output: folder.file("out"), toolVersion: "1")
       let hashes = InputHashes(file: folder.file("hashes"))
       return (options, try RegionFingerprints(manifest.regions[0], build, hashes, libraries: []).bundle)

@@ -214,6 +214,14 @@ struct RasterPlacementTests {
     #expect(affine == Affine(a: 2, b: 0.2, c: 100.5 - 1.1, d: 0.1, e: -3, f: 200.5 + 1.45))
   }
 
+  @Test("A byte order mark at the start of a world file or .prj file is no part of it")
+  func byteOrderMarks() throws {
+    try folder.write("map.tfw", "\u{feff}2.0\n0\n0\n-3.0\n100.5\n200.5\n")
+    try folder.write("map.prj", "\u{feff}EPSG:3857")
+    let georeference = try open([:]).georeference
+    #expect(georeference.affine == Affine(a: 2, b: 0, c: 99.5, d: 0, e: -3, f: 202) && georeference.crs.isWebMercator)
+  }
+
   @Test("A world file needs a CRS from a .prj file or --crs; EPSG:4326 is suggested for degrees")
   func worldFileWithoutCRS() throws {
     try folder.write("map.tfw", "0.1\n0\n0\n-0.1\n10\n50\n")

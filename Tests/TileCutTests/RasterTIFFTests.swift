@@ -248,6 +248,12 @@ struct RasterTIFFTests {
       let block = tiled ? y / 16 * 5 + x / 16 : y / 7
       return fixture.missing.contains(block) ? 0 : grey(Int(fixture.sample(x, y, 0)))
     }
+    let count = tiled ? "3 of 20" : "3 of 8"
+    #expect(source.warnings.contains { $0.contains("\(count) blocks are missing in the file") }, "\(source.warnings)")
+    // GDAL shows nothing there either.
+    fixture.tags[42113] = .text("0")
+    #expect(try open(fixture).warnings.isEmpty)
+    fixture.tags[42113] = nil
     #expect(try source.words(PixelRect(x: 65, y: 49, width: 1, height: 1)).isOpaque)
     #expect(try !source.words(PixelRect(x: 0, y: 0, width: 1, height: 1)).isOpaque)
     fixture.missing = Set(0..<40)

@@ -28,8 +28,7 @@ struct SampleMapPictureTests {
 
   @Test(arguments: scenes) func picturesAreThoseOfTheGoldens(_ scene: Scene) throws {
     let manifest = try RegionManifest(path: ProjectFiles.path("sample-regions/\(scene.manifest).json"))
-    var options = CutOptions(sources: [])
-    options.apply(manifest.regions[0], of: manifest)
+    var options = CutOptions(of: manifest.regions[0], in: manifest)
     options.zoom = .levels(scene.zoom...scene.zoom)
     options.encoding = .png(PNGOptions())
     // The tiles around the place.

@@ -70,7 +70,7 @@ struct SourceSettingsTests {
       $0.sample = { x, y, band in Double(1 + (x * 7 + y * 11 + band * 60) % 250) }
     }
     let bundle = try cut(["rgb.tif", "rgba.tif", "grey.tif", "naip.tif"]) {
-      try $0.set([4, 1, 2], of: "naip.tif", \.bands, \.bands, option: "--bands")
+      try $0.take(["bands": ["naip.tif=4,1,2"]])
     }
     #expect(try pixels(bundle, column: 0) == words(rgb) { rgba($0(1), $0(2), $0(3)) })
     #expect(try pixels(bundle, column: 1) == words(rgba4) { rgba($0(1), $0(2), $0(3), $0(4)) })
@@ -91,9 +91,9 @@ struct SourceSettingsTests {
     let names = ["plain.tif", "other.tif"]
     #expect(throws: CutError.self) { try cut(names) }
     let bundle = try cut(names) {
-      try $0.addCRS("other.tif=+proj=webmerc +datum=WGS84")
-      try $0.set([70], of: "plain.tif", \.nodata, \.nodata, option: "--nodata")
-      try $0.set(.absent, of: "other.tif", \.alpha, \.alpha, option: "--alpha")
+      try $0.take([
+        "crs": ["other.tif=+proj=webmerc +datum=WGS84"], "nodata": ["plain.tif=70"], "alpha": ["other.tif=none"],
+      ])
     }
     #expect(try pixels(bundle, column: 0) == words(plain) { $0(1) == 70 ? 0 : grey($0(1)) })
     #expect(try pixels(bundle, column: 1) == words(other) { rgba($0(1), $0(2), $0(3)) })
@@ -109,9 +109,7 @@ struct SourceSettingsTests {
     }
     var options = CutOptions(sources: ["a.tif", "b.tif"].map(folder.file))
     options.scale = .auto
-    try options.set([60_000], of: "a.tif", \.nodata, \.nodata, option: "--nodata")
-    try options.set([60_000], of: "b.tif", \.nodata, \.nodata, option: "--nodata")
-    try options.set([2], of: "b.tif", \.bands, \.bands, option: "--bands")
+    try options.take(["nodata": ["a.tif=60000", "b.tif=60000"], "bands": ["b.tif=2"]])
     let scale = try #require(try Cutter(options).automaticScale)
     #expect(scale.low < 1100 && scale.high > 5200 && scale.high < 5300, "\(scale)")
   }

@@ -32,8 +32,7 @@ struct VectorLayerTests {
           {"type": "line", "minzoom": 4, "paint": {"line-color": "#c00000", "line-width": 3}}]}]}]}
       """##)
     let manifest = try RegionManifest(path: path)
-    var options = CutOptions(sources: [])
-    options.apply(manifest.regions[0], of: manifest)
+    let options = CutOptions(of: manifest.regions[0], in: manifest)
     return options
   }
 
@@ -283,8 +282,7 @@ struct VectorLayerTests {
   @Test(arguments: ["rocky-mountain-np/outdoor", "liechtenstein/hiking"])
   func sampleMapsAreDrawn(_ name: String) throws {
     let manifest = try RegionManifest(path: ProjectFiles.path("sample-regions/\(name).json"))
-    var options = CutOptions(sources: [])
-    options.apply(manifest.regions[0], of: manifest)
+    var options = CutOptions(of: manifest.regions[0], in: manifest)
     let fonts = try Cutter(options).fonts().filter { $0.name.hasPrefix("font ") }
     #expect(!fonts.isEmpty && fonts.allSatisfy { $0.name.hasPrefix("font Open Sans") }, "\(fonts)")
     guard case .levels(let zooms) = options.zoom else {

@@ -1,5 +1,6 @@
 import CCairo
 import CCairoShim
+import Support
 import Synchronization
 
 /// An icon as SVG, rendered anew for each scale, so that it is sharp at every density. What may take too long is
@@ -36,7 +37,7 @@ package final class SVGDrawing: Sendable {
 
   /// Whether a file is SVG, by its first bytes.
   package static func isSVG(_ bytes: [UInt8]) -> Bool {
-    let start: ArraySlice<UInt8> = bytes.starts(with: [0xef, 0xbb, 0xbf]) ? bytes.dropFirst(3) : bytes[...]
+    let start = UTF8Mark.removed(from: Array(bytes.prefix(1 << 12)))
     return start.first { !($0 == 32 || (9...13).contains($0)) } == UInt8(ascii: "<")
   }
 

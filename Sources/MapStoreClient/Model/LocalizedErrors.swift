@@ -5,8 +5,6 @@
 
   // The modules below have no Foundation on Linux; elsewhere they conform themselves.
 
-  extension ManifestError: LocalizedError {}
-
   extension TrackError: LocalizedError {}
 
   extension Problem: LocalizedError {}

@@ -20,7 +20,7 @@ public struct RegionPart: Hashable, Sendable, Codable, CustomStringConvertible {
   /// Whether the names are safe as file names: those from apps, and from the state of older versions, are not checked
   /// elsewhere.
   var isSafe: Bool {
-    RegionManifest.isName(region)
-      && pack.map { RegionManifest.isName($0, bytesMax: 200) && $0.hasSuffix(".mbtiles") } ?? true
+    RegionNames.isName(region)
+      && pack.map { RegionNames.isName($0, bytesMax: 200) && $0.hasSuffix(".mbtiles") } ?? true
   }
 }

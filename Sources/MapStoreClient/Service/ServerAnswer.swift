@@ -29,13 +29,13 @@ struct AnswerFault: Error, CustomStringConvertible {
 enum AnswerRule {
   /// Ids and editions: they become file names.
   static func name(_ text: String?, _ place: String) throws {
-    guard let text, !RegionManifest.isName(text) else { return }
+    guard let text, !RegionNames.isName(text) else { return }
     throw AnswerFault(place, "is not a valid file name")
   }
 
   /// The name of a file of the catalogue.
   static func file(_ text: String, _ place: String) throws {
-    guard RegionManifest.isName(text, bytesMax: 200) else {
+    guard RegionNames.isName(text, bytesMax: 200) else {
       throw AnswerFault(place, "is not a valid file name")
     }
   }

@@ -1,5 +1,6 @@
 import MapStoreWire
 import PurchaseLedger
+import Support
 
 /// Which products the app store sells now: a list that the operator exports from the app store.
 ///

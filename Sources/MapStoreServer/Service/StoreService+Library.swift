@@ -125,7 +125,7 @@ extension LibraryEntry {
   }
 
   private static func checked(_ edition: String, _ place: String) throws(Problem) -> String {
-    guard RegionManifest.isName(edition) else {
+    guard RegionNames.isName(edition) else {
       throw .badRequest("\(place): is no edition: at most 100 letters, digits, dots, dashes and underscores")
     }
     return edition

@@ -173,16 +173,6 @@ package struct EvidenceItem: Sendable {
   package var isTooLarge: Bool
 }
 
-/// The byte order mark that some programs write before UTF-8; it is not part of the text.
-package enum UTF8Mark {
-  static let bytes: [UInt8] = [0xef, 0xbb, 0xbf]
-
-  /// The text without a byte order mark.
-  package static func removed(from text: [UInt8]) -> [UInt8] {
-    text.starts(with: bytes) ? Array(text.dropFirst(bytes.count)) : text
-  }
-}
-
 // MARK: - Lines with an account or options
 
 /// The JSON Lines wrapper `{"account", "evidence", ...}` (docs/reference/ledger.md, The command).

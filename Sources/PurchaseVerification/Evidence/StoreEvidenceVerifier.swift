@@ -114,7 +114,7 @@ package enum DERText {
   /// Decodes DER, PEM or bare base64 to DER; nil for anything else.
   package static func decode(_ bytes: [UInt8]) -> [UInt8]? {
     if bytes.first == 0x30 { return bytes }
-    var lines = String(decoding: bytes, as: UTF8.self).split(whereSeparator: \.isNewline)
+    var lines = UTF8Mark.text(bytes).split(whereSeparator: \.isNewline)
     if let start = lines.firstIndex(where: { $0.hasPrefix("-----BEGIN ") }) {
       lines = Array(lines[(start + 1)...].prefix { !$0.hasPrefix("-----END ") })
     }

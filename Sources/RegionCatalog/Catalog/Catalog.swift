@@ -256,7 +256,7 @@ extension Catalog.Region {
       return ".boundary has a ring that is not of 4 positions or more in degrees"
     }
     // Names are appended to folder paths.
-    for (index, id) in (formerIds ?? []).enumerated() where !RegionManifest.isName(id) {
+    for (index, id) in (formerIds ?? []).enumerated() where !RegionNames.isName(id) {
       return ".\(RegionNames.formerIDsKey)[\(index)] is no id: \"\(id)\""
     }
     for file in files where file.file.isEmpty || file.file.utf8.contains(where: { $0 == 0x2f || $0 == 0 }) {

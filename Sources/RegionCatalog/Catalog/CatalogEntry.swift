@@ -1,33 +1,29 @@
 package import TileIndex
 
 extension Catalog.Region {
-  /// - Parameter bundle: the file with the whole region.
+  /// - Parameters:
+  ///   - bounds: degrees.
+  ///   - bundle: the file with the whole region.
   package init(
-    _ region: RegionManifest.Region, bundle: Catalog.File, facts: Catalog.BundleFacts, preview: Catalog.File?,
+    _ names: RegionNames, title: String, category: String, description: String?, bounds: [Double],
+    boundary: RegionBoundary?, matrixSet: TileMatrixSet, edition: String, attribution: String?, priceTier: String?,
+    bundle: Catalog.File, facts: Catalog.BundleFacts, preview: Catalog.File?, previewBounds: [Double]?,
     packs: [Catalog.TilePack], patches: [Catalog.Patch]
   ) {
-    id = region.id
-    productId = region.productID
-    formerIds = region.formerIDs.isEmpty ? nil : region.formerIDs
-    formerProductIds = region.formerProductIDs.isEmpty ? nil : region.formerProductIDs
-    title = region.title
-    category = region.category
-    description = region.description
-    let across = region.boundsAcrossAntimeridian
-    bounds = across.map { [$0.west, facts.bounds[1], $0.east, facts.bounds[3]] } ?? facts.bounds
-    boundary = region.boundary
-    tileMatrixSet = GridDefinition(region.settings.matrixSet)
+    (id, productId) = (names.id, names.productID)
+    formerIds = names.formerIDs.isEmpty ? nil : names.formerIDs
+    formerProductIds = names.formerProductIDs.isEmpty ? nil : names.formerProductIDs
+    (self.title, self.category, self.description) = (title, category, description)
+    (self.bounds, self.boundary) = (bounds, boundary)
+    tileMatrixSet = GridDefinition(matrixSet)
     minzoom = facts.zooms.lowerBound
     maxzoom = facts.zooms.upperBound
     format = facts.format
     (file, bytes, sha256) = (bundle.file, bundle.bytes, bundle.sha256)
     tileCount = facts.tileCount
     tilesHash = facts.tilesHash
-    edition = region.settings.edition
-    self.preview = preview
-    previewBounds = region.settings.preview.bounds.map { [$0.west, $0.south, $0.east, $0.north] }
-    attribution = region.settings.attribution
-    priceTier = region.settings.priceTier
+    (self.edition, self.attribution, self.priceTier) = (edition, attribution, priceTier)
+    (self.preview, self.previewBounds) = (preview, previewBounds)
     self.packs = packs
     self.patches = patches
   }

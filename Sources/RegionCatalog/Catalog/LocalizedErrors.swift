@@ -3,7 +3,5 @@
 
   // On Linux this module has no Foundation: MapStoreClient has the conformances there.
 
-  extension ManifestError: LocalizedError {}
-
   extension TrackError: LocalizedError {}
 #endif

@@ -20,6 +20,15 @@ package struct RegionNames: Hashable, Sendable {
 
   package static let formerIDsKey = "formerIds"
   package static let formerProductIDsKey = "formerProductIds"
+
+  /// Whether a text may be part of file names and URLs: ids and editions, and with more bytes the names of files.
+  package static func isName(_ text: String, bytesMax: Int = 100) -> Bool {
+    func isLetterOrDigit(_ byte: UInt8) -> Bool {
+      (0x30...0x39).contains(byte) || (0x41...0x5a).contains(byte) || (0x61...0x7a).contains(byte)
+    }
+    guard let first = text.utf8.first, isLetterOrDigit(first), text.utf8.count <= bytesMax else { return false }
+    return text.utf8.allSatisfy { isLetterOrDigit($0) || "._-".utf8.contains($0) }
+  }
 }
 
 extension RegionNames {
@@ -71,11 +80,5 @@ extension Catalog.Region {
   package var names: RegionNames {
     RegionNames(
       id: id, productID: productId, formerIDs: formerIds ?? [], formerProductIDs: formerProductIds ?? [])
-  }
-}
-
-extension RegionManifest.Region {
-  package var names: RegionNames {
-    RegionNames(id: id, productID: productID, formerIDs: formerIDs, formerProductIDs: formerProductIDs)
   }
 }

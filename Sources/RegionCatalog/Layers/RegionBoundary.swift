@@ -23,7 +23,7 @@ public struct RegionBoundary: Hashable, Sendable {
 
   /// The bounds of an area across the antimeridian, with a west greater than the east; nil for other areas, and for one
   /// that spans all longitudes.
-  var boundsAcrossAntimeridian: BoundingBox? {
+  package var boundsAcrossAntimeridian: BoundingBox? {
     guard bounds.west == -180, bounds.east == 180 else { return nil }
     // The widest range of longitudes without a polygon is outside the box.
     var gap = -180.0 ... -180

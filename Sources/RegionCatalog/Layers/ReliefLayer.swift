@@ -53,6 +53,9 @@ public struct ColourRamp: Hashable, Sendable, Codable {
     public let value: Double
     /// Straight red, green, blue and alpha, red in the lowest byte.
     public let rgba: UInt32
+
+    /// A colour at a value, in straight RGBA.
+    package init(value: Double, rgba: UInt32) { (self.value, self.rgba) = (value, rgba) }
   }
 
   /// Ascending by value; never empty. Two stops of one value are a sharp edge.
@@ -62,7 +65,7 @@ public struct ColourRamp: Hashable, Sendable, Codable {
   public var hasAlpha: Bool { stops.contains { $0.rgba >> 24 != 255 } }
 
   /// - Parameter stops: in any order; those of one value keep theirs.
-  init?(_ stops: [Stop]) {
+  package init?(_ stops: [Stop]) {
     guard !stops.isEmpty, stops.allSatisfy({ $0.value.isFinite }) else { return nil }
     self.stops = stops.enumerated().sorted { ($0.element.value, $0.offset) < ($1.element.value, $1.offset) }
       .map(\.element)

@@ -260,3 +260,11 @@ extension StyleExpression {
     }
   }
 }
+
+extension JSONValue {
+  /// The value of a finite number.
+  package var finite: Double? {
+    guard case .number(let digits) = self, let number = Double(digits), number.isFinite else { return nil }
+    return number
+  }
+}

@@ -46,7 +46,7 @@ extension JSONValue {
     var rules = JSONReader.Rules.documents
     (rules.duplicates, rules.valuesMax) = (duplicates, valuesMax)
     do throws(JSONReader.Failure) {
-      self = try JSONReader.read(bytes, skipping: bytes.starts(with: [0xef, 0xbb, 0xbf]) ? 3 : 0, rules)
+      self = try JSONReader.read(bytes, skipping: bytes.starts(with: UTF8Mark.bytes) ? UTF8Mark.bytes.count : 0, rules)
     } catch {
       throw SyntaxError(error, in: bytes)
     }

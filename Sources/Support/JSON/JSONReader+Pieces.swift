@@ -126,7 +126,7 @@ extension JSONReader {
   private mutating func passByteOrderMark() {
     skipSpace()
     guard place == 0, peek == 0xef else { return }
-    for byte in [0xef, 0xbb, 0xbf] as [UInt8] where peek == byte { step() }
+    for byte in UTF8Mark.bytes where peek == byte { step() }
   }
 
   // MARK: - Numbers

@@ -1,4 +1,4 @@
-public import RegionCatalog
+import RegionCatalog
 import Support
 
 /// What to build and how. Only the manifest, ``packBytesMax`` and ``patchesFrom`` affect the content of the

@@ -261,7 +261,7 @@ public struct CatalogBuilder: Sendable {
     var faults: [ManifestError.Fault] = []
     for region in regions {
       let index = manifest.regions.firstIndex { $0.id == region.id } ?? 0
-      let lists = [("sources", region.settings.sources), ("gazetteers", region.settings.gazetteers)]
+      let lists = [("sources", region.settings.cut.sources), ("gazetteers", region.settings.gazetteers)]
       for (key, files) in lists {
         for (number, file) in files.enumerated() where !CatalogFiles.exists(manifest.resolved(file)) {
           faults.append(

@@ -8,4 +8,6 @@
   extension CatalogBuildError: LocalizedError {}
 
   extension CatalogBuildFailure: LocalizedError {}
+
+  extension ManifestError: LocalizedError {}
 #endif

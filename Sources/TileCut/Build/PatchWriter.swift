@@ -93,7 +93,7 @@ struct PatchWriter {
     for edition in editions {
       let name = "\(region.stem).from-\(edition.name).patch"
       let output = "\(folder)/\(name)"
-      let grid = region.settings.matrixSet
+      let grid = region.settings.cut.matrixSet
       guard edition.matrixSet == grid else {
         warnings.append("\(edition.path): no patch leads from it: its grid is \(edition.matrixSet.identifier)")
         continue

@@ -140,7 +140,7 @@ struct RegionBuilder {
       to: "\(work)/\(name)", replacing: true, cancellation: cancellation
     ) { onProgress(.cutting($0)) }
     onProgress(.making(.hashes))
-    warnings += summary.warnings
+    warnings += summary.warnings + [BundleFile.zoomWarning(summary.zoomMax, output: name)].compactMap(\.self)
     let now = try RegionFingerprints(region, options, hashes, libraries: fingerprints.identity.libraries)
     guard now.bundle == fingerprints.bundle else {
       throw CutError(

@@ -68,8 +68,14 @@ struct RegionRecord: Codable, Equatable, Sendable {
 
   /// The region's entry in the catalogue.
   func entry(_ region: RegionManifest.Region) -> Catalog.Region {
-    Catalog.Region(
-      region, bundle: bundle.files[0].file, facts: facts, preview: preview?.files.first?.file, packs: packEntries,
+    let (settings, across) = (region.settings, region.boundsAcrossAntimeridian)
+    return Catalog.Region(
+      region.names, title: region.title, category: region.category, description: region.description,
+      bounds: across.map { [$0.west, facts.bounds[1], $0.east, facts.bounds[3]] } ?? facts.bounds,
+      boundary: region.boundary, matrixSet: settings.cut.matrixSet, edition: settings.edition,
+      attribution: settings.cut.attribution, priceTier: settings.priceTier, bundle: bundle.files[0].file, facts: facts,
+      preview: preview?.files.first?.file,
+      previewBounds: settings.preview.bounds.map { [$0.west, $0.south, $0.east, $0.north] }, packs: packEntries,
       patches: patchEntries)
   }
 }

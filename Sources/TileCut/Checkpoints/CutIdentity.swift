@@ -30,10 +30,11 @@ struct CutIdentity: Sendable {
     // Every member counts, also one that is added later. Paths do not: a file may move, and its content is a source.
     var options = options
     options.drawing = options.drawing.map { $0.renamingFiles { _ in "" } }
+    options.name = name
+    options.version = options.version ?? CutOptions.firstVersion
     self.options = Mirror(reflecting: options).children.compactMap { child in
       guard let label = child.label, label != "sources" else { return nil }
-      let value: Any = label == "name" ? name : child.value
-      return Option(name: label, value: Self.text(value), typed: CutOptionText.typed(value))
+      return Option(name: label, value: Self.text(child.value), typed: CutOptionText.typed(child.value))
     }
   }
 

@@ -39,7 +39,7 @@ enum CutOptionText {
     case let resampling as Resampling: return resampling.rawValue
     case let kind as BundleMetadata.Kind: return kind.rawValue
     case let scheme as TileScheme: return scheme.rawValue
-    case let encoding as TileEncoding: return self.encoding(encoding)
+    case let encoding as TileEncoding: return encoding.optionText
     case let scale as SampleRange:
       guard case .values(let low, let high) = scale else { return SampleRange.autoWord }
       return "\(DecimalText.text(low)),\(DecimalText.text(high))"
@@ -53,17 +53,6 @@ enum CutOptionText {
     case .native: "not given"
     case .levels(let levels) where levels.count == 1: String(levels.lowerBound)
     case .levels(let levels): "\(levels.lowerBound)-\(levels.upperBound)"
-    }
-  }
-
-  private static func encoding(_ encoding: TileEncoding) -> String {
-    switch encoding {
-    case .png(let png):
-      "png" + (png.colours.map { " --colors \($0)" } ?? "")
-        + (png.effort == PNGOptions().effort ? "" : " --effort \(png.effort.rawValue)")
-    case .jpeg(let jpeg): "jpeg --quality \(jpeg.quality)"
-    case .webp(let webp): webp.lossless ? "webp" : "webp --quality \(webp.quality)"
-    case .mixed(let opaque, let other): "\(self.encoding(opaque)), elsewhere \(self.encoding(other))"
     }
   }
 }

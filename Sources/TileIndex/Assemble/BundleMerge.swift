@@ -68,9 +68,7 @@ public struct BundleMerge: Sendable {
         }
       }
     }
-    var places: [Place] = []
-    var known: Set<Place> = []
-    for bundle in bundles { places += try bundle.places().all().filter { known.insert($0).inserted } }
+    let places = Place.withoutRepeats(try bundles.flatMap { try $0.places().all() })
     if !places.isEmpty { try writer.write(places: places) }
     var metadata = MergedMetadata(bundles, name: name).metadata
     // Tiles that are drawn over each other may get any of the formats.
@@ -189,6 +187,8 @@ struct MergedMetadata {
     }
     // Merged tile packs are no longer a pack.
     if all.count > 1 { merged.extra[RegionMetadata.packKey] = nil }
+    // Tiles of several encodings have none of them.
+    if Set(all.map { $0.extra[TileEncodingRow.key] }).count > 1 { merged.extra[TileEncodingRow.key] = nil }
     metadata = merged
   }
 

@@ -35,6 +35,23 @@ public struct Place: Hashable, Sendable, Codable {
     return nil
   }
 
+  /// Each place once: of several of one name and kind at one position the last. Positions are compared to a millionth of
+  /// a degree, since containers round them.
+  package static func withoutRepeats(_ places: [Place]) -> [Place] {
+    struct Key: Hashable {
+      let words: [String]
+      let position: SIMD2<Double>
+    }
+    var last: [Key: Int] = [:]
+    let keys = places.map { place in
+      Key(
+        words: [place.name, place.kind],
+        position: (SIMD2(place.longitude, place.latitude) * 1e6).rounded(.toNearestOrEven))
+    }
+    for (index, key) in keys.enumerated() { last[key] = index }
+    return places.indices.filter { last[keys[$0]] == $0 }.map { places[$0] }
+  }
+
   /// Longer names and kinds are refused.
   static let textBytesMax = 1000
 

@@ -40,11 +40,7 @@ struct CutCommand: ParsableCommand {
     }
     if !shards.isEmpty { throw ValidationError("--shard, --shard-offset and --shard-list need --plan") }
     if work.output.isEmpty { throw ValidationError("Missing expected argument '--output <output>'") }
-    if work.append != nil {
-      try checkAppending()
-    } else if tiles.quality != nil, tiles.format == nil {
-      throw TileOptions.qualityNeedsFormat
-    }
+    if work.append != nil { try checkAppending() }
     try requireFolder(work.output, for: tiles.scheme)
     if sources.isEmpty, source.srcList == nil { throw ValidationError("name a source to cut, or --src-list") }
     let hasManifest = sources.contains(where: isManifest)
@@ -59,10 +55,7 @@ struct CutCommand: ParsableCommand {
       throw ValidationError(
         "--append takes the grid of the bundle: leave --matrix, --tile-size, --scale-factor and --flat out")
     }
-    if tiles.format == nil, tiles.colors != nil || tiles.effort != nil {
-      throw ValidationError("--append keeps the bundle's format: name it with --format for --colors and --effort")
-    }
-    if area.variableDepth {
+    if area.settings.texts["variableDepth"] != nil {
       throw ValidationError("--append draws at all zooms of the bundle: leave --variable-depth out")
     }
     if work.resume { throw ValidationError("--resume is for new bundles, not for --append") }
@@ -97,13 +90,12 @@ struct CutCommand: ParsableCommand {
     let folder = FileSystem.split(work.output).folder
     let addition = try work.append.map { bundle in
       try BundleAppend(
-        to: bundle, options: options, encoding: tiles.format == nil ? nil : options.encoding, quality: tiles.quality,
-        resources: resources,
-        scratchDirectory: folder)
+        to: bundle, options: options, encoding: encoding(over: bundle), resources: resources, scratchDirectory: folder)
     }
     let cutter = try addition?.cutter ?? Cutter(options, resources: resources, scratchDirectory: folder)
-    let warnings = cutter.warnings
-    for taken in cutter.givenCRS where !source.crs.isEmpty {
+    let zoomWarning = BundleFile.zoomWarning(cutter.plan.zooms.upperBound, output: work.output)
+    let warnings = cutter.warnings + [zoomWarning].compactMap(\.self)
+    for taken in cutter.givenCRS where source.settings.texts["crs"] != nil {
       printError("tilecut: --crs \(taken.source.map { "of \($0) " } ?? "")is \(taken.title)")
     }
     for warning in warnings { printError("tilecut: warning: \(warning)") }
@@ -190,14 +182,27 @@ extension CutCommand {
           .invalidOption, path: path, "holds \(manifest.regions.count) regions",
           remedy: "give a manifest with the one region to cut, or use tilecut build")
       }
-      options.apply(manifest.regions[0], of: manifest)
+      options = CutOptions(of: manifest.regions[0], in: manifest)
       try options.readPlaces(of: manifest.regions[0], in: manifest)
+    }
+    for texts in [area.settings.texts, source.settings.texts, tiles.settings.texts, metadata.settings.texts] {
+      // Those of a bundle that is added to go over its own encoding.
+      try options.take(work.append == nil ? texts : texts.filter { !CutSetting.encodingNames.contains($0.key) })
     }
     try area.apply(to: &options, path: path)
     try source.apply(to: &options)
-    try tiles.apply(to: &options, path: path)
+    options.scheme = tiles.scheme ?? .xyz
     try metadata.apply(to: &options)
     return options
+  }
+
+  /// The encoding of new tiles in a bundle that is added to; nil for the bundle's own.
+  private func encoding(over bundle: String) throws -> TileEncoding? {
+    guard !tiles.encoding.isEmpty, let own = try TileEncoding(of: BundleFile.open(bundle)) else { return nil }
+    var options = CutOptions(sources: [])
+    options.encoding = own
+    try options.take(tiles.encoding)
+    return options.encoding
   }
 
   func isManifest(_ source: String) -> Bool { source.lowercased().hasSuffix(".json") }

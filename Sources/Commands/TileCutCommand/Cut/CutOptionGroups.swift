@@ -1,10 +1,8 @@
 import ArgumentParser
 import CommandSupport
 import Gazetteer
-import RegionCatalog
 import Support
 import TileCut
-import TileImage
 import TileIndex
 
 /// Where to, and how the work is done.
@@ -59,43 +57,7 @@ struct SourceOptions: ParsableArguments {
       """,
       valueName: "file"), completion: .file())
   var srcList: String?
-  @Option(
-    parsing: .unconditionalSingleValue,
-    help: ArgumentHelp(
-      """
-      The coordinate reference system (CRS) of a source's or every source's positions, where they do not say it or say \
-      it wrongly: EPSG:25832, WKT, a PROJ string or a .prj file; repeatable.
-      """, valueName: "[source=]crs"))
-  var crs: [String] = []
-  @Option(
-    parsing: .unconditionalSingleValue,
-    help: ArgumentHelp(
-      """
-      The value of pixels that show nothing, which become transparent: 0, or one for each band, such as 255,255,255; \
-      of a source or of every source; repeatable.
-      """, valueName: "[source=]V[,V...]"))
-  var nodata: [SourceArgument<NumbersArgument>] = []
-  @Option(
-    parsing: .unconditionalSingleValue,
-    help: ArgumentHelp(
-      """
-      Bands to show, from 1: one as grey, or red, green and blue; without alpha unless --alpha names it. Of a source \
-      or of every source; repeatable.
-      """,
-      valueName: "[source=]N[,N,N]"))
-  var bands: [SourceArgument<BandsArgument>] = []
-  @Option(
-    parsing: .unconditionalSingleValue,
-    help: ArgumentHelp(
-      "The alpha band of a source or of every source, or none; what each says unless given; repeatable.",
-      valueName: "[source=]N|none"))
-  var alpha: [SourceArgument<AlphaArgument>] = []
-  @Option(
-    parsing: .unconditional,
-    help: ArgumentHelp(
-      "Values that become black and white, for more than 8 bits; auto: the 2nd and 98th percentile.",
-      valueName: "MIN,MAX|auto"))
-  var scale: ScaleArgument?
+  @OptionGroup var settings: SettingOptions<SourceSection>
   @Option(
     parsing: .unconditionalSingleValue,
     help: ArgumentHelp(
@@ -119,11 +81,6 @@ struct SourceOptions: ParsableArguments {
     // What is said of one source goes over what is said of all.
     for text in crop.filter({ !$0.contains("=") }) + crop.filter({ $0.contains("=") }) { try options.addCrop(text) }
     options.isFlat = flat
-    for text in crs { try options.addCRS(text) }
-    for one in nodata { try options.set(one.value.values, of: one.source, \.nodata, \.nodata, option: "--nodata") }
-    options.scale = scale?.range ?? options.scale
-    for one in bands { try options.set(one.value.bands, of: one.source, \.bands, \.bands, option: "--bands") }
-    for one in alpha { try options.set(one.value.band, of: one.source, \.alpha, \.alpha, option: "--alpha") }
   }
 }
 
@@ -143,42 +100,12 @@ struct AreaOptions: ParsableArguments {
   var clip: String?
   @Option(help: ArgumentHelp("Metres by which the area of --clip grows on the ground.", valueName: "metres"))
   var buffer: Double?
-  @Option(
-    help: ArgumentHelp(
-      """
-      The grid of the tiles, a tile matrix set: \(MatrixArgument.names), or a file with one in OGC's JSON form. \
-      (default: WebMercatorQuad)
-      """,
-      valueName: "name|file.json"), completion: .file())
-  var matrix: MatrixArgument?
-  @Option(
-    help: ArgumentHelp(
-      "Pixels of a tile's edge: 256, or 512 with the detail of the next zoom. (default: 256)",
-      valueName: "n"), completion: .list(["256", "512"]))
-  var tileSize: Int?
-  @Option(
-    help: ArgumentHelp(
-      "Pixels of a tile for each of the screen; 2 for dense screens (@2x). (default: 1)",
-      valueName: "n"), completion: .list(["1", "2"]))
-  var scaleFactor: Int?
-  @Option(
-    help: ArgumentHelp(
-      "Zoom levels to store, such as 8 or 0-12; unless given, from 0 to the one that shows each pixel of the sources.",
-      valueName: "N|MIN-MAX"))
-  var zoom: ZoomArgument?
-  @Flag(
-    help: """
-      End each area at the zoom that shows each pixel of the sources there, at most the deepest of --zoom, so that a \
-      fine source does not deepen all of a coarse one.
-      """)
-  var variableDepth = false
+  @OptionGroup var settings: SettingOptions<AreaSection>
 
   /// Whether something is said of the grid.
-  var hasGrid: Bool { matrix != nil || tileSize != nil || scaleFactor != nil }
+  var hasGrid: Bool { ["matrix", "tileSize", "scaleFactor"].contains { settings.texts[$0] != nil } }
 
   func validate() throws {
-    if let tileSize, tileSize != 256, tileSize != 512 { throw ValidationError("--tile-size is 256 or 512") }
-    if let scaleFactor, !(1...2).contains(scaleFactor) { throw ValidationError("--scale-factor is 1 or 2") }
     if let buffer, !(buffer.isFinite && buffer >= 0) {
       throw ValidationError("--buffer is a number of metres from 0 on")
     }
@@ -186,12 +113,7 @@ struct AreaOptions: ParsableArguments {
 
   /// - Parameter path: of the manifest, for messages.
   func apply(to options: inout CutOptions, path: String?) throws {
-    if let matrix { options.matrixSet = try matrix.matrixSet() }
-    if let zoom { options.zoom = zoom.selection }
-    options.variableDepth = variableDepth || options.variableDepth
     options.bounds = bounds?.box ?? options.bounds
-    options.tileSize = tileSize ?? options.tileSize
-    options.scaleFactor = scaleFactor ?? options.scaleFactor
     if let clip { options.clip = try ClipArea(file: clip) }
     guard let buffer else { return }
     guard options.clip != nil else {
@@ -205,81 +127,21 @@ struct AreaOptions: ParsableArguments {
 
 /// How tiles are drawn and stored.
 struct TileOptions: ParsableArguments {
-  @Option(
-    help: """
-      Tile format: png, jpeg, webp, or one where opaque and another elsewhere: auto (JPEG and PNG), jpeg+webp, \
-      webp+png. (default: png)
-      """)
-  var format: FormatArgument?
-  @Option(
-    help: ArgumentHelp(
-      """
-      Quality of JPEG and WebP, 1-100, with a --format that has them (jpeg, webp, auto, ...), or with --append to such \
-      tiles; --format webp is lossless unless it is given. (default: 85)
-      """, valueName: "n"))
-  var quality: Int?
-  @Option(help: ArgumentHelp("Reduce PNG tiles to palettes of at most so many colours, 2-256.", valueName: "n"))
-  var colors: Int?
-  @Option(help: "How hard PNG tiles are compressed: fast, balanced, or small, which takes longest. (default: balanced)")
-  var effort: PNGEffort?
-  @Option(
-    help: """
-      How pixels are interpolated: \(Resampling.allCases.map(\.rawValue).joined(separator: ", ")). \
-      (default: bilinear)
-      """)
-  var resampling: Resampling?
-  @Flag(help: "Average coarser zooms in linear light, which keeps small lights bright, not in sRGB values.")
-  var linear = false
+  @OptionGroup var settings: SettingOptions<TileSection>
   @Option(help: "How rows count in a folder: xyz from the north, tms from the south. (default: xyz)")
   var scheme: TileScheme?
 
-  static let qualityNeedsFormat = ValidationError(
-    "--quality needs --format, with another than png: jpeg, webp or auto")
-
-  /// Refuses options of other formats than the one that is named; a manifest may name it too.
-  func validate() throws {
-    if let quality, !(1...100).contains(quality) { throw ValidationError("--quality goes from 1 to 100") }
-    if let colors, !(2...256).contains(colors) { throw ValidationError("--colors goes from 2 to 256") }
-    let format = format?.format
-    if quality != nil, format == .png { throw Self.qualityNeedsFormat }
-    guard let format, !format.hasPNG else { return }
-    if effort != nil { throw ValidationError("--effort is for PNG tiles, and --format is \(format.rawValue)") }
-    if colors != nil { throw ValidationError("--colors is for PNG tiles, and --format is \(format.rawValue)") }
-  }
-
-  /// - Parameter path: of the manifest, for messages.
-  func apply(to options: inout CutOptions, path: String?) throws {
-    options.resampling = resampling ?? options.resampling
-    options.isLinear = linear || options.isLinear
-    options.scheme = scheme ?? .xyz
-    if let format { options.encoding = TileEncoding(format.format, quality: quality, png: PNGOptions()) }
-    guard effort != nil || colors != nil else { return }
-    guard options.encoding.formats.contains(.png) else {
-      let option = effort != nil ? "--effort" : "--colors"
-      throw CutError(
-        .invalidOption, path: path, "\(option) is for PNG tiles, and the manifest's format is another",
-        remedy: "leave \(option) out, or add --format png")
-    }
-    options.encoding = options.encoding.changingPNG { png in
-      PNGOptions(effort: effort ?? png.effort, colours: colors ?? png.colours)
-    }
-  }
+  /// Those of the encoding.
+  var encoding: [String: [String]] { settings.texts.filter { CutSetting.encodingNames.contains($0.key) } }
 }
 
 /// What the bundle says of itself.
 struct MetadataOptions: ParsableArguments {
   @Option(help: "The tileset's name; the first source's file name unless given.")
   var name: String?
-  @Option(help: "Whom the data must be credited to.")
-  var attribution: String?
   @Option(help: "What the tileset shows.")
   var description: String?
-  @Option(
-    help: """
-      What the map is: a baselayer, which fills the screen, or an overlay, which is drawn over another map, such as \
-      clouds or trails. (default: baselayer)
-      """)
-  var type: BundleMetadata.Kind?
+  @OptionGroup var settings: SettingOptions<MetadataSection>
   @Option(help: "The version of the tileset, which programs that show it can print. (default: 1)")
   var version: String?
   @Option(
@@ -295,9 +157,7 @@ struct MetadataOptions: ParsableArguments {
 
   func apply(to options: inout CutOptions) throws {
     options.name = name ?? options.name
-    options.attribution = attribution ?? options.attribution
     options.description = description ?? options.description
-    options.type = type ?? options.type
     options.version = version ?? options.version
     for file in gazetteer { options.places += try GazetteerFile.places(inFile: file) }
   }

@@ -48,7 +48,10 @@ struct BundleOutputOptions: ParsableArguments {
     _ output: String, of total: @autoclosure () -> Int?,
     _ body: (_ progress: @escaping @Sendable (Int) -> Void) throws -> BundleSummary
   ) throws {
-    try WrittenBundle(try file.writing(of: total(), body), output).show(json: file.json)
+    let summary = try file.writing(of: total(), body)
+    let warning = BundleFile.zoomWarning(summary.maxZoom, output: output)
+    if let warning { printError("tilecut: warning: \(warning)") }
+    try WrittenBundle(summary, output).show(json: file.json)
   }
 }
 

@@ -79,7 +79,7 @@ struct ShardNumber {
       throw CutError(
         .unreadableSource, path: list, "cannot be read: \(error)", remedy: "make it with: tilecut missing PLAN")
     }
-    guard let numbers = ShardFolder.numbers(String(decoding: text, as: UTF8.self)) else {
+    guard let numbers = ShardFolder.numbers(UTF8Mark.text(text)) else {
       throw ValidationError("\(list) is no list of numbers such as 3,7-9")
     }
     guard numbers.indices.contains(index) else {

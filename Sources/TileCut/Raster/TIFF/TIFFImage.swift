@@ -18,17 +18,23 @@ struct TIFFImage: Sendable {
     let warnings = WarningList()
     let file = TIFFFile(source, directory: 0, warnings: warnings)
     func warn(_ text: String) { warnings.add("\(source.path): \(text)") }
-    let (layout, isSparse, model) = try file.withHandle { handle in
+    let (layout, survey, model) = try file.withHandle { handle in
       let layout = try TIFFLayout(handle, file: source)
       let survey = try TIFFBlockSurvey(layout, handle: handle, file: source)
       let model = try TIFFColourModel(layout, handle: handle, path: source.path, options: options, warn: warn)
-      return (layout, survey.isSparse, model)
+      return (layout, survey, model)
     }
     try Self.requireDecodable(TIFFPixelDecoder(layout: layout, model: model), path: source.path)
     (path, self.model, self.warnings) = (source.path, model, warnings)
-    part = TIFFPart(file: file, layout: layout, isSparse: isSparse)
+    part = TIFFPart(file: file, layout: layout, isSparse: survey.isSparse)
     directories = TIFFDirectories(source, image: layout, warnings: warnings)
     mask = try directories.mask()
+    // Where nodata, alpha or a mask say what is not shown, GDAL leaves these blocks out too.
+    if survey.missingCount > 0, model.nodata == nil, model.alphaBand == nil, mask == nil {
+      warn(
+        "\(survey.missingCount) of \(survey.checkedCount) blocks are missing in the file, and nothing is"
+          + " drawn there; GDAL reads them as 0: if they are, write them with gdal_translate -co SPARSE_OK=FALSE")
+    }
     if model.lacksScale { throw scaleWanted(options) }
     if model.isAlphaUncertain { warnAboutUnlikelyAlpha(warn) }
   }

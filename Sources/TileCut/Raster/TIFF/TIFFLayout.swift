@@ -145,6 +145,10 @@ struct TIFFLayout: Sendable {
 struct TIFFBlockSurvey {
   /// Whether some block is missing in the file; it will be transparent.
   private(set) var isSparse = false
+  /// Of those that were checked.
+  private(set) var missingCount = 0
+  /// How many were checked.
+  private(set) var checkedCount = 0
 
   /// Of more blocks than this only every n-th is checked, and the file counts as sparse.
   private static let blockCountMax = 1 << 20
@@ -159,11 +163,13 @@ struct TIFFBlockSurvey {
     for number in stride(from: 0, to: count, by: max(1, step)) {
       var offset: UInt64 = 0
       var bytes: UInt64 = 0
+      checkedCount += 1
       guard ctiff_block_range(handle.pointer, UInt32(number), &offset, &bytes) != 0 else {
         throw Self.bad(file, "does not say where block \(number) lies: \(handle.takeError())")
       }
       if bytes == 0 || offset == 0 {
         isSparse = true
+        missingCount += 1
         continue
       }
       written = true

@@ -4,8 +4,9 @@ import Testing
 import TileIndex
 
 @testable import RegionCatalog
+@testable import TileCut
 
-/// Former ids and products of regions, in manifests and catalogues.
+/// Former ids and products of regions, in manifests.
 @Suite(.ownThread) struct RegionNamesTests {
   private func manifest(_ regions: String...) throws -> RegionManifest {
     let folder = try TemporaryFolder()
@@ -48,30 +49,5 @@ import TileIndex
   ])
   func contradictionsAreRefused(first: String, second: String, expected: String) {
     #expect { try manifest(first, second) } throws: { "\($0)".contains(expected) }
-  }
-
-  /// Catalogues without former names have the bytes that they had before there were any.
-  @Test func cataloguesHaveFormerNames() throws {
-    let plan = try TilePackPlan([], matrixSet: .webMercatorQuad, bytesMax: 1)
-    var (region, other) = (
-      Catalog.Region.sample(.webMercatorQuad, plan), Catalog.Region.sample(.webMercatorQuad, plan)
-    )
-    (other.id, other.productId) = ("b", "b")
-    #expect(!String(decoding: Catalog(regions: [region]).bytes, as: UTF8.self).contains("former"))
-    (region.formerIds, region.formerProductIds) = (["old"], ["p0", "p1"])
-    let bytes = Catalog(regions: [region, other]).bytes
-    let read = try Catalog(parsing: bytes, path: "c")
-    #expect(read.bytes == bytes && read.regions[0].names.ids == ["a", "old"])
-    #expect(read.regions[0].names.products == ["a", "p0", "p1"])
-    region.formerIds = ["b"]
-    #expect {
-      try Catalog(parsing: Catalog(regions: [region, other]).bytes, path: "c.json")
-    } throws: {
-      "\($0)".contains(#"c.json: regions[0].formerIds[0] is "b", which is an id of regions[1]"#)
-    }
-    region.formerIds = ["../b"]
-    #expect { try Catalog(parsing: Catalog(regions: [region]).bytes, path: "c") } throws: {
-      "\($0)".contains("formerIds[0] is no id")
-    }
   }
 }

@@ -1,3 +1,4 @@
+import RegionCatalog
 import Support
 import TileIndex
 
@@ -184,19 +185,17 @@ extension StyleRule {
 extension ReliefLayer {
   fileprivate init(_ object: ManifestObject, _ faults: ManifestFaults) {
     self.init()
-    if let word = object.word("shading", among: Shading.allCases.map(\.rawValue)) {
-      shading = Shading(rawValue: word) ?? shading
-    }
+    shading = object.word("shading") ?? shading
     azimuth = object.number("azimuth", in: 0...360) ?? azimuth
     altitude = object.number("altitude", in: 1...90) ?? altitude
     exaggeration = object.number("exaggeration", in: 0.001...1000) ?? exaggeration
     strength = object.number("strength", in: 0...1) ?? strength
-    isOverlay = object.flag("overlay", remedy: "write true for shadows and lights alone") ?? isOverlay
+    isOverlay = object.flag("overlay") ?? isOverlay
     shadowColour = object.colour("shadowColor") ?? shadowColour
     highlightColour = object.colour("highlightColor") ?? highlightColour
     tint = ColourRamp(object, "tint", faults)
-    if let word = object.word("tintBy", among: TintValue.allCases.map(\.rawValue)) {
-      tintBy = TintValue(rawValue: word) ?? tintBy
+    if let value: TintValue = object.word("tintBy") {
+      tintBy = value
       if !object.has("tint") { object.fault("tintBy", "means nothing without tint", remedy: "leave it out") }
     }
     if isOverlay, object.has("tint") {
@@ -237,7 +236,7 @@ extension ColourRamp {
     if let file = value.string {
       let path = RegionManifest(path: faults.path, regions: []).resolved(file)
       do {
-        try self.init(gdalText: String(decoding: JSONFile.bytes(path), as: UTF8.self))
+        try self.init(gdalText: UTF8Mark.text(JSONFile.bytes(path)))
       } catch let fault as Fault {
         faults.add("line \(fault.line)", fault.message, remedy: "see gdaldem color-relief", path: path)
         return nil

@@ -1,11 +1,12 @@
+public import RegionCatalog
 import Support
 public import TileIndex
 
 /// A publisher's list of regions: sources, settings and descriptions. Stored as JSON (`regions.json`); see
 /// docs/reference/region-manifest.md.
-public struct RegionManifest: Hashable, Sendable {
+public struct RegionManifest: Sendable {
   /// A map that is cut and sold as a whole, with defaults and category settings applied.
-  public struct Region: Hashable, Sendable {
+  public struct Region: Sendable {
     /// Short, stable name; letters, digits, dots, dashes and underscores, since it is part of file names and URLs.
     public let id: String
     /// The product id in the stores; by default the id.
@@ -33,6 +34,10 @@ public struct RegionManifest: Hashable, Sendable {
       guard let bounds else { return boundary?.boundsAcrossAntimeridian }
       return bounds.west > bounds.east ? bounds : nil
     }
+
+    package var names: RegionNames {
+      RegionNames(id: id, productID: productID, formerIDs: formerIDs, formerProductIDs: formerProductIDs)
+    }
   }
 
   /// The manifest's own path.
@@ -48,31 +53,7 @@ public struct RegionManifest: Hashable, Sendable {
 }
 
 /// Settings that may be given in `defaults`, in a category or in the region itself; the more specific one wins.
-public struct RegionSettings: Hashable, Sendable {
-  /// The encoding of tiles.
-  public enum Format: String, Hashable, Sendable, CaseIterable {
-    /// PNG.
-    case png
-    /// JPEG.
-    case jpeg
-    /// WebP.
-    case webp
-    /// JPEG where a tile is opaque, PNG elsewhere.
-    case auto
-    /// JPEG where a tile is opaque, lossy WebP elsewhere.
-    case jpegAndWebP = "jpeg+webp"
-    /// Lossy WebP where a tile is opaque, PNG elsewhere.
-    case webPAndPNG = "webp+png"
-
-    /// Whether some tiles are PNG.
-    public var hasPNG: Bool { [.png, .auto, .webPAndPNG].contains(self) }
-  }
-
-  /// Efforts, as TileImage names them.
-  public static let efforts = ["fast", "balanced", "small"]
-  /// Resampling methods, as TileCut names them.
-  public static let resamplings = ["nearest", "bilinear", "cubic", "lanczos", "gauss", "average", "mode"]
-
+public struct RegionSettings: Sendable {
   /// The containers of bundles: files, which a catalogue can list by their hash.
   public static let containers: [BundleFile.Kind] = [.mbtiles, .pmtiles, .geopackage]
 
@@ -93,54 +74,14 @@ public struct RegionSettings: Hashable, Sendable {
     }
   }
 
-  /// Raster files in drawing order; relative to the manifest.
-  public var sources: [String] = []
-  /// What is said of single sources, by their index in ``sources``.
-  public var sourceSettings: [Int: SourceSettings] = [:]
-  /// What is drawn over the sources, in drawing order; files are relative to the manifest.
-  public var drawing: [VectorLayer] = []
-  /// Zoom levels; nil for 0 to the sources' own resolution.
-  public var zooms: ClosedRange<Int>?
-  /// Whether each area ends at the zoom where its sources have no more detail.
-  public var variableDepth = false
-  /// The grid of the tiles.
-  public var matrixSet: TileMatrixSet = .webMercatorQuad
-  /// Pixels of the screen along a tile's edge, 256 or 512; nil for those of the grid.
-  public var tileSize: Int?
-  /// Pixels of a tile for each of the screen, 1 or 2.
-  public var scaleFactor = 1
-  /// The bundle's container, one of ``containers``. Devices install MBTiles alone.
-  public var container = BundleFile.Kind.mbtiles
-  /// The format of the tiles.
-  public var format: Format = .png
-  /// 1 to 100, for JPEG and WebP; nil for 85, but of WebP alone for no loss.
-  public var quality: Int?
-  /// Time against size of PNG tiles.
-  public var effort = "balanced"
-  /// The most colours of a PNG tile, 2 to 256; nil for tiles without loss.
-  public var colors: Int?
-  /// The resampling kernel.
-  public var resampling = "bilinear"
-  /// Whether overviews are averaged in linear light.
-  public var linear = false
-  /// The nodata value, one for all bands or one for each.
-  public var nodata: [Double]?
-  /// The values that become black and white, for samples of more than 8 bits.
-  public var scale: SampleRange?
-  /// The bands to show, from 1: one as grey, or three as red, green and blue; nil for what the files say.
-  public var bands: [Int]?
-  /// The alpha band; nil for what the files say.
-  public var alpha: AlphaBand?
-  /// The sources' coordinate reference system; overrides their own.
-  public var crs: String?
+  /// How the region is cut, but for its names, bounds and boundary. Files are relative to the manifest.
+  public var cut = CutOptions(sources: [])
   /// Whether pixels outside the region's boundary are transparent.
   public var clip = false
   /// Metres by which the boundary grows before it clips.
   public var buffer = 0.0
-  /// Credits for the map's data.
-  public var attribution: String?
-  /// Whether the map is drawn alone or over another.
-  public var type = BundleMetadata.Kind.baselayer
+  /// The bundle's container, one of ``containers``. Devices install MBTiles alone.
+  public var container = BundleFile.Kind.mbtiles
   /// The edition; part of file names.
   public var edition = "1"
   /// The price tier, as the stores name it.

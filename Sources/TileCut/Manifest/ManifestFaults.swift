@@ -1,3 +1,4 @@
+import RegionCatalog
 import Support
 import TileIndex
 
@@ -20,12 +21,23 @@ final class ManifestFaults {
   func addRepeated(_ place: String) { add(place, "stands there twice", remedy: "leave one of them out") }
 }
 
-/// An object of the document. Its members are read one by one; an invalid member adds to ``ManifestFaults`` and reads
-/// as nil.
+/// An object of the document, or an option of a command in its place. Its members are read one by one; an invalid member
+/// adds to ``ManifestFaults`` and reads as nil.
 struct ManifestObject {
   let place: String
   private let members: [String: JSONValue]
-  private let faults: ManifestFaults
+  let faults: ManifestFaults
+  private(set) var isOption = false
+
+  /// The value of an option as the only member.
+  ///
+  /// - Parameter text: the value as it was typed.
+  init(_ setting: CutSetting, _ text: String, _ value: JSONValue, _ faults: ManifestFaults) {
+    place = "\(setting.option) \(text)"
+    members = [setting.name: value]
+    self.faults = faults
+    isOption = true
+  }
 
   /// - Parameter keys: the valid members; others are errors.
   init?(_ value: JSONValue?, at place: String, keys: [String], _ faults: ManifestFaults) {
@@ -53,7 +65,11 @@ struct ManifestObject {
 
   func has(_ key: String) -> Bool { members[key] != nil }
   func value(_ key: String) -> JSONValue? { members[key] }
-  func place(_ key: String) -> String { place.isEmpty ? key : "\(place).\(key)" }
+  func place(_ key: String) -> String { isOption ? place : place.isEmpty ? key : "\(place).\(key)" }
+  /// What to write in a manifest, or to give as an option.
+  func remedy(_ manifest: String, option: String) -> String { isOption ? option : manifest }
+  /// What a value is, which an option shows itself.
+  private func was(_ value: JSONValue) -> String { isOption ? "not" : "\(value.kind(withText: true)), not" }
 
   func fault(_ key: String, _ message: String, remedy: String) { faults.add(place(key), message, remedy: remedy) }
 
@@ -99,21 +115,30 @@ struct ManifestObject {
     guard let value = members[key] else { return nil }
     guard case .number(let digits) = value, let number = Int(digits), limits.contains(number) else {
       fault(
-        key, "is \(value.kind(withText: true)), not a whole number from \(limits.lowerBound) to \(limits.upperBound)",
-        remedy: "write such a number")
+        key, "is \(was(value)) a whole number from \(limits.lowerBound) to \(limits.upperBound)",
+        remedy: remedy("write such a number", option: "give such a number"))
       return nil
     }
     return number
   }
 
+  /// One of two integers.
+  func whole(_ key: String, among first: Int, _ second: Int) -> Int? {
+    guard let value = members[key] else { return nil }
+    if case .number(let digits) = value, let number = Int(digits), number == first || number == second { return number }
+    fault(key, "is neither \(first) nor \(second)", remedy: remedy("write one of them", option: "give one of them"))
+    return nil
+  }
+
   /// An array of finite numbers; nil if one is not.
   func numbers(_ key: String, count: Int? = nil, remedy: String) -> [Double]? {
     guard let value = members[key] else { return nil }
-    let numbers = value.array?.compactMap(\.finite)
-    guard let numbers, numbers.count == value.array?.count, count.map({ $0 == numbers.count }) ?? !numbers.isEmpty
+    let items = value.array ?? (isOption ? [value] : nil)
+    let numbers = items?.compactMap(\.finite)
+    guard let numbers, numbers.count == items?.count, count.map({ $0 == numbers.count }) ?? !numbers.isEmpty
     else {
-      let wanted = count.map { "an array of \($0) numbers" } ?? "an array of numbers"
-      fault(key, "is not \(wanted)", remedy: remedy)
+      let wanted = (count.map { "\($0) " } ?? "") + "numbers"
+      fault(key, isOption ? "is not \(wanted) with commas between" : "is not an array of \(wanted)", remedy: remedy)
       return nil
     }
     return numbers
@@ -142,21 +167,28 @@ struct ManifestObject {
   }
 
   /// True or false.
-  func flag(_ key: String, remedy: String) -> Bool? {
+  func flag(_ key: String) -> Bool? {
     guard let value = members[key] else { return nil }
     if case .bool(let flag) = value { return flag }
-    fault(key, "is \(value.kind), not true or false", remedy: remedy)
+    fault(key, "is \(value.kind), not true or false", remedy: "write true or false, without quotation marks")
     return nil
   }
 
-  /// One of some words.
-  func word(_ key: String, among words: [String]) -> String? {
-    guard let word = text(key, remedy: "write \(words.joined(separator: ", "))") else { return nil }
-    guard !words.contains(word) else { return word }
+  /// One of some words: those of all cases.
+  func word<Word: RawRepresentable<String>>(_ key: String, among words: [Word]) -> Word? {
+    let names = words.map(\.rawValue)
+    guard let text = text(key, remedy: "write \(names.joined(separator: ", "))") else { return nil }
+    if let word = words.first(where: { $0.rawValue == text }) { return word }
     fault(
-      key, "is not one of \(words.joined(separator: ", ")): \"\(word)\"",
-      remedy: Spelling.nearest(to: word, among: words).map { "did you mean \"\($0)\"?" } ?? "choose one of them")
+      key, "is not one of \(names.joined(separator: ", "))\(isOption ? "" : ": \"\(text)\"")",
+      remedy: Spelling.nearest(to: text, among: names).map { "did you mean \"\($0)\"?" } ?? "choose one of them")
     return nil
+  }
+
+  /// - Parameter synonyms: of an option.
+  func word<Word: RawRepresentable<String> & CaseIterable>(_ key: String, synonyms: [String: Word] = [:]) -> Word? {
+    if isOption, let word = members[key]?.string.flatMap({ synonyms[$0] }) { return word }
+    return word(key, among: Array(Word.allCases))
   }
 
   /// `[west, south, east, north]` in degrees.
@@ -209,13 +241,5 @@ struct ManifestObject {
       }
     }
     return names
-  }
-}
-
-extension JSONValue {
-  /// The value of a finite number.
-  var finite: Double? {
-    guard case .number(let digits) = self, let number = Double(digits), number.isFinite else { return nil }
-    return number
   }
 }

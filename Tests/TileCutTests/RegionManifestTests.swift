@@ -1,9 +1,11 @@
 import Foundation
 import TestSupport
 import Testing
+import TileImage
 import TileIndex
 
 @testable import RegionCatalog
+@testable import TileCut
 
 @Suite(.ownThread) struct RegionManifestTests {
   private let folder: TemporaryFolder
@@ -40,7 +42,7 @@ import TileIndex
       #expect(code == "EPSG:3035")
       return SphereCRS.europe.definition
     }
-    let set = manifest.regions[0].settings.matrixSet
+    let set = manifest.regions[0].settings.cut.matrixSet
     #expect(set.crs == "EPSG:3035" && set[0].origin == SIMD2(2_000_000, 5_500_000))
     #expect(complaints(text).first?.contains("take the definition from the metadata") == true)
   }
@@ -49,9 +51,9 @@ import TileIndex
     let read = try manifest(document(#", "attribution": "us""#))
     #expect(read.regions.map(\.id) == ["a"])
     let settings = read.regions[0].settings
-    #expect(settings.sources == ["a.tif"] && settings.attribution == "us")
+    #expect(settings.cut.sources == ["a.tif"] && settings.cut.attribution == "us" && settings.cut.version == nil)
     #expect(read.regions[0].description == nil && read.regions[0].productID == "a")
-    #expect(settings.edition == "1" && settings.zooms == nil && settings.matrixSet == .webMercatorQuad)
+    #expect(settings.edition == "1" && settings.cut.zoom == .native && settings.cut.matrixSet == .webMercatorQuad)
     #expect(read.resolved("a.tif") == folder.file("a.tif") && read.resolved("/b.tif") == "/b.tif")
   }
 
@@ -69,17 +71,20 @@ import TileIndex
          {"id": "c", "title": "C", "category": "city", "sources": ["a.tif"], "format": "webp"}]}
       """)
     let (a, b, c) = (read.regions[0].settings, read.regions[1].settings, read.regions[2].settings)
-    #expect(a.zooms == 2...9 && a.priceTier == "low" && a.format == .jpeg && a.quality == 70 && a.edition == "2026.1")
+    #expect(a.cut.zoom == .levels(2...9) && a.cut.encoding == .jpeg(JPEGOptions(quality: 70)))
+    #expect(a.priceTier == "low" && a.edition == "2026.1" && a.cut.version == "2026.1")
     #expect(a.preview == RegionSettings.Preview(zoom: 4, width: 300))
-    #expect(b.zooms == 5...5 && b.format == .png && b.quality == nil && b.attribution == "mine" && b.edition == "2")
-    #expect(c.zooms == 7...7 && c.format == .webp && c.quality == nil && c.priceTier == nil)
+    #expect(b.cut.zoom == .levels(5...5) && b.cut.encoding == .png(PNGOptions()) && b.cut.attribution == "mine")
+    #expect(b.edition == "2" && b.cut.version == "2")
+    #expect(c.cut.zoom == .levels(7...7) && c.cut.encoding == TileEncoding(.webp) && c.priceTier == nil)
   }
 
   @Test func gridsAreReferencedOrDefined() throws {
-    #expect(try manifest(document(#", "matrix": "WorldCRS84Quad""#)).regions[0].settings.matrixSet == .worldCRS84Quad)
+    let named = try manifest(document(#", "matrix": "WorldCRS84Quad""#))
+    #expect(named.regions[0].settings.cut.matrixSet == .worldCRS84Quad)
     let own = try manifest(
       document(#", "matrix": {"id": "Levels", "tileEdges": [8, 2, 0.5], "tileSizes": [288]}"#)
-    ).regions[0].settings.matrixSet
+    ).regions[0].settings.cut.matrixSet
     #expect(own.identifier == "Levels" && own.ratio(below: 0) == 4 && own[2].tileWidth == 288)
     #expect(own.uri == "urn:tile-matrix-set:Levels")
   }

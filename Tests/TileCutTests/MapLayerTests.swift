@@ -2,6 +2,7 @@ import TestSupport
 import Testing
 
 @testable import RegionCatalog
+@testable import TileCut
 
 /// Layers of manifests: what they become, and what is wrong with them.
 @Suite(.ownThread)
@@ -26,7 +27,7 @@ struct MapLayerTests {
           "strength": 0.5, "exaggeration": 1.5, "shadowColor": "#204080"}
       ]
       """#)
-    let settings = try RegionManifest(path: path).regions[0].settings
+    let settings = try RegionManifest(path: path).regions[0].settings.cut
     #expect(settings.sources == ["west.tif", "east.tif", "cover.tif", "dem.tif"])
     let tinted = try #require(settings.sourceSettings[0]?.relief)
     #expect(tinted.tint?.stops.map(\.rgba) == [0xff00_6400, 0xffff_ffff] && tinted.shading == .hillshade)
@@ -44,7 +45,7 @@ struct MapLayerTests {
       "layers": [{"type": "relief", "dem": ["dem.tif"]}, {"type": "contours", "dem": ["dem.tif"], "interval": 20},
         {"type": "contours", "dem": ["a.tif"], "interval": 100, "indexEvery": 2, "style": [{"type": "line"}]}]
       """#)
-    let drawing = try RegionManifest(path: path).regions[0].settings.drawing
+    let drawing = try RegionManifest(path: path).regions[0].settings.cut.drawing
     #expect(drawing[0].data == .contours(VectorLayer.Contours(models: ["dem.tif"], interval: 20)))
     #expect(drawing.map(\.rules.count) == [3, 1] && drawing[1].files == ["a.tif"])
   }
@@ -52,7 +53,7 @@ struct MapLayerTests {
   @Test func sourcesOfARegionReplaceTheLayersOfTheDefaults() throws {
     let path = try manifest(
       #""sources": ["own.tif"]"#, defaults: #"{"layers": [{"type": "relief", "dem": ["dem.tif"]}]}"#)
-    let settings = try RegionManifest(path: path).regions[0].settings
+    let settings = try RegionManifest(path: path).regions[0].settings.cut
     #expect(settings.sources == ["own.tif"] && settings.sourceSettings.isEmpty)
   }
 
@@ -68,7 +69,7 @@ struct MapLayerTests {
       #"""
       "layers": [{"type": "raster", "sources": ["x"]}, {"type": "vector", "data": "x", "style": "style.json"}]
       """#)
-    #expect(try RegionManifest(path: path).regions[0].settings.drawing[0].rules.count == 2)
+    #expect(try RegionManifest(path: path).regions[0].settings.cut.drawing[0].rules.count == 2)
   }
 
   static let faults = [
@@ -155,5 +156,29 @@ struct MapLayerTests {
   @Test func allNamesOfCSSAreKnown() {
     // 148, and transparent.
     #expect(MapColour.named.count == 149)
+  }
+
+  @Test func vectorLayersOfAManifest() throws {
+    try folder.write(
+      "style.json", #"{"version": 8, "layers": [{"type": "fill"}, {"type": "line", "paint": {"line-blur": 1}}]}"#)
+    func path(_ layers: String) throws -> String { try manifest(#""layers": [\#(layers)]"#) }
+    let raster = #"{"type": "raster", "sources": ["x"]}"#
+    let lines = #"{"type": "vector", "data": "t.gpx", "style": [{"type": "line"}]}"#
+    let settings = try RegionManifest(path: try path("\(raster), \(lines)")).regions[0].settings.cut
+    #expect(settings.drawing.map(\.files) == [["t.gpx"]] && settings.drawing[0].rules[0].kind == .line)
+    let cases = [
+      (lines, "have no layer of type"), ("\(raster), \(lines), \(raster)", "list layers of type"),
+      (
+        #"\#(raster), {"type": "vector", "data": "t.gpx", "style": "style.json"}"#,
+        "style.json: layers[1].paint.line-blur"
+      ),
+      (#"\#(raster), {"type": "vector", "data": "t.gpx"}"#, "layers[1].style is missing"),
+      (#"\#(raster), {"type": "vector", "style": [{"type": "line"}]}"#, "layers[1].data is missing"),
+      (#"\#(raster), {"type": "vector", "data": "t.gpx", "style": [{"type": "raster"}]}"#, "style[0].type is a type"),
+    ]
+    for (layers, message) in cases {
+      let error = #expect(throws: ManifestError.self) { try RegionManifest(path: try path(layers)) }
+      #expect(error?.description.contains(message) == true, "\(error?.description ?? "")")
+    }
   }
 }

@@ -1,3 +1,4 @@
+import RegionCatalog
 import Support
 package import TileIndex
 
@@ -102,7 +103,7 @@ extension RegionManifest {
   ) -> Region? {
     guard let object = ManifestObject(value, at: place, keys: Self.regionKeys, faults) else { return nil }
     let id = object.text("id", required: true, remedy: "give each region a short name of its own")
-    if let id, !Self.isName(id) { object.fault("id", "is not a usable id: \"\(id)\"", remedy: Self.nameRemedy) }
+    if let id, !RegionNames.isName(id) { object.fault("id", "is not a usable id: \"\(id)\"", remedy: Self.nameRemedy) }
     let title = object.shownText("title", required: true, remedy: "say what customers shall read")
     let category = object.shownText(
       "category", required: true, remedy: "name the category to list it under, such as \"park\"")
@@ -118,39 +119,30 @@ extension RegionManifest {
       }
     }
     settings.take(object, faults)
-    if settings.sources.isEmpty, !object.has("sources"), !object.has("layers") {
+    let cut = settings.cut
+    if cut.sources.isEmpty, !object.has("sources"), !object.has("layers") {
       object.fault("sources", "is missing", remedy: "name at least one raster, or list layers")
     }
-    let levels = settings.matrixSet.zooms
-    if let zooms = settings.zooms, !levels.contains(zooms.upperBound) {
+    let levels = cut.matrixSet.zooms
+    if case .levels(let zooms) = cut.zoom, !levels.contains(zooms.upperBound) {
       object.fault(
-        "zoom", "reaches to \(zooms.upperBound), which \(settings.matrixSet.identifier) has not",
+        "zoom", "reaches to \(zooms.upperBound), which \(cut.matrixSet.identifier) has not",
         remedy: "its levels are \(levels.lowerBound) to \(levels.upperBound)")
     }
-    if settings.container == .pmtiles, settings.matrixSet != .webMercatorQuad {
+    if settings.container == .pmtiles, cut.matrixSet != .webMercatorQuad {
       object.fault(
-        "container", "is pmtiles, which knows Web Mercator only; the grid is \(settings.matrixSet.identifier)",
+        "container", "is pmtiles, which knows Web Mercator only; the grid is \(cut.matrixSet.identifier)",
         remedy: "write mbtiles or geopackage")
     }
-    if settings.quality != nil, settings.format == .png {
-      object.fault("quality", "means nothing for png", remedy: "leave it out, or set \"format\": \"jpeg\"")
+    if cut.isLinear, cut.resampling == .nearest || cut.resampling == .mode {
+      object.fault("linear", "means nothing for \(cut.resampling.rawValue)", remedy: "leave it out")
     }
-    let hasPNG = settings.format.hasPNG
-    if settings.effort != "balanced", !hasPNG {
-      object.fault("effort", "is for png alone", remedy: "leave it out, or set \"format\": \"png\"")
-    }
-    if settings.colors != nil, !hasPNG {
-      object.fault("colors", "is for png alone", remedy: "leave it out, or set \"format\": \"png\"")
-    }
-    if settings.linear, ["nearest", "mode"].contains(settings.resampling) {
-      object.fault("linear", "means nothing for \(settings.resampling)", remedy: "leave it out")
-    }
-    if settings.variableDepth, !settings.drawing.isEmpty {
+    if cut.variableDepth, !cut.drawing.isEmpty {
       object.fault(
         "variableDepth", "does not go with lines and labels, which are drawn anew at every zoom", remedy: "leave it out"
       )
     }
-    if settings.tileSize != nil, settings.matrixSet.matrices.contains(where: { $0.tileWidth != 256 }) {
+    if cut.tileSize != nil, cut.matrixSet.matrices.contains(where: { $0.tileWidth != 256 }) {
       object.fault("tileSize", "is said by the grid", remedy: "leave it out, and set tileSizes of the grid")
     }
     let boundary = object.outline("boundary", faults)
@@ -161,7 +153,7 @@ extension RegionManifest {
     }
     return Region(
       id: id ?? "", productID: object.text("productId") ?? id ?? "",
-      formerIDs: object.names(RegionNames.formerIDsKey, remedy: Self.nameRemedy) { Self.isName($0) },
+      formerIDs: object.names(RegionNames.formerIDsKey, remedy: Self.nameRemedy) { RegionNames.isName($0) },
       formerProductIDs: object.names(
         RegionNames.formerProductIDsKey, remedy: "write the stores' product ids in quotation marks"),
       title: title ?? "", category: category ?? "",
@@ -208,15 +200,6 @@ extension RegionManifest {
   }
 
   static let nameRemedy = "use letters, digits, dots, dashes and underscores, beginning with a letter or digit"
-
-  /// Whether a text may be part of file names and URLs: ids and editions, and with more bytes the names of files.
-  package static func isName(_ text: String, bytesMax: Int = 100) -> Bool {
-    func isLetterOrDigit(_ byte: UInt8) -> Bool {
-      (0x30...0x39).contains(byte) || (0x41...0x5a).contains(byte) || (0x61...0x7a).contains(byte)
-    }
-    guard let first = text.utf8.first, isLetterOrDigit(first), text.utf8.count <= bytesMax else { return false }
-    return text.utf8.allSatisfy { isLetterOrDigit($0) || "._-".utf8.contains($0) }
-  }
 }
 
 extension RegionManifest.Region {

@@ -5,6 +5,7 @@ import Testing
 import TileIndex
 
 @testable import RegionCatalog
+@testable import TileCut
 
 /// docs/reference/regions.schema.json and the parser agree.
 @Suite(.ownThread) struct ManifestSchemaTests {
@@ -37,15 +38,35 @@ import TileIndex
     func words(_ key: String) -> [String]? {
       schema["$defs"]?["settings"]?["properties"]?[key]?["enum"]?.array?.compactMap(\.string)
     }
-    #expect(words("format") == RegionSettings.Format.allCases.map(\.rawValue))
-    #expect(words("resampling") == RegionSettings.resamplings)
-    #expect(words("effort") == RegionSettings.efforts)
     #expect(words("container") == RegionSettings.containers.map(\.rawValue))
-    let grids = schema["$defs"]?["settings"]?["properties"]?["matrix"]?["oneOf"]?.array?.first?["enum"]?.array
-    #expect(grids?.compactMap(\.string) == TileMatrixSet.builtIn.map(\.identifier))
     let bytes = schema["$defs"]?["settings"]?["properties"]?["packBytes"]
     #expect(bytes?["minimum"] == .number(RegionSettings.packBytesLimits.lowerBound))
     #expect(bytes?["maximum"] == .number(RegionSettings.packBytesLimits.upperBound))
+  }
+
+  /// Members that are options of `tilecut cut` too are defined in one place. `make bless` writes them.
+  @Test func schemaHasTheSettingsOfACut() throws {
+    let path = ProjectFiles.path("docs/reference/regions.schema.json")
+    if ProcessInfo.processInfo.environment["BLESS"] == "1" {
+      var lines = try String(contentsOfFile: path, encoding: .utf8).components(separatedBy: "\n")
+      for setting in CutSetting.all { try Self.replace(setting, in: &lines) }
+      try lines.joined(separator: "\n").write(toFile: path, atomically: true, encoding: .utf8)
+    }
+    let found = try JSONFile.read(path)["$defs"]?["settings"]?["properties"]
+    for setting in CutSetting.all {
+      #expect(
+        try found?[setting.name] == JSONValue(parsing: Array(setting.schema.utf8)),
+        "\(setting.name) of the schema has changed; if that is wanted: make bless")
+    }
+  }
+
+  /// The lines of a member of `settings` become one.
+  private static func replace(_ setting: CutSetting, in lines: inout [String]) throws {
+    let indent = String(repeating: " ", count: 8)
+    let start = try #require(lines.firstIndex { $0.hasPrefix("\(indent)\"\(setting.name)\": ") })
+    let end = try #require(lines[(start + 1)...].firstIndex { $0.hasPrefix("\(indent)\"") || $0.hasPrefix("      }") })
+    let comma = lines[end - 1].hasSuffix(",") ? "," : ""
+    lines.replaceSubrange(start..<end, with: ["\(indent)\"\(setting.name)\": \(setting.schema)\(comma)"])
   }
 
   @Test func schemaHasTheLimitsOfTheParser() {

@@ -1,3 +1,4 @@
+import RegionCatalog
 import Support
 import TileIndex
 
@@ -36,16 +37,14 @@ extension SourceSettings {
   }
 
   private init(_ object: ManifestObject, _ faults: ManifestFaults) {
+    self.init()
     let remedy = "give the pixels to leave out as [left, top, right, bottom]"
     if let numbers = object.numbers("crop", count: 4, remedy: remedy) {
       crop = Crop(numbers)
       if crop == nil { object.fault("crop", "is not four whole numbers from 0 on", remedy: remedy) }
     }
     cutline = object.outline("cutline", faults)
-    crs = object.text("crs", remedy: "write EPSG:n, WKT or a PROJ string")
-    nodata = object.numbers("nodata", remedy: "write [0], or a number for each band")
-    bands = RegionSettings.bands(object)
-    alpha = RegionSettings.alpha(object)
+    for setting in CutSetting.all { setting.takeOfSource?(object, &self) }
   }
 }
 
