@@ -7,6 +7,8 @@ import Synchronization
 ///
 ///     CatalogProbe FOLDER ADDRESS TOKEN REGION [STEP [TIMES]]
 ///
+/// The region `library` asks for the library alone, and says how many regions it has.
+///
 /// STEP is a number of `InstallStep`; 0 never kills. With TIMES it dies as the step is made for that time.
 @main
 struct CatalogProbe {
@@ -30,9 +32,14 @@ struct CatalogProbe {
     }
     let session = SessionDetails(
       token: arguments[3], expiresAt: .max, account: AccountDetails(id: "a", appAccountToken: "t"))
-    let client = StoreClient(address: arguments[2], session: StoreSession(session), retry: options.retry)
     do {
+      let client = try StoreClient(address: arguments[2], session: StoreSession(session), retry: options.retry)
       let catalog = try OfflineRegionManager(folder: arguments[1], options: options, grants: .init())
+      if arguments[4] == "library" {
+        _ = try await catalog.refreshLibrary(from: client)
+        print(try catalog.regions().count, "regions")
+        exit(0)
+      }
       let file = try await catalog.install(arguments[4], from: client)
       print(file.edition, file.sha256)
       exit(0)

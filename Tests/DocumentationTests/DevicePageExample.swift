@@ -9,7 +9,7 @@ func regionsOnDevice(
   // page.begin
   // The server's public keys, by which regions open without a network:
   let manager = try OfflineRegionManager(folder: "maps", grants: .init(keys: keptKeys, keysChanged: keepKeys))
-  let client = StoreClient(address: "https://maps.example.com", session: StoreSession(kept, changed: keep))
+  let client = try StoreClient(address: "https://maps.example.com", session: StoreSession(kept, changed: keep))
   // Purchases, library, grants, interrupted downloads:
   let report = try await manager.sync(with: client, queue: appStore)
   print(report.regions.map(\.id))

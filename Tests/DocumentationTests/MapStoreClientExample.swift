@@ -6,7 +6,7 @@ func installOwnedRegions(
   from server: String, _ credentials: Credentials, into folder: String
 ) async throws -> [String] {
   // An app keeps session and keys in the system's key store.
-  let client = StoreClient(address: server)
+  let client = try StoreClient(address: server)
   try await client.signIn(credentials)
   let rule = OfflineGrants.Rule(keysChanged: { keys in print("\(keys.count) keys to keep") })
   let regions = try OfflineRegionManager(folder: folder, grants: rule)

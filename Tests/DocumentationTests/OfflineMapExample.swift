@@ -12,8 +12,7 @@ func showMap(_ path: String, longitude: Double, latitude: Double, search: String
   // 64 MB for tiles. `decode` makes what the app draws; here the bytes are counted only.
   let session = try MapSession(bundle: bundle, budget: 64 << 20) { bytes in (bytes.count, byteCount: bytes.count) }
   let ready = session.readyTiles()
-  let loading = Task { await session.run() }
-  defer { loading.cancel() }
+  session.start()
 
   // For every frame in which the map moved, in points of the view:
   let zoom = Double(bundle.metadata.zooms.upperBound)

@@ -19,7 +19,7 @@ import Testing
   /// A request that may have succeeded is not repeated, and the error says how to find out.
   @Test(arguments: Connections.allCases) func anAccountThatMayHaveBeenMade(over: Connections) async throws {
     store.lie.withLock { $0 = { _, _ in ChaosAnswer(body: [1, 2, 3], fault: .cut(1)) } }
-    let client = over.client(store.address)
+    let client = try over.client(store.address)
     let error = await failure { _ = try await client.register(person) }
     #expect(error?.code == .unreachable && error?.remedy?.contains("sign in") == true, "\(error as Any)")
     #expect(error?.remedy?.contains("address") == false)
@@ -29,7 +29,7 @@ import Testing
   /// No request was sent, so the remedy is about the network and the address.
   @Test(arguments: Connections.allCases) func unreachableServerIsReportedWithARemedy(over: Connections) async throws {
     store.stop()
-    let client = over.client(store.address)
+    let client = try over.client(store.address)
     let error = await failure { _ = try await client.register(person) }
     #expect(error?.code == .unreachable && error?.remedy?.contains("check the network and the address") == true)
     // At once, since a person waits.
@@ -42,7 +42,7 @@ import Testing
     store.lie.withLock {
       $0 = { _, _ in isCut ? ChaosAnswer(body: [1, 2, 3], fault: .cut(1)) : ChaosAnswer(status: 503) }
     }
-    let client = over.client(store.address)
+    let client = try over.client(store.address)
     let error = await failure { _ = try await client.region("alps") }
     #expect(error?.code == .unreachable && error?.remedy?.contains("address") == false, "\(error as Any)")
     #expect(error?.message.contains("6 attempts") == true)
@@ -50,7 +50,7 @@ import Testing
 
   /// Errors of libraries name the files that they were built from.
   @Test(arguments: Connections.allCases) func messagesHaveNoPathsOfTheBuildMachine(over: Connections) async throws {
-    let client = over.client("https://127.0.0.1:\(store.port)")
+    let client = try over.client("https://127.0.0.1:\(store.port)")
     let error = await failure { _ = try await client.region("alps") }
     #expect(error?.message.contains("no secure connection: ") == true, "\(error as Any)")
     #expect(error?.message.contains("/") == false, "\(error as Any)")
@@ -60,14 +60,14 @@ import Testing
   @Test(arguments: Connections.allCases) func noRedirectIsFollowed(over: Connections) async throws {
     store.lie.withLock { $0 = { _, _ in ChaosAnswer(status: 302, headers: [("Location", "/v1/elsewhere")]) } }
     let session = StoreSession(SessionDetails(token: "first", expiresAt: .max, account: Device.account))
-    let client = over.client(store.address, session)
+    let client = try over.client(store.address, session)
     let error = await failure { _ = try await client.account() }
     #expect(error?.code == .refused && error?.message.contains("302") == true, "\(error as Any)")
     #expect(store.book.withLock { $0.requests } == ["GET /v1/account"])
   }
 
   @Test(arguments: Connections.allCases) func aClientThatWasShutDownSendsNothing(over: Connections) async throws {
-    let client = over.client(store.address)
+    let client = try over.client(store.address)
     await client.shutdown()
     let error = await failure { _ = try await client.region("alps") }
     #expect(error?.code == .unreachable, "\(error as Any)")

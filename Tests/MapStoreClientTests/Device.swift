@@ -13,9 +13,9 @@ enum Connections: CaseIterable {
 
   func client(
     _ address: String, _ session: StoreSession = StoreSession(), _ retry: RetryRule = Device.retry()
-  ) -> StoreClient {
-    if self == .ofTheClient { return StoreClient(address: address, session: session, retry: retry) }
-    return StoreClient(address: address, session: session, retry: retry, connections: URLSessionConnections(retry))
+  ) throws -> StoreClient {
+    if self == .ofTheClient { return try StoreClient(address: address, session: session, retry: retry) }
+    return try StoreClient(address: address, session: session, retry: retry, connections: URLSessionConnections(retry))
   }
 }
 
@@ -36,7 +36,7 @@ final class Device: Sendable {
     self.store = store
     session = StoreSession(
       SessionDetails(token: "first", expiresAt: .max, account: Self.account), credentials: { credentials })
-    client = connections.client(store.address, session, Self.retry(idleMax: idleMax))
+    client = try connections.client(store.address, session, Self.retry(idleMax: idleMax))
   }
 
   static func retry(idleMax: Double = 20) -> RetryRule {
@@ -59,7 +59,8 @@ final class Device: Sendable {
 
   /// Opens the folder, which is released with the last reference.
   func manager(_ change: (inout OfflineRegionOptions) -> Void = { _ in }) throws -> OfflineRegionManager {
-    try OfflineRegionManager(folder: folder.path, options: Self.options(change), grants: .init())
+    // The last user of an earlier one may be a task that is just ending.
+    try OfflineRegionManager(folder: folder.path, options: Self.options(change), grants: .init(), waiting: .seconds(2))
   }
 
   /// The edition of the installed bundle, by its bytes; nil when there is none, an empty text when it is no published

@@ -35,7 +35,7 @@ import Testing
   func aCallHasADeadline(_ drip: (name: String, answer: RawServer.Answer), over: Connections) async throws {
     let server = try RawServer { [answer = drip.answer] _ in answer }
     defer { server.stop() }
-    let client = over.client(server.address, StoreSession(), retry())
+    let client = try over.client(server.address, StoreSession(), retry())
     await #expect("\(drip.name)") { try await client.catalogue() } throws: {
       [.unreachable, .damaged].contains(($0 as? MapStoreError)?.code)
     }
@@ -57,7 +57,7 @@ import Testing
     }
     defer { server.stop() }
     let session = StoreSession(SessionDetails(token: "t", expiresAt: .max, account: Device.account))
-    let client = over.client(server.address, session, retry())
+    let client = try over.client(server.address, session, retry())
     #expect(try await client.account().id == "a")
     await client.shutdown()
   }
@@ -73,12 +73,47 @@ import Testing
   func anAnswerHasALimit(_ answer: RawServer.Answer, over: Connections) async throws {
     let server = try RawServer { _ in answer }
     defer { server.stop() }
-    let client = over.client(server.address)
+    let client = try over.client(server.address)
     await #expect { try await client.catalogue() } throws: {
       let error = $0 as? MapStoreError
       return error?.code == .damaged && error?.message.contains("larger than 16 MiB") == true
     }
     await client.shutdown()
+  }
+
+  /// A confused server's library, as a device's process meets it: 500,000 regions in 57 MB are refused by the length,
+  /// 16 MiB of them are not held, and the largest library that is read takes a bounded multiple of its size.
+  @Test(arguments: [(500_000, false), (500_000, true), (140_000, false)])
+  func aLibraryTakesBoundedMemory(regions: Int, isChunked: Bool) async throws {
+    let body =
+      #"{"regions":["#
+      + (0..<regions).map { number in
+        let digits = String(number)
+        let id = "r" + String(repeating: "0", count: 7 - digits.count) + digits
+        return
+          #"{"id":"\#(id)","productId":"p","title":"t","status":"forSale","isForSale":true,"edition":"1","bytes":1}"#
+      }.joined(separator: ",") + "]}"
+    let head = Self.head + (isChunked ? "Transfer-Encoding: chunked\r\n" : "Content-Length: \(body.utf8.count)\r\n")
+    let server = try RawServer { request in
+      guard request.hasSuffix("/v1/library") else {
+        return .init(start: "HTTP/1.1 404 No\r\nContent-Length: 0\r\n\r\n")
+      }
+      let chunk = isChunked ? "\(String(body.utf8.count, radix: 16))\r\n\(body)\r\n0\r\n\r\n" : body
+      return .init(start: head + "\r\n" + chunk)
+    }
+    defer { server.stop() }
+    let folder = try TemporaryFolder()
+    let run = try await onThread {
+      try Command(built: "CatalogProbe").run([folder.path, server.address, "token", "library"], timeout: 300)
+    }
+    #expect(server.requests.withLock { $0.contains { $0.hasSuffix("/v1/library") } })
+    if regions == 500_000 {
+      #expect(run.status == 1 && run.stdout.contains("larger than 16 MiB"), "\(run)")
+    } else {
+      #expect(run.status == 0 && run.stdout.contains("\(regions) regions"), "\(run)")
+    }
+    // Values take several times the bytes of their message.
+    #expect(run.peakBytes < (regions == 500_000 ? 8 : 20) * StoreClient.answerBytesMax, "\(run.peakBytes)")
   }
 
   /// As fast as the client reads, without an end.
@@ -95,7 +130,7 @@ import Testing
   func aFloodEndsToo(_ answer: RawServer.Answer, over: Connections) async throws {
     let server = try RawServer { _ in answer }
     defer { server.stop() }
-    let client = over.client(server.address, StoreSession(), retry())
+    let client = try over.client(server.address, StoreSession(), retry())
     await #expect(throws: MapStoreError.self) { try await client.catalogue() }
     await client.shutdown()
   }
@@ -127,7 +162,7 @@ import Testing
     defer { server.stop() }
     var retry = retry()
     retry.attemptsMax = 2
-    let client = over.client(server.address, StoreSession(), retry)
+    let client = try over.client(server.address, StoreSession(), retry)
     await #expect(throws: MapStoreError.self) { try await client.catalogue() }
     await client.shutdown()
   }

@@ -1,3 +1,4 @@
+import Foundation
 import MapStoreWire
 import RegionCatalog
 import TestSupport
@@ -37,6 +38,36 @@ import TileIndex
     let requests = store.book.withLock { $0.files.count }
     #expect(try await manager.install("alps", from: device.client) == file)
     #expect(store.book.withLock { $0.files.count } == requests)
+  }
+
+  /// What an install answers is on the disk: a damaged file is downloaded again, whoever damaged it.
+  @Test(arguments: [false, true]) func aDamagedFileIsInstalledAgain(isRemoved: Bool) async throws {
+    let device = try Device(store)
+    let manager = try device.manager()
+    try await manager.install("alps", from: device.client)
+    let whole = Array(try device.folder.bytes("alps.mbtiles"))
+    for damage in 0..<3 {
+      var bytes = whole
+      switch damage {
+      case 0: bytes[bytes.count / 2] ^= 1
+      case 1: bytes.removeLast(5000)
+      default: bytes = []
+      }
+      try device.folder.write("alps.mbtiles", bytes: bytes)
+      if isRemoved, damage == 2 { try FileManager.default.removeItem(atPath: device.folder.file("alps.mbtiles")) }
+      let requests = store.book.withLock { $0.files.count }
+      let file = try await manager.install("alps", from: device.client)
+      let again = Array(try device.folder.bytes("alps.mbtiles"))
+      #expect(file.sha256 == region.sha256 && again == whole)
+      #expect(store.book.withLock { $0.files.count } == requests + 1)
+    }
+  }
+
+  /// A message for people names the address, and not its last part, which names nothing.
+  @Test func errorsNameTheWholeAddress() throws {
+    let error = MapStoreError(.refused, "https://maps.example.com/v1/library?page=2", "the server answered 400")
+    #expect(error.errorDescription == "https://maps.example.com/v1/library: the server answered 400.")
+    #expect(MapStoreError(.storage, "/a/maps", "is full").errorDescription == "maps: is full.")
   }
 
   /// The faults of a server's first answers.

@@ -56,6 +56,62 @@ import Testing
     }
   }
 
+  /// Without a wait for whoever has the folder, and without a lock for whoever only reads.
+  @Test func readersNeedNoLock() async throws {
+    let folder = URL(filePath: device.folder.path)
+    #expect { try OfflineRegionReader(folder: folder) } throws: { ($0 as? MapStoreError)?.code == .unknown }
+    var manager: OfflineRegionManager? = try device.manager()
+    let reader = try OfflineRegionReader(folder: folder)
+    #expect(try reader.regions().isEmpty)
+    try await manager?.install("alps", from: device.client)
+    #expect(try reader.installed() == manager?.installed() && reader.regions() == manager?.regions())
+    #expect(try Data(contentsOf: reader.url(of: part)) == shop.folder.bytes(region.file))
+    #expect(try reader.usability(of: "alps") == .unknown)
+    manager = nil
+    // Nobody has the folder open.
+    #expect(try OfflineRegionReader(folder: folder).installed().map(\.part) == [part])
+    let elsewhere = try #require(URL(string: "https://example.org/maps"))
+    #expect(throws: MapStoreError.self) { try OfflineRegionReader(folder: elsewhere) }
+  }
+
+  /// `open` waits without a thread until the other manager is gone; the initialiser tells it at once.
+  @Test func openWaitsForTheFolder() async throws {
+    let folder = URL(filePath: device.folder.path)
+    let first = Locked<OfflineRegionManager?>(try device.manager())
+    #expect { try OfflineRegionManager(folder: folder, grants: .init()) } throws: {
+      ($0 as? MapStoreError)?.code == .busy
+    }
+    async let second = OfflineRegionManager.open(folder: folder, grants: .init())
+    try await Task.sleep(for: .milliseconds(60))
+    first.withLock { $0 = nil }
+    #expect(try await second.regions().isEmpty)
+  }
+
+  /// Numbers that no quota, piece, delay or budget can be.
+  @Test(arguments: [Int.min, -1, 0, .max]) func optionsOfAnyNumbers(_ number: Int) async throws {
+    let manager = try device.manager { options in
+      options.reserveBytes = number
+      options.downloadsMax = number
+      options.pieceBytes = number
+      options.quotaBytes = number
+      options.bytesPerSecondMax = number > 0 ? number : nil
+      options.retry.attemptsMax = number
+      options.retry.firstDelay = Double(number)
+      options.retry.retryAfterMax = number > 0 ? .infinity : .nan
+      options.retry.progressBytesMin = number
+      options.transfers.policy.budget = ByteBudget(bytes: number, seconds: number, countsMeteredOnly: false)
+    }
+    do {
+      try await manager.install("alps", from: device.client)
+    } catch let error as MapStoreError {
+      #expect([.noSpace, .overQuota, .overBudget].contains(error.code), "\(error)")
+    }
+    var retry = RetryRule()
+    retry.firstDelay = .nan
+    retry.delayMax = -.infinity
+    #expect(retry.delay(number) == 0)
+  }
+
   @Test func aSecondManagerOfAFolderIsTold() throws {
     let first = try device.manager()
     #expect { try device.manager() } throws: { error in

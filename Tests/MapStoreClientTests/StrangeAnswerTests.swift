@@ -1,3 +1,4 @@
+import Foundation
 import MapStoreWire
 import RegionCatalog
 import Support
@@ -120,20 +121,50 @@ import Testing
     }
   }
 
-  /// A ticket is checked before anything connects to its address, and the server's own address as well.
+  private static let impossible = [
+    "http://127.0.0.1:65536", "http://localhost:65536", "http://127.0.0.1:99999999999999999999", "http://127.0.0.1:0",
+    "http://127.0.0.1:-1", "http://127.0.0.1:+80", "http://127.0.0.1:8x", "http://[]", "http://[::1",
+    "http://[::1]:65536", "http://[v1.x]", "http://", "http://:80", "http://a%00b", "http://a b", "http://a\\b",
+    "http://user@a", "http://ä", "http://\(String(repeating: "a", count: 300))",
+  ]
+
+  /// A client of an address that no server can have is refused at once, and not after all attempts.
   @Test(
-    arguments: [
-      "http://127.0.0.1:65536", "http://localhost:65536", "http://127.0.0.1:99999999999999999999", "http://127.0.0.1:0",
-      "http://127.0.0.1:-1", "http://127.0.0.1:+80", "http://127.0.0.1:8x", "http://[]", "http://[::1",
-      "http://[::1]:65536",
-      "http://[v1.x]", "http://", "http://:80", "http://a%00b", "http://a b", "http://a\\b", "http://user@a",
-      "http://ä",
-      "http://\(String(repeating: "a", count: 300))",
-    ], Connections.allCases)
-  func impossibleAddresses(_ address: String, over: Connections) async throws {
-    let client = over.client(address)
-    await #expect { try await client.catalogue() } throws: { ($0 as? MapStoreError)?.code == .unreachable }
-    await client.shutdown()
+    arguments: impossible + [
+      "nonsense", "", "/", "file:///maps", "http://h/?x=1", "http://h?", "http://h/#top", "http:/h", "HTTP//h",
+    ])
+  func impossibleAddresses(_ address: String) throws {
+    #expect { try StoreClient(address: address) } throws: { ($0 as? MapStoreError)?.code == .invalidAddress }
+    guard let url = URL(string: address) else { return }
+    // `URL` corrects some: a space becomes %20, a host of letters Punycode.
+    if (try? HTTPAddress(url.absoluteString)) == nil || url.absoluteString.contains("?") {
+      #expect { try StoreClient(url: url) } throws: { ($0 as? MapStoreError)?.code == .invalidAddress }
+    }
+  }
+
+  @Test(arguments: [
+    ("HTTP://Maps.Example.com", "http://maps.example.com"), ("https://h/", "https://h"),
+    ("https://h:8443/shop//", "https://h:8443/shop"), ("http://[::1]:80", "http://[::1]:80"),
+  ])
+  func addressesAreTakenInOneForm(_ address: String, is base: String) async throws {
+    for client in [try StoreClient(address: address), try StoreClient(url: try #require(URL(string: address)))] {
+      #expect(client.address == base)
+      await client.shutdown()
+    }
+  }
+
+  /// The scheme of a URL is read in any case, and a step down from https is refused in any case.
+  @Test(arguments: [
+    ("HTTPS://h/a", "https://s", true), ("HTTP://h/a", "http://s", true), ("HTTP://h/a", "https://s", false),
+    ("/a", "https://s", true), ("a", "https://s", false), ("ftp://h/a", "http://s", false),
+  ])
+  func schemesOfLinks(_ url: String, of server: String, isTaken: Bool) {
+    #expect(((try? AnswerRule.url(url, "url", of: server)) != nil) == isTaken)
+  }
+
+  /// A ticket is checked before anything connects to its address.
+  @Test(arguments: impossible, Connections.allCases)
+  func ticketsOfImpossibleAddresses(_ address: String, over: Connections) async throws {
     store.lie.withLock {
       $0 = { name, honest in
         guard name == "POST /v1/downloads", var ticket = try? WireJSON.decode(DownloadTicket.self, from: honest.body)

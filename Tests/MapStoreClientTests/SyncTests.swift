@@ -99,7 +99,7 @@ import TileIndex
       let manager = try device.manager { $0.retry.attemptsMax = 1 }
       switch point {
       case "before":
-        let nobody = StoreClient(address: "http://127.0.0.1:1", session: device.client.session, retry: fewAttempts)
+        let nobody = try StoreClient(address: "http://127.0.0.1:1", session: device.client.session, retry: fewAttempts)
         await #expect { try await manager.sync(with: nobody, queue: queue) } throws: {
           ($0 as? MapStoreError)?.code == .unreachable
         }

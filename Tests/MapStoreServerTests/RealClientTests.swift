@@ -11,8 +11,8 @@ import TileIndex
 
 /// The device's library against the server itself.
 @Suite(.ownThread) struct RealClientTests {
-  private func client(_ store: TestStore, _ person: TestStore.Person?) -> StoreClient {
-    StoreClient(address: store.server.url, session: StoreSession(person?.session))
+  private func client(_ store: TestStore, _ person: TestStore.Person?) throws -> StoreClient {
+    try StoreClient(address: store.server.url, session: StoreSession(person?.session))
   }
 
   private func catalog(
@@ -32,7 +32,7 @@ import TileIndex
       $0.limits.passwordsByLoginEverywhere = .init(burst: 1, perMinute: 1)
     } _: { store in
       let credentials = Credentials(login: "anna", password: "a long password")
-      let client = client(store, nil)
+      let client = try client(store, nil)
       _ = try await client.register(credentials)
       try await client.signIn(credentials)
       try await client.signOut()
@@ -41,7 +41,7 @@ import TileIndex
       let token = client.session.deviceToken
       await client.shutdown()
       // Kept by the app while there is no session.
-      let later = StoreClient(address: store.server.url, session: StoreSession(nil, deviceToken: token))
+      let later = try StoreClient(address: store.server.url, session: StoreSession(nil, deviceToken: token))
       try await later.signIn(credentials)
       await later.shutdown()
     }
@@ -50,7 +50,7 @@ import TileIndex
   /// The pages of a query near a place. The small longitude is sent with an exponent.
   @Test func aQueryFindsRegionsPageByPage() async throws {
     try await TestStore.run { store in
-      let client = client(store, nil)
+      let client = try client(store, nil)
       let all = try await client.catalogue()
       var query = CatalogQuery(text: "The", near: .init(longitude: 5, latitude: 45), limit: 1)
       var found: [String] = []
@@ -79,12 +79,12 @@ import TileIndex
       let (anna, bert) = (try store.person(), try store.person())
       _ = try await store.post([try store.evidence("retired", for: anna)], as: anna)
       let catalog = try catalog(store, "anna")
-      let client = client(store, anna)
+      let client = try client(store, anna)
       #expect(try await catalog.sync(with: client).regions.first { $0.id == "retired" }?.status == .ownedNotInstalled)
       let file = try await catalog.install("retired", from: client)
       #expect(try store.catalog.bytes("retired-1.mbtiles").count == file.bytes)
       for stranger in [bert, nil] {
-        let other = self.client(store, stranger)
+        let other = try self.client(store, stranger)
         await #expect { try await other.region("retired") } throws: { ($0 as? MapStoreError)?.code == .unknown }
         await other.shutdown()
       }
@@ -100,7 +100,7 @@ import TileIndex
       for region in ["alps", "rhine"] { _ = try await store.post([try store.evidence(region, for: anna)], as: anna) }
       let rule = OfflineGrants.Rule(keysChanged: { _ in })
       let catalog = try catalog(store, "anna", rule)
-      let client = client(store, anna)
+      let client = try client(store, anna)
       _ = try await catalog.sync(with: client)
       try await catalog.install("alps", from: client)
       try store.catalog.write(edition: "1", without: ["alps"])
@@ -115,7 +115,7 @@ import TileIndex
       #expect(report.grantsError == nil && !report.regions.contains { $0.id == "alps" && $0.status != nil })
       #expect(try catalog.isUsable("alps") && catalog.isUsable("rhine") && !catalog.isUsable("rockies"))
       // Not of other accounts.
-      let berts = self.client(store, bert)
+      let berts = try self.client(store, bert)
       _ = try await catalog.sync(with: berts)
       #expect(try catalog.usability(of: "alps") == .notOwned)
       for client in [client, berts] { await client.shutdown() }
@@ -140,7 +140,7 @@ import TileIndex
       try state.execute("COMMIT")
       let catalog = try catalog(store, "anna")
       #expect(try catalog.installed().count == count)
-      let client = client(store, anna)
+      let client = try client(store, anna)
       let report = try await catalog.sync(with: client)
       #expect(report.regions.first { $0.id == "alps" }?.status == .updateAvailable)
       #expect(report.regions.count { $0.installed != nil } == count)
@@ -152,7 +152,7 @@ import TileIndex
   @Test func ownedRegionsOpenWithoutNetwork() async throws {
     try await TestStore.run { store in
       let anna = try store.person()
-      let client = client(store, anna)
+      let client = try client(store, anna)
       let rule = OfflineGrants.Rule(keysChanged: { _ in })
       let catalog = try catalog(store, "anna", rule)
       _ = try await catalog.sync(with: client)
@@ -176,7 +176,7 @@ import TileIndex
     } _: { store in
       let anna = try store.person()
       _ = try await store.post([try store.evidence("alps", for: anna)], as: anna)
-      let client = client(store, anna)
+      let client = try client(store, anna)
       let (isLoading, waits) = (Locked(false), Locked(0))
       let link = try await store.ticket("alps", as: anna).url
       let port = store.server.port
@@ -217,7 +217,7 @@ import TileIndex
         } _: { store in
           let anna = try store.person()
           _ = try await store.post([try store.evidence("alps", for: anna)], as: anna)
-          let client = client(store, anna)
+          let client = try client(store, anna)
           let rule = OfflineGrants.Rule(
             keys: kept.withLock { $0 }, keysChanged: { keys in kept.withLock { $0 = keys } })
           let report = try await catalog(store, "anna", rule).sync(with: client)
@@ -250,7 +250,7 @@ import TileIndex
     }
     try await TestStore.run(googleKey: Array(key.publicKey.derRepresentation)) { store in
       let anna = try store.person()
-      let client = client(store, anna)
+      let client = try client(store, anna)
       let catalog = try catalog(store, "anna")
       let waiting = try await catalog.sync(with: client, queue: OneTransaction(signed: try signed(4, for: anna)))
       #expect(waiting.purchases.map(\.result.outcome) == [.pending], "\(waiting.purchases)")

@@ -39,7 +39,7 @@ import TilePrefetch
     bytes.replaceSubrange(16..<24, with: [0, 0, 0x75, 0x30, 0, 0, 0x75, 0x30])
     try folder.writeSingleTile("huge.mbtiles", bytes)
     let decoded = Locked(0)
-    let session = try MapSession(bundle: MapBundle(path: folder.file("huge.mbtiles")), budget: 1 << 20) { bytes in
+    let session = try MapSession(bundle: MapBundle(path: folder.file("huge.mbtiles")), budget: 4 << 30) { bytes in
       decoded.withLock { $0 += 1 }
       return (bytes.count, byteCount: 10)
     }

@@ -15,7 +15,7 @@ import Testing
     // README begins
     let bundle = try MapBundle(path: "usa.mbtiles")
     let session = try MapSession(bundle: bundle, budget: 64 << 20)  // bytes of memory
-    let loading = Task { await session.run() }
+    session.start()
     let ready = session.readyTiles()  // first, so that no tile arrives unseen
     let view = Viewport(longitude: -105.7, latitude: 40.3, zoom: 9, size: (390, 844), scale: 3)
     session.update(view)
@@ -27,7 +27,6 @@ import Testing
       }
       break  // an app goes on until the view is gone
     }
-    loading.cancel()
     // README ends
   }
 

@@ -91,6 +91,32 @@ import TileIndex
     #expect(!folder.names.contains { $0.hasPrefix(".") })
   }
 
+  /// The form for tasks stops where its task is cancelled, and what it kept is continued.
+  @Test func aCancelledTaskStopsTheCut() async throws {
+    let cutter = try Cutter(options(), resources: CutResources(threads: 2))
+    let path = folder.file("a.mbtiles")
+    let task = Locked<Task<CutSummary, any Error>?>(nil)
+    let calls = Locked(0)
+    let cut = Task {
+      try await cutter.cut(to: path, checkpoints: Self.checkpoints) { _ in
+        calls.withLock { $0 += 1 }
+        // The task is known a moment after it began.
+        while task.withLock({ $0 == nil }) { usleep(1000) }
+        task.withLock { $0?.cancel() }
+      }
+    }
+    task.withLock { $0 = cut }
+    await #expect(throws: CancellationError.self) { try await cut.value }
+    #expect(calls.withLock { $0 } < 10 && folder.names.filter { !$0.hasSuffix(".tif") } == [".a.mbtiles.resume"])
+    let before = Task { try await cutter.cut(to: path, checkpoints: Self.checkpoints) }
+    before.cancel()
+    await #expect(throws: CancellationError.self) { try await before.value }
+    let summary = try await cutter.cut(to: path, checkpoints: Self.checkpoints)
+    _ = try await Cutter(options(), resources: CutResources(threads: 1)).cut(to: folder.file("whole.mbtiles"))
+    #expect(summary.tileCount > 0)
+    #expect(try contents("a.mbtiles") == contents("whole.mbtiles"))
+  }
+
   /// All files of an output, by their names in it.
   private func contents(_ output: String) throws -> [String: Data] {
     guard output.hasSuffix("/") else { return ["": try folder.bytes(output)] }

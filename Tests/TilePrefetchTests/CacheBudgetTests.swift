@@ -1,4 +1,5 @@
 import Foundation
+import MemoryPressure
 import Synchronization
 import TestSupport
 import Testing
@@ -7,6 +8,32 @@ import TilePrefetch
 
 /// The budget holds under random operations.
 @Suite(.ownThread) struct CacheBudgetTests {
+  /// Numbers that no budget and no cost can be.
+  @Test(arguments: [Int.min, -1, 0, 1, 100, .max], [Int.min, -1, 0, 1, 100, .max])
+  func anyNumbersAreTaken(budget: Int, cost: Int) throws {
+    let cache = TileCache<TileID, Int>(byteCountMax: budget, unusedShareMax: 7)
+    for (number, tile) in TileMatrixSet.webMercatorQuad.wholeRange(zoom: 2).enumerated() {
+      switch number % 4 {
+      case 0: cache.insert(number, for: tile, byteCount: cost)
+      case 1: #expect(try cache.value(for: tile, byteCount: cost) { (number, byteCount: cost) } == number)
+      default:
+        if case .load(let load) = cache.begin(tile, byteCount: cost, purpose: number % 4 == 2 ? .prefetch : .demand) {
+          cache.finish(load, .tile(number, byteCount: cost))
+        }
+      }
+      let statistics = cache.statistics
+      #expect(statistics.bytes >= 0 && statistics.bytes <= max(budget, 0) && statistics.reservedBytes == 0)
+      #expect(statistics.entries > 0 || budget < cost || budget <= 0)
+    }
+    cache.trim(to: cost)
+    cache.resize(to: cost)
+    cache.adjust(to: .critical)
+    #expect(cache.statistics.bytes <= max(cost, 0) && cache.prefetchBytesMax >= 0)
+    var predictor = PrefetchPredictor()
+    predictor.update(Viewport(longitude: 0, latitude: 0, zoom: 4, size: (256, 256)), phase: .rest, at: 0)
+    _ = predictor.plan(countMax: budget)
+  }
+
   /// A million operations with `LONG_TESTS=full`.
   private static let operationCount = TestEffort.isFull ? 1_000_000 : 60_000
 

@@ -86,7 +86,7 @@ struct InstallJob: Sendable {
       }
       try checkPlace()
       try state.note(product: region.productId, of: part.region)
-      if let installed, installed.sha256 == whole.resultSHA256 {
+      if let installed, installed.sha256 == whole.resultSHA256, try await isWhole(installed) {
         try dropDownload()
         return installed
       }
@@ -111,6 +111,11 @@ struct InstallJob: Sendable {
       .damaged, part.description, "the server's file changed at every attempt", remedy: "try again later")
   }
 
+  /// Whether an installed file is as it was installed. One that is damaged stays until the new one replaces it.
+  private func isWhole(_ installed: InstalledFile) async throws -> Bool {
+    try await FileDigest.sha256(waitingFor: files.installed(installed.part)) == installed.sha256
+  }
+
   /// Takes over an installed bundle with the same bytes (SHA-256), whose region the server does not list any more.
   private func adopt(_ whole: WantedFile) async throws -> InstalledFile? {
     let listed = Set(try state.library().map(\.id))
@@ -120,9 +125,7 @@ struct InstallJob: Sendable {
       })
     else { return nil }
     let (state, files, part) = (state, files, part)
-    // It may have been damaged since.
-    let path = files.installed(orphan.part)
-    guard try await Blocking.run({ try FileDigest.sha256(path) == whole.resultSHA256 }) else { return nil }
+    guard try await isWhole(orphan) else { return nil }
     try dropDownload()
     return try await Blocking.run {
       try RegionRenaming(state: state, files: files).run([RegionRename(from: orphan.part.region, to: part.region)])

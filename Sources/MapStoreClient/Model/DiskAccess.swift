@@ -37,6 +37,27 @@ enum FileDigest {
     return try sha256(file, range ?? 0..<file.byteCount, onBytes: onBytes)
   }
 
+  /// The hash of a whole file, computed on one of the system's threads until the task is cancelled.
+  ///
+  /// - Parameter onBytes: gets the number of bytes that were read so far.
+  static func sha256(
+    waitingFor path: String, onBytes: @escaping @Sendable (Int) -> Void = { _ in }
+  ) async throws -> String? {
+    let stop = StopFlag()
+    return try await withTaskCancellationHandler {
+      try await Blocking.run {
+        var done = 0
+        return try sha256(path) { bytes in
+          if stop.isSet { throw CancellationError() }
+          done += bytes
+          onBytes(done)
+        }
+      }
+    } onCancel: {
+      stop.set()
+    }
+  }
+
   static func sha256(
     _ file: ReadOnlyFile, _ range: Range<Int>, onBytes: (Int) throws -> Void = { _ in }
   ) throws -> String? {

@@ -14,6 +14,8 @@ public struct MapStoreError: Error, Sendable, CustomStringConvertible {
     public let description: String
     init(_ description: String) { self.description = description }
 
+    /// No map store can have this address.
+    public static let invalidAddress = Code("invalid address")
     /// The server cannot be reached, or kept failing. What was downloaded stays.
     public static let unreachable = Code("unreachable")
     /// There is no session, or it has expired.

@@ -26,6 +26,19 @@ public struct OfflineRegionOptions: Sendable {
   /// Called after each step of an install; tests kill the process there.
   package var onStep: @Sendable (InstallStep) -> Void = { _ in }
 
+  /// The options with numbers that bytes and downloads can have: a quota or a reserve below nothing is none, and one
+  /// download and one byte are the least.
+  var limited: OfflineRegionOptions {
+    var options = self
+    options.quotaBytes = quotaBytes.map { max($0, 0) }
+    options.reserveBytes = min(max(reserveBytes, 0), 1 << 60)
+    options.downloadsMax = max(downloadsMax, 1)
+    options.pieceBytes = max(pieceBytes, 1)
+    options.bytesPerSecondMax = bytesPerSecondMax.map { max($0, 1) }
+    options.retry = retry.limited
+    return options
+  }
+
   /// No quota, 64 MB of reserve, three downloads at a time.
   public init() {}
 }

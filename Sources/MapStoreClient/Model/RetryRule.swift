@@ -20,13 +20,25 @@ public struct RetryRule: Sendable {
   /// A connection that is not made after this long counts as failed. `URLSession` has ``idleMax`` for that too.
   public var connectMax = 10.0
 
+  /// The rule with times from nothing to a year, and one attempt at least: others cannot be waited for.
+  var limited: RetryRule {
+    var rule = self
+    rule.attemptsMax = max(attemptsMax, 1)
+    rule.progressBytesMin = min(max(progressBytesMin, 0), 1 << 40)
+    for time in [\RetryRule.firstDelay, \.delayMax, \.retryAfterMax, \.idleMax, \.callMax, \.connectMax] {
+      rule[keyPath: time] = self[keyPath: time] > 0 ? min(self[keyPath: time], 31_536_000) : 0
+    }
+    return rule
+  }
+
   /// Six attempts, half a second to half a minute apart.
   public init() {}
 
   /// The delay before repetition `number`, counted from 1: random between 0 and the doubled delay, so that many devices
   /// do not return at the same time, after what the server asked for.
   func delay(_ number: Int, asked: Double? = nil) -> Double {
-    let most = min(delayMax, firstDelay * Double(1 << min(max(number, 1) - 1, 20)))
+    let rule = limited
+    let most = min(rule.delayMax, rule.firstDelay * Double(1 << min(max(number, 1) - 1, 20)))
     return (asked ?? 0) + Double.random(in: 0...most)
   }
 }

@@ -13,49 +13,25 @@ extension OfflineRegionManager {
   /// usually for less than a millisecond. Any thread may call them.
   ///
   /// - Throws: ``MapStoreError`` `.storage`.
-  public nonisolated func regions() throws -> [OfflineRegion] { try regions(told: try state.library()) }
-
-  nonisolated func regions(told: [LibraryRegion]) throws -> [OfflineRegion] {
-    let installed = Dictionary(grouping: try state.installed(), by: \.part.region)
-    let downloads = Dictionary(grouping: try state.downloads(), by: \.wanted.part.region)
-    let known = Set(told.map(\.id))
-    let others = Set(installed.keys).union(downloads.keys).subtracting(known).sorted()
-    return try (told.map { ($0.id, $0) } + others.map { ($0, nil) }).map { (id: String, told: LibraryRegion?) in
-      let files = installed[id] ?? []
-      let whole = files.first { $0.part.pack == nil }
-      return OfflineRegion(
-        id: id, title: told?.title, productId: try told?.productId ?? state.product(of: id),
-        status: told.map { OfflineRegion.status($0, installed: whole) }, isForSale: told?.isForSale ?? false,
-        edition: told?.edition, bytes: told?.bytes,
-        patchBytes: told?.installedEdition == whole?.edition ? told?.patchBytes : nil, installed: whole,
-        packs: files.filter { $0.part.pack != nil },
-        downloads: try (downloads[id] ?? []).map { download in
-          OfflineRegion.OnTheWay(
-            part: download.wanted.part, edition: download.wanted.edition, isPaused: download.state == .paused,
-            isPatch: download.wanted.kind == .patch,
-            bytesDone: try state.pieces(of: download).reduce(0) { $0 + $1.range.count },
-            bytesTotal: download.wanted.bytes)
-        })
-    }
-  }
+  public nonisolated func regions() throws -> [OfflineRegion] { try reader.regions() }
 
   /// All installed files, including tile packs.
   ///
   /// - Throws: ``MapStoreError`` `.storage`.
-  public nonisolated func installed() throws -> [InstalledFile] { try state.installed() }
+  public nonisolated func installed() throws -> [InstalledFile] { try reader.installed() }
 
   /// The path of an installed file.
-  public nonisolated func path(of part: RegionPart) -> String { files.installed(part) }
+  public nonisolated func path(of part: RegionPart) -> String { reader.path(of: part) }
 
   /// The file of an installed part.
-  public nonisolated func url(of part: RegionPart) -> URL { URL(filePath: path(of: part)) }
+  public nonisolated func url(of part: RegionPart) -> URL { reader.url(of: part) }
 
   /// Whether a region may be opened at a time, according to the stored grants.
   ///
   /// - Parameter time: milliseconds since 1970; nil for now.
   /// - Throws: ``MapStoreError`` `.storage`.
   public nonisolated func usability(of region: String, at time: Int64? = nil) throws -> Usability {
-    try grants.usability(of: region, now: time ?? options.clock.now())
+    try reader.usability(of: region, at: time)
   }
 
   /// Whether ``usability(of:at:)`` allows to open a region.
@@ -92,20 +68,9 @@ extension OfflineRegionManager {
   ) async throws -> Bool {
     var isWhole = true
     var before = 0
-    let stop = StopFlag()
     for file in try state.installed() where file.part.region == region {
-      let path = files.installed(file.part)
-      let found = try await withTaskCancellationHandler { [before] in
-        try await Blocking.run {
-          var done = before
-          return try FileDigest.sha256(path) { bytes in
-            if stop.isSet { throw CancellationError() }
-            done += bytes
-            onProgress(done)
-          }
-        }
-      } onCancel: {
-        stop.set()
+      let found = try await FileDigest.sha256(waitingFor: files.installed(file.part)) { [before] in
+        onProgress(before + $0)
       }
       before += file.bytes
       if found == file.sha256 { continue }

@@ -82,7 +82,7 @@ extension OfflineRegionManager {
     let told = try await client.library(installed: editions).regions
     let renames = try followNames(told)
     try RegionDatabase.ifRoom { try state.replaceLibrary(told) }
-    return (try regions(told: told), renames)
+    return (try reader.regions(told: told), renames)
   }
 
   /// Step 4 alone.

@@ -20,6 +20,7 @@ public actor OfflineRegionManager {
   nonisolated let files: OfflineRegionFiles
   nonisolated let options: OfflineRegionOptions
   nonisolated let grants: OfflineGrants
+  nonisolated let reader: OfflineRegionReader
   nonisolated let hub: InstallProgressHub
   nonisolated let budget: TransferBudget
   private let lock: FolderLock
@@ -29,8 +30,9 @@ public actor OfflineRegionManager {
 
   /// Opens a folder of regions, or creates it, and completes what a kill has interrupted.
   ///
-  /// Blocks its thread while it reads the folder's database, and up to two seconds for a process that has the folder
-  /// and is just ending.
+  /// Blocks its thread while it reads the folder's database, and a tenth of a second where somebody else has the folder;
+  /// ``open(folder:options:grants:)`` waits for that without a thread. ``OfflineRegionReader`` needs no folder of its
+  /// own.
   ///
   /// - Parameter grants: which keys prove ownership without network. A rule without keys and without
   ///   ``OfflineGrants/Rule/keysChanged`` allows to open no region.
@@ -40,10 +42,19 @@ public actor OfflineRegionManager {
   public init(
     folder: String, options: OfflineRegionOptions = OfflineRegionOptions(), grants: OfflineGrants.Rule
   ) throws {
+    // Longer than a child takes between fork and exec, which still has the lock for a moment.
+    try self.init(folder: folder, options: options, grants: grants, waiting: .milliseconds(100))
+  }
+
+  /// - Parameter waiting: how long to block the thread while somebody else has the folder.
+  package init(
+    folder: String, options: OfflineRegionOptions, grants: OfflineGrants.Rule, waiting: Duration
+  ) throws {
+    let options = options.limited
     let files = OfflineRegionFiles(folder: folder.hasSuffix("/") ? String(folder.dropLast()) : folder)
     do {
       try FileSystem.makeFolders(files.work)
-      guard let lock = try FolderLock(files.lock) else {
+      guard let lock = try FolderLock(files.lock, until: .now + waiting) else {
         if FolderLock.isHeldHere(files.lock) {
           throw MapStoreError(
             .busy, folder, "another manager in this process has this folder open",
@@ -62,6 +73,7 @@ public actor OfflineRegionManager {
     }
     (self.folder, self.files, self.options) = (files.folder, files, options)
     self.grants = OfflineGrants(state: state, rule: grants)
+    reader = OfflineRegionReader(state: state, files: files, grants: self.grants, clock: options.clock)
     budget = TransferBudget(state: state, control: options.transfers, clock: options.clock)
     slots = TransferSlots(options.downloadsMax)
   }
@@ -80,8 +92,27 @@ public actor OfflineRegionManager {
     try self.init(folder: folder.path, options: options, grants: grants)
   }
 
+  /// Opens a folder of regions as the initialisers do, and waits up to two seconds for a process that has the folder
+  /// and is just ending, or for the last user of another manager.
+  ///
+  /// - Throws: as the initialisers; `CancellationError`.
+  public static func open(
+    folder: URL, options: OfflineRegionOptions = OfflineRegionOptions(), grants: OfflineGrants.Rule
+  ) async throws -> OfflineRegionManager {
+    for _ in 0..<40 {
+      do {
+        return try OfflineRegionManager(folder: folder, options: options, grants: grants)
+      } catch let error as MapStoreError where error.code == .busy {
+        try await Task.sleep(for: .milliseconds(50))
+      }
+    }
+    return try OfflineRegionManager(folder: folder, options: options, grants: grants)
+  }
+
   /// Installs a region or updates it to the server's edition; continues an interrupted install. Cancelling the task
   /// stops the install, unless other tasks wait for it too; it can be continued later.
+  ///
+  /// A region that is installed in that edition is compared with its SHA-256, and downloaded again if it is damaged.
   ///
   /// - Throws: ``MapStoreError``; `CancellationError`. The region is then unchanged, and what was downloaded stays.
   @discardableResult
@@ -204,6 +235,7 @@ extension OfflineRegionManager {
     let details = try await client.region(region).region
     // An installed whole region contains all tile packs.
     if let whole = try state.installed(RegionPart(region: region)), whole.edition == details.edition {
+      let whole = try await install(whole.part, from: client, onProgress: onProgress)
       onInstalled(whole)
       return [whole]
     }

@@ -119,13 +119,14 @@ enum AnswerRule {
   /// - Parameter server: the base URL of the server.
   static func url(_ text: String?, _ place: String, of server: String) throws {
     guard let text else { return }
-    let isWhole = text.hasPrefix("https://") || (text.hasPrefix("http://") && !server.lowercased().hasPrefix("https:"))
-    guard isWhole || text.hasPrefix("/"), text.utf8.count <= 8_192 else {
-      throw AnswerFault(place, "is not an address that downloads may use")
-    }
+    guard text.utf8.count <= 8_192 else { throw AnswerFault(place, "is not an address that downloads may use") }
+    let url: HTTPAddress
     // The place of a path's server is taken by any name.
-    do { _ = try HTTPAddress(isWhole ? text : "https://server\(text)") } catch {
+    do { url = try HTTPAddress(text.hasPrefix("/") ? "https://server\(text)" : text) } catch {
       throw AnswerFault(place, "is not an address that downloads may use: it \(error)")
+    }
+    guard url.scheme == .https || !server.hasPrefix("https:") else {
+      throw AnswerFault(place, "is not an address that downloads may use: it must begin with https://")
     }
   }
 

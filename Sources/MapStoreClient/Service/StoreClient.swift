@@ -5,6 +5,12 @@ import Support
 import Synchronization
 import TileIndex
 
+#if canImport(FoundationEssentials)
+  public import FoundationEssentials
+#else
+  public import Foundation
+#endif
+
 /// The client of the store's HTTP interface. Requests are repeated where that can help and is safe.
 ///
 /// All calls throw ``MapStoreError``, or `CancellationError`.
@@ -24,18 +30,51 @@ public final class StoreClient: Sendable {
   ///
   /// - Parameter address: the base URL of the server; may have a path. Apple's platforms allow only `https` unless the
   ///   app's `NSAppTransportSecurity` says otherwise.
-  public convenience init(address: String, session: StoreSession = StoreSession(), retry: RetryRule = RetryRule()) {
+  /// - Throws: ``MapStoreError`` `.invalidAddress` for what no server can have.
+  public convenience init(
+    address: String, session: StoreSession = StoreSession(), retry: RetryRule = RetryRule()
+  ) throws {
+    let retry = retry.limited
     #if AsyncHTTPClient && !canImport(Darwin)
       let connections = NIOConnections(retry)
     #else
       let connections = URLSessionConnections(retry)
     #endif
-    self.init(address: address, session: session, retry: retry, connections: connections)
+    try self.init(address: address, session: session, retry: retry, connections: connections)
   }
 
-  package init(address: String, session: StoreSession, retry: RetryRule, connections: any HTTPConnections) {
-    self.address = address.hasSuffix("/") ? String(address.dropLast()) : address
+  /// A client of one server, as by its address.
+  ///
+  /// - Throws: as by its address.
+  public convenience init(
+    url: URL, session: StoreSession = StoreSession(), retry: RetryRule = RetryRule()
+  ) throws {
+    try self.init(address: url.absoluteString, session: session, retry: retry)
+  }
+
+  package init(
+    address: String, session: StoreSession, retry: RetryRule, connections: any HTTPConnections
+  ) throws {
+    do {
+      self.address = try Self.base(address)
+    } catch {
+      connections.abandon()
+      throw error
+    }
     (self.session, self.retry, self.connections, clock) = (session, retry, connections, DeviceClock())
+  }
+
+  /// A base URL that paths can be appended to.
+  private static func base(_ text: String) throws -> String {
+    do {
+      var base = try HTTPAddress(text).text
+      guard !base.contains("?") else { throw HTTPAddress.InvalidURL(description: "must not have a query (?)") }
+      while base.hasSuffix("/") { base.removeLast() }
+      return base
+    } catch {
+      throw MapStoreError(
+        .invalidAddress, text, "\(error)", remedy: "name the map store's address, such as https://maps.example.com")
+    }
   }
 
   // Without it, the connections would stay open.
@@ -140,7 +179,7 @@ public final class StoreClient: Sendable {
 
   /// The absolute URL of a URL or path that the server sent.
   func absolute(_ url: String) -> String {
-    if url.hasPrefix("http://") || url.hasPrefix("https://") { return url }
+    if url.contains("://"), !url.hasPrefix("/") { return url }
     return address + (url.hasPrefix("/") ? url : "/" + url)
   }
 }

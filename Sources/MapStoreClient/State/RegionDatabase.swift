@@ -27,6 +27,33 @@ final class RegionDatabase: Sendable {
     }
   }
 
+  /// Opens the state for reading, beside the manager that writes it.
+  ///
+  /// - Throws: ``MapStoreError`` `.unknown` if there is none.
+  init(reading path: String) throws {
+    (self.path, onChange) = (path, {})
+    do {
+      guard try FileSystem.status(path) != nil else { throw Self.notThere(path) }
+      let connection = try SQLiteConnection(reading: path)
+      switch try RegionDatabaseSchema.version(of: connection) {
+      case RegionDatabaseSchema.version: break
+      case ..<RegionDatabaseSchema.version: throw Self.notThere(path)
+      default: throw RegionDatabaseSchema.tooNew(path)
+      }
+      self.connection = Mutex(connection)
+    } catch let error as SQLiteError {
+      throw Self.failure(error, path)
+    } catch let error as FileSystem.SystemError {
+      throw InstallJob.failure(error, path)
+    }
+  }
+
+  private static func notThere(_ path: String) -> MapStoreError {
+    MapStoreError(
+      .unknown, path, "this version of the app has not opened the folder of regions yet",
+      remedy: "open it with OfflineRegionManager first")
+  }
+
   private static func open(_ path: String, isAlone: Bool) throws -> SQLiteConnection {
     let connection = try SQLiteConnection(creating: path)
     if isAlone { try connection.execute("PRAGMA locking_mode = EXCLUSIVE") }
@@ -140,14 +167,24 @@ enum RegionDatabaseSchema {
     CREATE TABLE product (region TEXT PRIMARY KEY, product TEXT NOT NULL) WITHOUT ROWID;
     """
 
+  static func version(of connection: SQLiteConnection) throws -> Int {
+    let statement = try connection.prepare("PRAGMA user_version")
+    defer { statement.reset() }
+    return try statement.step() ? statement.int(0) : 0
+  }
+
+  static func tooNew(_ path: String) -> MapStoreError {
+    MapStoreError(
+      .storage, path, "was written by a newer version of this software",
+      remedy: "update the app, or use another folder")
+  }
+
   /// Every commit is on the disk when it returns: the state must never be older than the files that it describes.
   static func prepare(_ connection: SQLiteConnection, path: String) throws {
     for pragma in ["journal_mode = WAL", "synchronous = FULL", "fullfsync = ON", "foreign_keys = ON"] {
       try connection.execute("PRAGMA \(pragma)")
     }
-    let statement = try connection.prepare("PRAGMA user_version")
-    let found = try statement.step() ? statement.int(0) : 0
-    statement.reset()
+    let found = try self.version(of: connection)
     if found == version { return }
     if found == 1 {
       return try connection.transaction(.immediate) {
@@ -160,12 +197,7 @@ enum RegionDatabaseSchema {
           """)
       }
     }
-    guard found == 0 else {
-      throw MapStoreError(
-        .storage, path, "was written by a newer version of this software",
-        remedy: "update the app, or use another folder"
-      )
-    }
+    guard found == 0 else { throw tooNew(path) }
     try connection.transaction(.immediate) {
       try connection.execute("\(tables) PRAGMA user_version = \(version)")
     }

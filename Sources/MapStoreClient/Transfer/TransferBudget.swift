@@ -40,7 +40,7 @@ final class TransferBudget: Sendable {
   func take(_ bytes: Int, for part: RegionPart) throws {
     guard let budget else { return }
     let left = left(of: budget)
-    count.withLock { $0.current.bytes += bytes }
+    count.withLock { $0.current.bytes = min($0.current.bytes + bytes, 1 << 60) }
     if left < bytes { throw Self.failure(part, "the download has used up its bytes", left: 0) }
   }
 
@@ -55,7 +55,7 @@ final class TransferBudget: Sendable {
   private func left(of budget: ByteBudget) -> Int {
     let now = clock.now()
     return count.withLock { count in
-      let end = count.current.start + Int64(budget.seconds) * 1000
+      let end = count.current.start + Int64(min(max(budget.seconds, 0), 1 << 40)) * 1000
       // A clock that was set back begins no new period.
       if count.current.bytes == 0 || now >= end { count.current = Count(start: now) }
       return max(0, budget.bytes - count.current.bytes)

@@ -17,8 +17,6 @@ final class ReaderPool: @unchecked Sendable {
   private let version: UInt64
   /// What makes the bundle slow.
   let warnings: [BundleError]
-  /// Where reads run that may block: threads of the system's pool, not those of Swift's tasks.
-  private let executor = QueueExecutor(label: "map-bundle")
 
   /// - Throws: `BundleError`.
   init(path: String, matrixSet: TileMatrixSet?, count: Int) throws {
@@ -88,7 +86,7 @@ final class ReaderPool: @unchecked Sendable {
   func read<Result: Sendable>(
     _ body: @Sendable (any BundleReader) throws -> Result
   ) async throws -> Result {
-    try await withTaskExecutorPreference(executor) {
+    try await withTaskExecutorPreference(QueueExecutor.ofMaps) {
       try Task.checkCancellation()
       return try withReader(body)
     }
@@ -98,9 +96,12 @@ final class ReaderPool: @unchecked Sendable {
 /// Runs tasks that may block on threads of Dispatch's pool. The threads of Swift's own pool are as few as the
 /// processors, and a task that blocks one keeps others from running.
 final class QueueExecutor: TaskExecutor {
+  /// Of all maps.
+  static let ofMaps = QueueExecutor(label: "offline-map")
+
   private let queue: DispatchQueue
 
-  init(label: String) {
+  private init(label: String) {
     queue = DispatchQueue(label: label, qos: .userInitiated, attributes: .concurrent)
   }
 

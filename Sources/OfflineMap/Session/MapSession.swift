@@ -7,7 +7,8 @@ import TileIndex
 /// The tiles of one map view: loads what it shows and what it will probably show next, within a budget of memory.
 ///
 /// 1. The app calls ``update(_:phase:point:)`` for every frame in which the map moved.
-/// 2. ``run(workers:)`` loads tiles in a task of the app until that task is cancelled.
+/// 2. ``start(workers:)`` loads tiles as long as the session exists; ``run(workers:)`` does in a task of the app, until
+///    that task is cancelled.
 /// 3. The app draws ``visibleTiles``, and each of ``readyTiles()`` when it arrives; these also tell which tiles failed.
 /// 4. On a memory warning it calls ``memoryWarning()``.
 ///
@@ -23,7 +24,6 @@ public final class MapSession<Picture: Sendable>: Sendable {
   let coverage: PrefetchPredictor.Options
   let state = Mutex(State())
   let signal = WorkSignal()
-  private let executor = QueueExecutor(label: "map-session")
   let now: @Sendable () -> Duration
 
   struct State {
@@ -35,6 +35,8 @@ public final class MapSession<Picture: Sendable>: Sendable {
     /// When the map counts as at rest, unless the app moves it before. Only where the app does not tell phases.
     var restTime: Duration?
     var workerCount = 0
+    /// The workers of ``start(workers:)``.
+    var tasks: [Task<Void, Never>] = []
     /// What the app has told of the system's memory.
     var pressure = PressureLevel.normal
     /// When that level's budget returns after a memory warning.
@@ -69,7 +71,7 @@ public final class MapSession<Picture: Sendable>: Sendable {
     var failure: TileFailure?
   }
 
-  /// A session without workers and without a view; ``run(workers:)`` and ``update(_:phase:point:)`` give it both.
+  /// A session without workers and without a view; ``start(workers:)`` and ``update(_:phase:point:)`` give it both.
   ///
   /// - Parameters:
   ///   - bundle: of WebMercatorQuad.
@@ -80,7 +82,7 @@ public final class MapSession<Picture: Sendable>: Sendable {
   ///     decoding, which it is not on a local disk.
   ///   - decode: returns a tile decoded from its bytes, and the bytes that keeping it takes. Several threads call it at
   ///     once.
-  /// - Throws: `BundleError` with `.mismatch` for another grid.
+  /// - Throws: `BundleError` with `.mismatch` for another grid, or a budget without room for a tile.
   public convenience init(
     bundle: MapBundle, budget: Int, encodedBytes: Int = 0,
     decode: @escaping @Sendable ([UInt8]) throws -> (Picture, byteCount: Int)
@@ -119,6 +121,13 @@ public final class MapSession<Picture: Sendable>: Sendable {
       throw BundleError(
         .mismatch, path: bundle.path, "has the grid \(bundle.matrixSet), and map sessions need WebMercatorQuad",
         remedy: "read its tiles one by one, or make a bundle with the other grid")
+    }
+    guard budget > 0, (0..<budget).contains(encodedBytes), budget - encodedBytes >= tileCost else {
+      throw BundleError(
+        .mismatch, path: bundle.path,
+        "its tiles take up to \(tileCost) bytes, and a session of \(budget) bytes, \(encodedBytes) of them for stored "
+          + "tiles, has no room for one",
+        remedy: "give the session a larger budget: four screens of tiles, about 64 MB")
     }
     self.bundle = bundle
     var around = coverage ?? PrefetchPredictor.Options(zooms: bundle.metadata.zooms, finest: bundle.finest)
@@ -225,32 +234,69 @@ public final class MapSession<Picture: Sendable>: Sendable {
 
   // MARK: - Loading
 
-  /// Loads tiles until the calling task is cancelled. The workers of calls at the same time add up.
+  /// Loads tiles as long as the session exists: its workers do not keep it, and end with the last reference to it. So
+  /// do the sequences of ``readyTiles()``, and the bundle is closed.
   ///
-  /// - Parameter workers: how many tiles are read and decoded at the same time, on threads of the system's pool.
+  /// - Parameter workers: how many tiles are read and decoded at the same time, on threads of the system's pool. The
+  ///   workers of several calls add up.
+  public func start(workers: Int = 2) {
+    let session: @Sendable () -> MapSession? = { [weak self] in self }
+    let tasks = (0..<add(workers)).map { _ in
+      Task(executorPreference: QueueExecutor.ofMaps) { [signal] in await Self.work(for: session, signal) }
+    }
+    state.withLock { $0.tasks += tasks }
+  }
+
+  /// Loads tiles until the calling task is cancelled. That task has to be cancelled, because it keeps the session;
+  /// where nothing cancels it, ``start(workers:)`` does the same.
+  ///
+  /// - Parameter workers: as of ``start(workers:)``.
   public func run(workers: Int = 2) async {
+    let workers = add(workers)
+    await withTaskGroup(of: Void.self) { group in
+      for _ in 0..<workers {
+        group.addTask(executorPreference: QueueExecutor.ofMaps) { [signal] in await Self.work(for: { self }, signal) }
+      }
+    }
+    state.withLock { $0.workerCount -= workers }
+  }
+
+  private func add(_ workers: Int) -> Int {
     let workers = max(workers, 1)
     state.withLock { $0.workerCount += workers }
     fitAgain()
-    await withTaskGroup(of: Void.self) { group in
-      for _ in 0..<workers { group.addTask(executorPreference: executor) { await self.work() } }
-    }
-    state.withLock { $0.workerCount -= workers }
+    return workers
+  }
+
+  deinit {
+    let (tasks, listeners) = state.withLock { ($0.tasks, $0.listeners.values) }
+    for task in tasks { task.cancel() }
+    for listener in listeners { listener.finish() }
   }
 
   /// How many workers there are.
   package var workerCount: Int { state.withLock { $0.workerCount } }
 
-  private func work() async {
+  /// - Parameter session: nil when it has ended. A worker holds it while it loads, and not while it sleeps.
+  private static func work(for session: @Sendable () -> MapSession?, _ signal: WorkSignal) async {
     while !Task.isCancelled {
       let seen = signal.count
-      let restDelay = settle()
-      if let load = loader.next() {
-        finish(load, tiles.load(load.key))
-      } else {
-        await signal.sleep(after: seen, atMost: [restDelay, loader.retryDelay].compactMap(\.self).min())
-      }
+      guard let step = session()?.step() else { return }
+      if case .idle(let delay) = step { await signal.sleep(after: seen, atMost: delay) }
     }
+  }
+
+  private enum Step {
+    case loaded
+    /// There is nothing to do before the next signal, or before so much time has passed.
+    case idle(Duration?)
+  }
+
+  private func step() -> Step {
+    let restDelay = settle()
+    guard let load = loader.next() else { return .idle([restDelay, loader.retryDelay].compactMap(\.self).min()) }
+    finish(load, tiles.load(load.key))
+    return .loaded
   }
 
   /// Ends a load, and announces its tile, or its failure, if it is on the screen.
@@ -311,7 +357,7 @@ extension MapSession where Picture == [UInt8] {
   /// A session of tiles as they are stored, for apps that decode when they draw.
   ///
   /// - Parameters: as above.
-  /// - Throws: `BundleError` with `.mismatch` for another grid.
+  /// - Throws: as above.
   public convenience init(bundle: MapBundle, budget: Int) throws {
     try self.init(
       bundle: bundle, budget: budget, tileCost: TieredTiles<[UInt8]>.encodedCostMax,

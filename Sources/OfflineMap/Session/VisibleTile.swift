@@ -80,7 +80,8 @@ extension MapSession {
   /// until it is ready or leaves the screen. Tiles that were ready before are in ``visibleTiles``, those that failed
   /// before in ``failedTiles``; a tile that has left the screen before it was taken is left out.
   ///
-  /// Each call gives a sequence of its own; it ends with the task that iterates over it.
+  /// Each call gives a sequence of its own. It ends with the task that iterates over it, and with the session, which it
+  /// does not keep.
   public func readyTiles() -> some AsyncSequence<Result<VisibleTile<Picture>, TileFailure>, Never> & Sendable {
     let (stream, continuation) = AsyncStream<Arrival>.makeStream(bufferingPolicy: .bufferingNewest(1024))
     let number = state.withLock { state in
@@ -91,11 +92,13 @@ extension MapSession {
     continuation.onTermination = { [weak self] _ in
       self?.state.withLock { _ = $0.listeners.removeValue(forKey: number) }
     }
-    return stream.compactMap { [self] arrival -> Result<VisibleTile<Picture>, TileFailure>? in
-      let viewport = state.withLock { $0.visible?.contains(arrival.tile) == true ? $0.viewport : nil }
-      guard let viewport else { return nil }
-      if let failure = arrival.failure { return .failure(failure) }
-      return loader.tile(arrival.tile).map { .success(VisibleTile(arrival.tile, $0, in: viewport)) }
-    }
+    return stream.compactMap { [weak self] arrival in self?.visible(arrival) }
+  }
+
+  private func visible(_ arrival: Arrival) -> Result<VisibleTile<Picture>, TileFailure>? {
+    let viewport = state.withLock { $0.visible?.contains(arrival.tile) == true ? $0.viewport : nil }
+    guard let viewport else { return nil }
+    if let failure = arrival.failure { return .failure(failure) }
+    return loader.tile(arrival.tile).map { .success(VisibleTile(arrival.tile, $0, in: viewport)) }
   }
 }

@@ -36,6 +36,12 @@ package final class SQLiteConnection {
     setBusyTimeout(milliseconds: 5000)
   }
 
+  /// Opens a database for reading beside others that write it.
+  package convenience init(reading path: String) throws {
+    try self.init(uri: Self.uri(path: path, parameters: []), flags: SQLITE_OPEN_READONLY)
+    setBusyTimeout(milliseconds: 1000)
+  }
+
   deinit {
     guard !isClosed else { return }
     statements.removeAll()

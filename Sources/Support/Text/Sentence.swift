@@ -8,9 +8,12 @@ package enum Sentence {
     return first.uppercased() + text.dropFirst() + (isClosed ? "" : ".")
   }
 
-  /// What is wrong with a file, which is named by the last part of its path.
+  /// What is wrong with a file, which is named by the last part of its path, or with a URL, which is named by all of it
+  /// but its query: the last part of one names nothing.
   package static func of(file path: String, _ message: String) -> String {
-    let name = path.split(separator: "/").last.map(String.init) ?? path
+    let name =
+      path.contains("://")
+      ? String(path.prefix { $0 != "?" }) : path.split(separator: "/").last.map(String.init) ?? path
     return name.isEmpty ? of(message) : "\(name): \(message)" + (message.hasSuffix(".") ? "" : ".")
   }
 

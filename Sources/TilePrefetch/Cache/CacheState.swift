@@ -122,9 +122,9 @@ extension CacheState {
   /// Evicts tiles until `byteCount` more bytes fit. False when evicting all candidates is not enough; some are gone
   /// then.
   mutating func makeRoom(_ byteCount: Int, in table: borrowing Table) -> Bool {
-    while keptBytes + reservedBytes + byteCount > byteCountMax {
+    while byteCount > byteCountMax - keptBytes - reservedBytes {
       // Nothing is evicted when evicting everything would not be enough.
-      guard pinnedBytes + reservedBytes + byteCount <= byteCountMax, let victim = nextVictim() else { return false }
+      guard byteCount <= byteCountMax - pinnedBytes - reservedBytes, let victim = nextVictim() else { return false }
       evict(victim, in: table)
     }
     return true
@@ -134,11 +134,11 @@ extension CacheState {
   /// tiles.
   mutating func makeRoomAhead(_ key: Key, _ byteCount: Int, in table: borrowing Table) -> Bool {
     let rank = eviction.rank(of: key.tile, age: 0, focuses: Array(focuses.values))
-    while unusedBytes + reservedAheadBytes + byteCount > unusedBytesMax {
+    while byteCount > unusedBytesMax - unusedBytes - reservedAheadBytes {
       guard let victim = nextVictim(onlyUnused: true, above: rank) else { return false }
       evict(victim, in: table)
     }
-    while keptBytes + reservedBytes + byteCount > byteCountMax {
+    while byteCount > byteCountMax - keptBytes - reservedBytes {
       guard let victim = nextVictim(above: rank) else { return false }
       evict(victim, in: table)
     }
@@ -237,4 +237,11 @@ public struct CacheStatistics: Hashable, Sendable {
 
   /// Nothing counted yet.
   public init() {}
+}
+
+extension Int {
+  /// A tile's cost as it is counted: of any number that a caller gives, so that sums of them do not overflow.
+  var asCost: Int { Swift.min(Swift.max(self, 0), 1 << 48) }
+  /// A budget, of any number that a caller gives.
+  var asBudget: Int { Swift.min(Swift.max(self, 0), 1 << 62) }
 }

@@ -5,7 +5,7 @@ extension TileCache {
   /// Requests a tile: finds it, joins a load in progress, or starts a load with its cost reserved.
   ///
   /// - Parameter byteCount: the most that the tile may cost; other tiles are evicted for it now. A tile that turns out
-  ///   larger is kept if there is room then.
+  ///   larger is kept if there is room then. Here and wherever a tile has a cost, one below 0 counts as 0.
   /// - Complexity: O(log n), amortised.
   public func begin(_ key: Key, byteCount: Int, purpose: LoadPurpose = .demand) -> LoadStart<Key, Value> {
     begin(key, byteCount: byteCount, purpose: purpose, isWithinBudget: false)
@@ -35,7 +35,7 @@ extension TileCache {
         return .joined(load)
       }
       return state.start(
-        key, byteCount: byteCount, purpose: purpose, isWithinBudget: isWithinBudget, in: table)
+        key, byteCount: byteCount.asCost, purpose: purpose, isWithinBudget: isWithinBudget, in: table)
     }
   }
 
@@ -65,7 +65,7 @@ extension TileCache {
 
   /// Keeps a tile that was made without a load, in place of an existing one, if room can be made.
   public func insert(_ value: Value, for key: Key, byteCount: Int) {
-    let tick = tick()
+    let (tick, byteCount) = (tick(), byteCount.asCost)
     state.withLock { state in
       if let tile = peek(key) { state.drop(tile, in: table) }
       state.absent.remove(key)

@@ -33,7 +33,7 @@ public final class TileCache<Key: TileCacheKey, Value: Sendable>: Sendable {
   ) {
     state = Mutex(
       CacheState(
-        byteCountMax: max(byteCountMax, 0), eviction: eviction, unusedShareMax: unusedShareMax,
+        byteCountMax: byteCountMax.asBudget, eviction: eviction, unusedShareMax: min(max(unusedShareMax, 0), 1),
         absent: AbsentTiles(lifetime: absentLifetime)))
     let start = ContinuousClock.now
     self.now = now ?? { ContinuousClock.now - start }
@@ -153,7 +153,7 @@ extension TileCache {
   public func resize(to byteCountMax: Int, keeping: (Key) -> Bool = { _ in false }) {
     let late = entries(keeping)
     state.withLock { state in
-      state.byteCountFull = max(byteCountMax, 0)
+      state.byteCountFull = byteCountMax.asBudget
       state.fit(late, in: table)
     }
   }

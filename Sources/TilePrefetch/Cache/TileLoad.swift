@@ -127,7 +127,8 @@ extension CacheState {
     if pending[load.key] === load { pending[load.key] = nil }
     underWay[ObjectIdentifier(load)] = nil
     switch outcome {
-    case .tile(let value, let byteCount):
+    case .tile(let value, let cost):
+      let byteCount = cost.asCost
       let isThere = table.peek(load.key) != nil
       if !isThere, wasReserved || load.purpose == .demand, makeRoom(byteCount, in: table) {
         keep(load.key, value, byteCount: byteCount, isUnused: load.purpose == .prefetch, tick: tick, in: table)

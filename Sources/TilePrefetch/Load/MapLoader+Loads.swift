@@ -74,7 +74,7 @@ extension MapLoader {
       let tile = load.key
       if let loading = state.loading.removeValue(forKey: tile), state.meter != nil {
         var byteCount: Int?
-        if case .tile(_, let count) = outcome { byteCount = count }
+        if case .tile(_, let count) = outcome { byteCount = count.asCost }
         state.meter?.ended(after: cache.now() - loading.start, byteCount: byteCount)
       }
       state.ahead.remove(tile)
@@ -106,7 +106,8 @@ extension MapLoader {
     }
   }
 
-  private func take(_ value: Value, _ byteCount: Int, of tile: TileID, _ state: inout State) {
+  private func take(_ value: Value, _ cost: Int, of tile: TileID, _ state: inout State) {
+    let byteCount = cost.asCost
     state.retries.forget(tile)
     guard !isWithinBudget else {
       // A tile that is larger than the whole budget must not stop the loads of the others.

@@ -110,6 +110,7 @@ public final class MapLoader<Value: Sendable>: Sendable {
   ) {
     self.cache = cache
     self.source = source
+    let tileCost = max(tileCost.asCost, 1)
     self.tileCost = tileCost
     self.isWithinBudget = isWithinBudget
     self.screen = screen

@@ -92,6 +92,7 @@ public struct PrefetchPredictor: PrefetchPlanner {
   /// - Complexity: O(n log n) in the tiles of the plan: a few hundred microseconds at most.
   public func plan(countMax: Int) -> [TileID] {
     guard let viewport = history.viewport else { return [] }
+    let countMax = min(max(countMax, 0), Self.planMax)
     var plan = OrderedTiles()
     switch history.phase {
     case .rest:
@@ -118,6 +119,9 @@ public struct PrefetchPredictor: PrefetchPlanner {
     let tiles = plan.tiles.lazy.filter { options.zooms.contains($0.zoom) && isInSource($0) }
     return Array(tiles.prefix(countMax + viewport.tiles.count))
   }
+
+  /// More than any plan has.
+  private static var planMax: Int { 1 << 24 }
 
   /// True when movements end before a slow source has loaded what they show.
   func isSlow(_ viewport: Viewport) -> Bool {

@@ -9,8 +9,9 @@ import TileIndex
   static func main() async {
     let words = CommandLine.arguments
     guard words.count == 5, let id = words.last else { return print("usage: ShopClient SERVER FOLDER KEYS REGION") }
-    let (client, anna) = (StoreClient(address: words[1]), Credentials(login: "anna", password: "a long password"))
+    let anna = Credentials(login: "anna", password: "a long password")
     do {
+      let client = try StoreClient(address: words[1])
       let regions = try OfflineRegionManager(folder: words[2], grants: .init(keysChanged: { _ in }))
       let token = try await client.register(anna).appAccountToken
       try await client.signIn(anna)

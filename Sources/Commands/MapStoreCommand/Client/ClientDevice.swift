@@ -122,7 +122,7 @@ struct ClientDevice: Sendable {
           try? memory.write(folder)
         }
       })
-    client = StoreClient(address: server, session: session, retry: options.retry)
+    client = try StoreClient(address: server, session: session, retry: options.retry)
     let grants = OfflineGrants.Rule(
       keys: known.grantKeys,
       keysChanged: { keys in
@@ -132,7 +132,8 @@ struct ClientDevice: Sendable {
           try? memory.write(folder)
         }
       })
-    manager = try OfflineRegionManager(folder: folder, options: options, grants: grants)
+    manager = try OfflineRegionManager(
+      folder: folder, options: options, grants: grants, waiting: .seconds(2))
   }
 
   /// A reference, since closures cannot share a `Mutex`.

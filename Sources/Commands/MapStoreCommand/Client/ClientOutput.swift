@@ -124,6 +124,7 @@ extension ExitStatus {
       case .damaged, .grant: self = .badInput
       case .unknown: self = .unreadableInput
       case .unreachable: self = .unavailable
+      case .invalidAddress: self = .unusableOption
       case .noSpace, .overQuota, .overBudget: self = .cannotCreate
       case .storage: self = .outputFailed
       case .busy: self = .busy

@@ -12,8 +12,7 @@ func moveEast(
   in session: MapSession<[UInt8]>, latitude: Double, draw: (VisibleTile<[UInt8]>) -> Void
 ) async throws {
   let ready = session.readyTiles()
-  let loading = Task { await session.run() }
-  defer { loading.cancel() }
+  session.start()
 
   // For every frame in which the map moved, in points of the view:
   let zoom = Double(session.bundle.metadata.zooms.upperBound)
