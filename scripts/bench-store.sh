@@ -50,7 +50,7 @@ echo "a map store of 170 regions, $purchases signed purchases ..."
 
 start_mapstore() {
   port[mapstore]=$(free_port)
-  "$mapstore" serve --config "$work/store.json" --port "${port[mapstore]}" --log-level warning >"$work/mapstore.log" 2>&1 &
+  MAPSTORE_LOG_LEVEL=warning "$mapstore" serve --config "$work/store.json" --port "${port[mapstore]}" >"$work/mapstore.log" 2>&1 &
   pid[mapstore]=$!
   await mapstore
 }

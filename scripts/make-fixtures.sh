@@ -104,11 +104,11 @@ server=""
 # --- a bundle of tiles of another server
 mkdir origin upstream
 cp bundles/park.mbtiles origin/
-"$bin/tileserve" origin --port 0 --drain-delay 0 >origin.log 2>&1 &
+TILESERVE_DRAIN_DELAY=0 "$bin/tileserve" origin --port 0 >origin.log 2>&1 &
 server=$!
 address=$(address_in origin.log)
 echo "{\"url\": \"$address/park/{z}/{x}/{y}.png\", \"format\": \"png\", \"maxzoom\": 7}" >upstream/far.upstream.json
-"$bin/tileserve" upstream --port 0 --drain-delay 0 >upstream.log 2>&1 &
+TILESERVE_DRAIN_DELAY=0 "$bin/tileserve" upstream --port 0 >upstream.log 2>&1 &
 second=$!
 near=$(address_in upstream.log)
 for tile in 0/0/0 1/1/0 2/2/1; do curl -sSf -o /dev/null "$near/far/$tile.png"; done

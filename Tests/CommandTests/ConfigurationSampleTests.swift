@@ -22,16 +22,23 @@ import Testing
   static let samples = [
     Sample(
       file: "store.json", command: "mapstore", subcommands: ["serve"], words: ["serve", "--config"],
-      others: ["linkSeconds", "sessionSeconds", "grantSeconds", "limits"],
+      others: [
+        "linkSeconds", "sessionSeconds", "grantSeconds", "limits", "products", "appAppleId", "googlePublicKey",
+        "packageName", "googlePushKeys", "googlePushAudience", "googlePushAccount", "refuseAppleV1", "hmacKeyFiles",
+        "grantKeyFiles", "accelPrefix", "trustedProxies", "drainTimeout", "logLevel", "web",
+      ],
       error: "AppleRootCA-G3.cer: cannot be read"),
     Sample(
       file: "ledger.json", command: "purchase-ledger",
       subcommands: ["inspect", "import", "pull", "reconcile", "verify"], words: ["verify", "--config"],
-      others: ["policy", "apple", "google"],
+      others: ["policy", "apple", "google", "appAppleId", "googlePublicKey", "packageName"],
       error: "AppleRootCA-G3.cer: cannot be read"),
     Sample(
       file: "tileserve.json", command: "tileserve", words: ["nowhere", "--config"],
-      others: ["$schema", "path", "tilesets"], error: "nowhere: there is no such file or folder"),
+      others: [
+        "$schema", "path", "tilesets", "trustedProxies", "cacheControl", "drawingMemory", "prefetch", "fastPath",
+        "connections", "drainDelay", "tlsCert", "tlsKey", "accessLog", "logLevel", "web",
+      ], error: "nowhere: there is no such file or folder"),
   ]
 
   private let page: String

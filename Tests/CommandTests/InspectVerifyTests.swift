@@ -79,14 +79,6 @@ import TileIndex
     #expect(folder.names == [])
   }
 
-  @Test func verboseListsEveryRule() throws {
-    let folder = try TemporaryFolder()
-    let path = folder.file("out.mbtiles")
-    #expect(try tilecut("cut", try folder.writePlacedPicture(), "-o", path, "--zoom", "0").status == 0)
-    let run = try tilecut("verify", "--verbose", path)
-    #expect(run.status == 0 && run.stdoutLines.count { $0.hasPrefix("ok ") } >= 15, "\(run)")
-  }
-
   /// Control characters and line breaks in a bundle's texts are escaped.
   @Test func textsOfABundleCannotAddLinesToTheOutput() throws {
     let folder = try TemporaryFolder()
@@ -94,7 +86,7 @@ import TileIndex
     #expect(try tilecut("cut", try folder.writePlacedPicture(), "-o", bundle, "--zoom", "0-1").status == 0)
     try writeLog(bundle, "UPDATE metadata SET value = 'a\u{1b}[2J\u{202e}\r\nvalid: all is well' WHERE name = 'name'") {
     }
-    for words in [["inspect"], ["inspect", "--json"], ["verify"], ["verify", "--verbose"], ["verify", "--json"]] {
+    for words in [["inspect"], ["inspect", "--json"], ["verify"], ["verify", "--json"]] {
       let run = try Command(built: "tilecut").run(words + [bundle])
       #expect(
         !run.stdout.unicodeScalars.contains { $0.value < 0x20 && $0 != "\n" || $0 == "\u{202e}" }, "\(words): \(run)")

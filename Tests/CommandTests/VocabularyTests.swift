@@ -116,7 +116,7 @@ import Testing
   /// So do options with few values, also where their type is text or a number.
   @Test func fixedValuesAreCompleted() throws {
     let names: Set<String> = [
-      "--as", "--cors", "--environment", "--format", "--log-level", "--scale-factor", "--tile-size",
+      "--as", "--cors", "--environment", "--format", "--scale-factor", "--tile-size",
     ]
     let options = try Self.everyOption().filter { $0.hasFixedValues || names.contains($0.name) }
     #expect(options.count > 50 && names.isSubset(of: options.map(\.name)))

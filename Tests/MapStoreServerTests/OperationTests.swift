@@ -67,7 +67,7 @@ import TileIndex
   @Test func brokenListOfProductsKeepsTheLastState() throws {
     let shop = try ServerProcess.Shop()
     let list = try shop.folder.write("products.csv", Self.products)
-    let server = try ServerProcess(shop, ["--products", list])
+    let server = try ServerProcess(shop, environment: ["MAPSTORE_PRODUCTS": list])
     try shop.folder.write("products.csv", Self.products + "\nx,redy")
     #expect(eventually(seconds: 30) { server.process.stderr.contains("\"redy\" is no state") })
     #expect(isReady(server))
@@ -181,7 +181,7 @@ import TileIndex
   /// SIGTERM closes idle connections immediately, and those with a request in progress after the drain timeout.
   @Test func theEndDoesNotWaitForClients() throws {
     let shop = try ServerProcess.Shop()
-    let server = try ServerProcess(shop, ["--drain-timeout", "2"])
+    let server = try ServerProcess(shop, environment: ["MAPSTORE_DRAIN_TIMEOUT": "2"])
     let idle = try HTTPConnection(port: server.port)
     #expect(try idle.request(StoreRoute.health.path).status == 200)
     let busy = try HTTPConnection(port: server.port)
@@ -236,7 +236,7 @@ import TileIndex
       in: disk.path,
       #"""
       cp -a "$1"/. . && cd "$0" || exit 1
-      "$2" serve --config store.json --log-level error >out & server=$!
+      MAPSTORE_LOG_LEVEL=error "$2" serve --config store.json >out & server=$!
       n=0; until grep -q '^catalogue: .*/catalogue$' out || [ $n -gt 300 ]; do sleep 0.1; n=$((n + 1)); done
       url=$(sed -n 's/^catalogue: \(.*\)catalogue$/\1/p' out)
       wait_for() {

@@ -50,15 +50,17 @@ final class ServerProcess {
       return String(decoding: try authority.transaction(fact, bundleID: TestStore.bundleID), as: UTF8.self)
     }
 
-    var arguments: [String] { ["serve", "--config", folder.file("store.json"), "--log-level", "warning"] }
+    var arguments: [String] { ["serve", "--config", folder.file("store.json")] }
+    static let environment = ["MAPSTORE_LOG_LEVEL": "warning"]
   }
 
   struct NotServing: Error { let text: String }
 
   /// - Parameter options: in addition to the shop's.
-  init(_ shop: Shop, _ options: [String] = []) throws {
+  init(_ shop: Shop, _ options: [String] = [], environment: [String: String] = [:]) throws {
     self.shop = shop
-    process = try Command(built: "mapstore").start(shop.arguments + options)
+    process = try Command(built: "mapstore").start(
+      shop.arguments + options, environment: Shop.environment.merging(environment) { $1 })
     let output = process
     let came = output.wait(timeout: 60) { output.stdout.contains("catalogue: ") && output.stdout.hasSuffix("\n") }
     guard came, let match = output.stdout.firstMatch(of: /catalogue: http:\/\/[^\n]*:(\d+)\//),

@@ -222,17 +222,26 @@ import Testing
 
   @Test(arguments: [
     (["--catalogue", "none"], 2, "none/catalogue.json"), (["--ledger", "none.sqlite"], 3, "none.sqlite"),
-    (["--port", "70000"], 2, "port"), (["--hmac-key-file", "none.key"], 2, "none.key"),
-    (["--products", "none.csv"], 2, "none.csv"), (["--public-url", "x"], 2, "public-url"),
+    (["--port", "70000"], 2, "port"), (["--public-url", "x"], 2, "public-url"),
     (["--public-url", "http://127.0.0.1:80909"], 2, "1 to 65535"), (["--public-url", "http://[]/"], 2, "host"),
     (["--public-url", "https://maps.example.org/?a"], 2, "query"),
     (["--nonsense"], 64, "nonsense"), (["--ledger", "catalogue"], 3, "catalogue: is a folder"),
-    (["--trusted-proxies", "192.0.2.1, foo bar"], 2, "trustedProxies: \"foo bar\" is no address"),
   ])
   func unusableOptionsAreNamed(_ options: [String], _ status: Int, _ word: String) throws {
     let shop = try ServerProcess.Shop()
     let run = try Command(built: "mapstore").run(shop.arguments + options, in: shop.folder.path)
     #expect(run.status == Int32(status) && run.stderr.contains(word), "\(run)")
+  }
+
+  @Test(arguments: [
+    ("HMAC_KEY_FILES", "none.key", "none.key"), ("PRODUCTS", "none.csv", "none.csv"),
+    ("TRUSTED_PROXIES", "192.0.2.1, foo bar", "trustedProxies: \"foo bar\" is no address"),
+  ])
+  func unusableVariablesAreNamed(_ name: String, _ value: String, _ words: String) throws {
+    let shop = try ServerProcess.Shop()
+    let run = try Command(built: "mapstore").run(
+      shop.arguments, in: shop.folder.path, environment: ["MAPSTORE_\(name)": value])
+    #expect(run.status == 2 && run.stderr.contains(words), "\(run)")
   }
 
   @Test func withoutAShelfTheCommandThatMakesOneIsNamed() throws {

@@ -13,25 +13,10 @@ package struct AppOptions: ParsableArguments {
   @Option(help: "The app's bundle id at Apple, such as org.example.maps.")
   var bundleId: String?
 
-  @Option(help: ArgumentHelp("The app's number at Apple, its Apple ID.", valueName: "number"))
-  var appAppleId: String?
-
-  @Option(
-    help: ArgumentHelp("The app's licensing key from Google's Play Console; DER, PEM or base64.", valueName: "file"),
-    completion: .file())
-  var googlePublicKey: String?
-
-  @Option(help: "The app's package name at Google; it must be that of Google's statements.")
-  var packageName: String?
-
   package init() {}
 
   /// The flags that were given, by the names of the configuration.
   package var values: FlagValues {
-    FlagValues(
-      [
-        "bundleId": bundleId, "appAppleId": appAppleId, "googlePublicKey": googlePublicKey, "packageName": packageName,
-      ],
-      lists: ["rootCertificates": rootCertificates])
+    FlagValues(["bundleId": bundleId], lists: ["rootCertificates": rootCertificates])
   }
 }

@@ -12,6 +12,9 @@ package struct ConfigurationSchema: Sendable {
     (self.environmentPrefix, self.manual, self.options) = (environmentPrefix, manual, options)
   }
 
+  /// The names of the options.
+  package var members: [String] { options.map(\.name) }
+
   /// - Parameter path: a name, or `limits.connections` for an option of an object.
   func option(_ path: String) -> ConfigurationOption? {
     var (options, found) = (options, ConfigurationOption?.none)

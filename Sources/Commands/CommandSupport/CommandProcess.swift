@@ -9,6 +9,7 @@ package struct CommandProcess<Command: ParsableCommand>: Sendable {
   private let status: @Sendable (any Error) -> ExitStatus?
   private let next: @Sendable (any Error) -> String?
   private let outputFailed: ExitStatus?
+  private let configured: [String]
 
   /// - Parameters:
   ///   - name: the prefix of messages; by default the command's name.
@@ -16,14 +17,17 @@ package struct CommandProcess<Command: ParsableCommand>: Sendable {
   ///   - next: the command that does what the remedy of such an error says; libraries know no commands.
   ///   - outputFailed: the exit code when standard output did not take everything that was printed; nil for a server,
   ///     to which that does not matter.
+  ///   - configured: members of the configuration file, some of which are no options.
   package init(
     _ command: Command.Type, name: String? = nil, status: @escaping @Sendable (any Error) -> ExitStatus?,
-    next: @escaping @Sendable (any Error) -> String? = { _ in nil }, outputFailed: ExitStatus?
+    next: @escaping @Sendable (any Error) -> String? = { _ in nil }, outputFailed: ExitStatus?,
+    configured: [String] = []
   ) {
     self.name = name ?? command.configuration.commandName ?? "\(command)"
     self.status = status
     self.next = next
     self.outputFailed = outputFailed
+    self.configured = configured
   }
 
   /// Returns when the work is done and its output written; ends the process otherwise.
@@ -146,6 +150,13 @@ package struct CommandProcess<Command: ParsableCommand>: Sendable {
     }
     if let option = optionsElsewhere.first(where: { isUnknown($0.theirs) && options.contains($0.ours) }) {
       return "there is no \(option.theirs); its name here is \(option.ours)"
+    }
+    // Those that are given more than once are a list there: hmacKeyFiles.
+    let member = configured.first { member in
+      leftOver.map { [$0, $0 + "s"].contains("--\(Spelling.option(member))") } ?? false
+    }
+    if let leftOver, let member {
+      return "there is no \(leftOver); write \"\(member)\" into the configuration file (--config)"
     }
     guard let leftOver, !message.contains("Did you mean") else { return nil }
     if let near = Spelling.nearest(to: leftOver, among: options) {

@@ -25,7 +25,9 @@ struct MapStoreCommand: AsyncParsableCommand {
     StandardStreams.reserve()
     // Before other threads start, because they must not receive the signals.
     _ = SignalWatch.process
-    CommandProcess(Self.self, status: status, next: next, outputFailed: .internalError).runAsRoot()
+    CommandProcess(
+      Self.self, status: status, next: next, outputFailed: .internalError, configured: MapStoreSettings.schema.members
+    ).runAsRoot()
   }
 
   /// The subcommand that does what the remedy of an error of the client's library says.

@@ -38,7 +38,8 @@ struct PurchaseLedgerCommand: AsyncParsableCommand {
         _exit(128 + (signals?.received ?? SIGINT))
       }
     }
-    let process = CommandProcess(Self.self, status: status, next: option, outputFailed: .ledger)
+    let process = CommandProcess(
+      Self.self, status: status, next: option, outputFailed: .ledger, configured: LedgerSettings.schema.members)
     withExtendedLifetime(signals) { process.runAsRoot() }
   }
 
@@ -56,14 +57,14 @@ struct PurchaseLedgerCommand: AsyncParsableCommand {
   /// How a missing setting is given; nil for other errors.
   private static func option(for error: any Error) -> String? {
     guard let setting = (error as? LedgerError)?.missing else { return nil }
-    let (option, member) =
+    let (option, member): (String?, String) =
       switch setting {
       case .rootCertificates: ("--root-certificate", "rootCertificates")
       case .bundleID: ("--bundle-id", "bundleId")
-      case .appAppleID: ("--app-apple-id", "appAppleId")
-      case .googlePublicKey: ("--google-public-key", "googlePublicKey")
-      case .packageName: ("--package-name", "packageName")
+      case .appAppleID: (nil, "appAppleId")
+      case .googlePublicKey: (nil, "googlePublicKey")
+      case .packageName: (nil, "packageName")
       }
-    return "\(option), or \(member) in the configuration file"
+    return (option.map { "\($0), or " } ?? "") + "\(member) in the configuration file"
   }
 }

@@ -8,7 +8,9 @@ struct VerifyCommand: ParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "verify",
     abstract: "Checks a bundle rule by rule (MBTiles 1.3, PMTiles v3, GeoPackage 1.3), and decodes every tile.",
-    discussion: "Exits with 1 when a rule is broken. Warnings alone do not count as broken.")
+    discussion: """
+      Exits with 1 when a rule is broken. Warnings alone do not count as broken. --json lists the rules that hold, too.
+      """)
 
   @Argument(
     help: ArgumentHelp("A bundle of any maker: MBTiles, PMTiles, GeoPackage, or a folder.", valueName: "bundle"),
@@ -16,8 +18,6 @@ struct VerifyCommand: ParsableCommand {
   var bundle: String
   @Flag(help: "Print JSON.")
   var json = false
-  @Flag(help: "List the rules that hold as well.")
-  var verbose = false
   @OptionGroup var progress: ProgressOption
 
   func run() throws {
@@ -25,14 +25,13 @@ struct VerifyCommand: ParsableCommand {
     let report = try progress.showing(of: try? BundleFile.open(bundle).knownTileCount) { shown in
       try verifier.verify(progress: shown)
     }
-    if json { printText(try prettyJSON(report)) } else { Self.lines(report, verbose: verbose).forEach(printLine) }
+    if json { printText(try prettyJSON(report)) } else { Self.lines(report).forEach(printLine) }
     if !report.isValid { throw ExitCode(.found) }
   }
 
-  private static func lines(_ report: VerificationReport, verbose: Bool) -> [String] {
+  private static func lines(_ report: VerificationReport) -> [String] {
     var lines: [String] = []
     for outcome in report.outcomes {
-      if verbose, outcome.errors + outcome.warnings == 0 { lines.append("ok       \(outcome.rule.title)") }
       for finding in outcome.findings {
         let tile = finding.tile.map { "tile \($0): " } ?? ""
         lines.append(

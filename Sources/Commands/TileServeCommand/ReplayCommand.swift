@@ -15,8 +15,9 @@ struct ReplayCommand: ParsableCommand {
       blank: frames (60 a second) times tiles missing on the screen. hard: those of them with nothing coarser or finer \
       to draw instead. The table ends with the means of other policies on the same sessions.
 
-      With --bundle tiles are really read and decoded, in virtual time, or with --real-time by as many threads as the \
-      source has loaders, by the clock. Tiles that the bundle does not have are counted separately, as absent.
+      With --bundle tiles are really read and decoded, in virtual time, or with --speed by as many threads as the \
+      source has loaders, by the clock. Tiles that the bundle does not have are counted separately, as absent. A bundle \
+      without sessions is asked how many of its tiles have at most 256 colours.
 
       Exit codes: 0 done; 64 wrong usage; 65 a file is not a session, or the bundle is damaged; 66 a file is not \
       there; 74 the output cannot be written.
@@ -34,26 +35,14 @@ struct ReplayCommand: ParsableCommand {
     completion: .file())
   var bundle: String?
 
-  @Flag(
+  @Option(
     help: ArgumentHelp(
-      "With --bundle: real threads and the real clock; takes as long as the sessions and the policies to compare with.")
-  )
-  var realTime = false
-
-  @Option(help: ArgumentHelp("With --real-time: the map moves so many times faster than recorded.", valueName: "times"))
+      """
+      With --bundle: real threads and the real clock, with a map that moves so many times faster than recorded; takes \
+      as long as the sessions and the policies to compare with.
+      """,
+      valueName: "times"))
   var speed: Double?
-
-  @Flag(help: "Say how many of the bundle's tiles have at most 256 colours, and replay nothing.")
-  var paletteShare = false
-
-  @Flag(
-    help:
-      """
-      Eviction alone: no prefetching, tiles load at once, and the budget is for tiles off the screen. Prints the hits \
-      of each eviction policy.
-      """
-  )
-  var evictionAlone = false
 
   @Option(help: "The screen: phone (1170 x 2532 pixels) or desktop (1920 x 1080).")
   var device = ReplayDevice.phone
@@ -67,18 +56,20 @@ struct ReplayCommand: ParsableCommand {
   @Option(
     help: """
       What decides which tiles are loaded and kept: default; lru or distance, which load nothing ahead; zoomring, a \
-      simple one to compare with; oracle or belady, which know the future.
+      simple one to compare with; oracle or belady, which know the future; eviction: no prefetching, tiles load at \
+      once, the budget is for tiles off the screen, and the hits of each eviction policy are printed.
       """)
-  var policy = ReplayPolicy.default
+  var policy = PolicyArgument.replay(.default)
 
-  @Option(help: "Where virtual tiles come from: local or network.")
-  var source = ReplaySource.local
+  @Option(
+    help: """
+      Where virtual tiles come from: local, network, or metered, a network that charges per tile: at most 1.5 times as \
+      many tiles are loaded as without prefetch.
+      """)
+  var source = SourceArgument.local
 
   @Flag(help: "Make it harder: drags are even and twice as fast, zooms happen at once, unannounced.")
   var harsh = false
-
-  @Flag(help: "The source charges per tile: at most 1.5 times as many tiles are loaded as without prefetch.")
-  var metered = false
 
   @Flag(help: "Print JSON: sessions and total, whose counts are sums.")
   var json = false
@@ -86,24 +77,20 @@ struct ReplayCommand: ParsableCommand {
   @OptionGroup var progress: ProgressOption
 
   func validate() throws {
-    if paletteShare {
-      guard bundle != nil else { throw ValidationError("--palette-share needs --bundle FILE") }
-      guard traces.isEmpty, synthetic == nil else {
-        throw ValidationError("--palette-share replays no sessions: leave them out")
-      }
-      return
-    }
-    if realTime, bundle == nil { throw ValidationError("--real-time needs --bundle FILE: virtual tiles take no time") }
     if let speed {
-      guard realTime else { throw ValidationError("--speed needs --real-time: in virtual time nothing has to hurry") }
+      guard bundle != nil else { throw ValidationError("--speed needs --bundle FILE: virtual tiles take no time") }
       guard (0.1...100).contains(speed) else { throw ValidationError("--speed is a number from 0.1 to 100") }
     }
-    if evictionAlone, bundle != nil { throw ValidationError("--eviction-alone needs no --bundle: nothing is read") }
-    if traces.isEmpty, synthetic == nil { throw ValidationError("name sessions to replay, or --synthetic SEED") }
+    if case .eviction = policy, bundle != nil {
+      throw ValidationError("--policy eviction needs no --bundle: nothing is read")
+    }
+    if traces.isEmpty, synthetic == nil, bundle == nil || speed != nil {
+      throw ValidationError("name sessions to replay, or --synthetic SEED")
+    }
   }
 
   func run() throws {
-    if paletteShare, let bundle {
+    if traces.isEmpty, synthetic == nil, let bundle {
       let census = try PaletteCensus(bundle)
       return printText(json ? census.json : census.text)
     }
@@ -112,10 +99,10 @@ struct ReplayCommand: ParsableCommand {
     settings.device = device
     settings.budget = budget.bytes
     settings.tier = tier
-    settings.source = source
+    settings.source = source == .local ? .local : .network
     settings.isHarsh = harsh
-    settings.isMetered = metered
-    if evictionAlone {
+    settings.isMetered = source == .metered
+    guard case .replay(let policy) = policy else {
       let report = settings.replayEviction(sessions)
       return printText(json ? report.json : report.text)
     }
@@ -125,7 +112,7 @@ struct ReplayCommand: ParsableCommand {
       var done = 0
       return try ([policy] + others).map { policy in
         guard let bundle else { return settings.replay(sessions, policy: policy) }
-        return try settings.replay(sessions, policy: policy, bundle: bundle, speed: realTime ? speed ?? 1 : nil) {
+        return try settings.replay(sessions, policy: policy, bundle: bundle, speed: speed) {
           done += 1
           shown(done)
         }
@@ -137,7 +124,30 @@ struct ReplayCommand: ParsableCommand {
   }
 }
 
-extension ReplayPolicy: ExpressibleByArgument {
+/// A policy, or all eviction policies alone.
+enum PolicyArgument: ExpressibleByArgument {
+  case replay(ReplayPolicy)
+  case eviction
+
+  init?(argument: String) {
+    if argument == "eviction" {
+      self = .eviction
+    } else {
+      guard let policy = ReplayPolicy(rawValue: argument) else { return nil }
+      self = .replay(policy)
+    }
+  }
+
+  static var allValueStrings: [String] { ReplayPolicy.allCases.map(\.rawValue) + ["eviction"] }
+  static var defaultCompletionKind: CompletionKind { .list(allValueStrings) }
+  var defaultValueDescription: String { if case .replay(let policy) = self { policy.rawValue } else { "eviction" } }
+}
+
+enum SourceArgument: String, ExpressibleByArgument, CaseIterable {
+  case local, network, metered
+}
+
+extension ReplayPolicy {
   /// The names in the table of the policies to compare with.
   fileprivate var title: String {
     switch self {
@@ -148,7 +158,6 @@ extension ReplayPolicy: ExpressibleByArgument {
   }
 }
 extension ReplayDevice: ExpressibleByArgument {}
-extension ReplaySource: ExpressibleByArgument {}
 extension ReplaySettings.Tier: ExpressibleByArgument {}
 
 /// `SEED` or `SEED:COUNT`.

@@ -17,7 +17,14 @@ struct TileServeCommand: ParsableCommand {
     abstract: "Serves tile bundles (MBTiles, PMTiles, GeoPackage, folders of tiles) over HTTP, offline.",
     discussion: """
       Every option can also be given in the configuration file (--config, JSON: publicUrl for --public-url) or in the \
-      environment: TILESERVE_PUBLIC_URL. Flags win over the environment, the environment over the file.
+      environment: TILESERVE_PUBLIC_URL. Flags win over the environment, the environment over the file. These alone \
+      have accessLog, cacheControl, connections, drainDelay, drawingMemory, fastPath, logLevel, prefetch, tlsCert, \
+      tlsKey, trustedProxies, web and settings of single tilesets (docs/reference/configuration.md).
+
+      Examples:
+        tileserve /maps
+        tileserve usa.mbtiles parks/ --missing overzoom
+        tileserve --config tileserve.json
 
       tileserve replay --help: replays recorded map sessions, to choose a cache's budget.
 
@@ -39,8 +46,10 @@ struct TileServeCommand: ParsableCommand {
     // Not subcommands of the argument parser, so that `tileserve PATH` and its help stay unchanged. A bundle named
     // replay or help can be given as ./replay.
     guard arguments.first == "replay" else {
-      CommandProcess(Self.self, status: status, next: next, outputFailed: nil)
-        .runAsynchronously { try await parse(arguments).serve(signals) }
+      CommandProcess(
+        Self.self, status: status, next: next, outputFailed: nil, configured: TileServeSettings.schema.members
+      )
+      .runAsynchronously { try await parse(arguments).serve(signals) }
     }
     CommandProcess(ReplayCommand.self, name: "tileserve", status: status, next: next, outputFailed: .outputFailed)
       .run { try ReplayCommand.parse(Array(arguments.dropFirst())).run() }

@@ -23,7 +23,7 @@ struct TileServeSettings {
 
   /// docs/reference/tileserve.schema.json is the same schema for editors. Paths in the file are relative to the working
   /// folder, as those of flags are.
-  private static let schema = ConfigurationSchema(
+  static let schema = ConfigurationSchema(
     environmentPrefix: "tileserve", manual: "see tileserve --help",
     options: ConfigurationOption.texts(
       "path", "overlay", "host", "unixSocket", "basePath", "allowedHosts", "trustedProxies", "accessLog",
@@ -80,7 +80,7 @@ struct TileServeSettings {
     switch (settings.text("tlsCert"), settings.text("tlsKey")) {
     case (nil, nil): break
     case (let certificate?, let key?): options.tls = .init(certificatePath: certificate, keyPath: key)
-    default: throw ConfigurationError("--tls-cert and --tls-key go together; give both")
+    default: throw ConfigurationError("tlsCert and tlsKey go together; give both")
     }
     logLevel = try Self.level(settings.text("logLevel") ?? "info")
     accessLog = try settings.text("accessLog").map(AccessLogFile.open)
@@ -184,3 +184,6 @@ struct TileServeSettings {
     return given + beside + TileServerOptions.usualWebLibraryFolders
   }
 }
+
+/// The words of an option that is on or off.
+private enum Switch: String, CaseIterable { case on, off }

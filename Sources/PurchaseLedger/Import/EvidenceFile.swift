@@ -179,13 +179,13 @@ package struct EvidenceItem: Sendable {
 ///
 /// Unknown members and values are refused by name, so that a typing error of the operator is not recorded as something
 /// else.
-struct EvidenceWrapper {
+package struct EvidenceWrapper {
   var account: String?
   /// The text of the member `evidence`, or its JSON unchanged.
-  var evidence: [UInt8]
-  var kind: EvidenceKind?
+  package private(set) var evidence: [UInt8]
+  package private(set) var kind: EvidenceKind?
   var isExplicit = true
-  var context = EvidenceContext()
+  package private(set) var context = EvidenceContext()
 
   private static let names = [
     "account", "environment", "evidence", "intent", "kind", "packageName", "productId", "purchaseToken",
@@ -195,7 +195,7 @@ struct EvidenceWrapper {
   ///
   /// - Complexity: O(bytes). The evidence's own JSON is skipped, because the verifier parses it.
   /// - Throws: `VerificationError` that names a member that is unknown, duplicate or has an invalid value.
-  init?(_ bytes: [UInt8]) throws(VerificationError) {
+  package init?(_ bytes: [UInt8]) throws(VerificationError) {
     guard bytes.first(where: { $0 > 0x20 }) == UInt8(ascii: "{"),
       let members = try? JSONReader.members(bytes[...]),
       let place = members.first(where: { $0.name == "evidence" })?.value

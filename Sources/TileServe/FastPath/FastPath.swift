@@ -2,8 +2,8 @@ import LibC
 import NIOCore
 import Support
 
-/// The fast path: what exists only to answer repeated requests for stored tiles with less processor time. `--fast-path
-/// off` leaves it out; then NIO's parser reads every request, ``TileService`` answers it and the channel's pipeline
+/// The fast path: what exists only to answer repeated requests for stored tiles with less processor time. `"fastPath":
+/// "off"` leaves it out; then NIO's parser reads every request, ``TileService`` answers it and the channel's pipeline
 /// writes the response. The bytes of the responses are the same.
 ///
 /// 1. ``RequestMemory`` recognises a request that repeats the connection's last one except for the target.

@@ -27,10 +27,8 @@ struct StorePageTests {
       regionCount = try Catalog(path: "\(catalog)/catalogue.json").regions.count
       _ = try Ledger.create(at: folder.file("ledger.sqlite"), policy: LedgerPolicy(), clock: .system)
       let process = try Command(built: "mapstore").start(
-        [
-          "serve", "--catalogue", catalog, "--ledger", folder.file("ledger.sqlite"), "--port", "0", "--log-level",
-          "warning",
-        ])
+        ["serve", "--catalogue", catalog, "--ledger", folder.file("ledger.sqlite"), "--port", "0"],
+        environment: ["MAPSTORE_LOG_LEVEL": "warning"])
       let isUp = process.wait(timeout: 60) { process.stdout.contains("/catalogue\n") }
       let line = process.stdout.split(separator: "\n").first { $0.hasPrefix("catalogue: ") }
       address = String(

@@ -300,7 +300,10 @@ import Testing
     let signed = try #require(shop.shop.evidence.first { $0.starts(with: "eyJ".utf8) })
     for (evidence, code, option) in [
       (String(decoding: signed, as: UTF8.self), "no-root-certificate", "--root-certificate"),
-      (#"{"INAPP_PURCHASE_DATA": "{}", "INAPP_DATA_SIGNATURE": "AAAA"}"#, "no-licensing-key", "--google-public-key"),
+      (
+        #"{"INAPP_PURCHASE_DATA": "{}", "INAPP_DATA_SIGNATURE": "AAAA"}"#, "no-licensing-key",
+        "googlePublicKey in the configuration file"
+      ),
       (#"{"something": "else"}"#, "unknown-kind", "--as"),
     ] {
       let file = try shop.folder.write("evidence", evidence)

@@ -65,17 +65,17 @@ import Testing
     // JPEG, because a debug build takes long to write a PNG.
     #expect(try tilecut("cut", raster, "-o", bundle, "--zoom", "0-12", "--format", "jpeg").status == 0)
     let run = try tileserve(
-      "replay", "--synthetic", "5", "--bundle", bundle, "--real-time", "--speed", "60", "--budget", "48MiB", "--json",
+      "replay", "--synthetic", "5", "--bundle", bundle, "--speed", "60", "--budget", "48MiB", "--json",
       "--progress", "json", timeout: 120)
     #expect(run.status == 0 && run.stderr.hasPrefix(#"{"done":1,"total":1,"unit":"sessions","#), "\(run)")
     let report = try JSONDecoder().decode(Report.self, from: Data(run.stdout.utf8))
     #expect(report.total.requests > 100 && report.total.loads > 0, "\(run)")
-    let census = try tileserve("replay", "--palette-share", "--bundle", bundle, "--json")
+    let census = try tileserve("replay", "--bundle", bundle, "--json")
     #expect(census.status == 0 && census.stdout.contains("\"paletteShare\":"), "\(census)")
   }
 
   @Test func evictionAloneComparesPolicies() throws {
-    let run = try tileserve("replay", "--synthetic", "3:2", "--eviction-alone", "--budget", "32MiB", timeout: 60)
+    let run = try tileserve("replay", "--synthetic", "3:2", "--policy", "eviction", "--budget", "32MiB", timeout: 60)
     #expect(run.status == 0 && run.stderr.isEmpty, "\(run)")
     #expect(run.stdoutLines.filter { $0.hasPrefix("total ") }.count == 2, "one table for each way to count: \(run)")
   }
@@ -94,10 +94,11 @@ import Testing
       try tileserve("replay", "--synthetic", "1", "--bundle", broken), status: 65, naming: "broken.jsonl")
     let none = folder.file("none.mbtiles")
     expectRefused(try tileserve("replay", "--synthetic", "1", "--bundle", none), status: 66, naming: list)
-    expectRefused(try tileserve("replay", "--palette-share", "--bundle", none), status: 66, naming: "none.mbtiles")
+    expectRefused(try tileserve("replay", "--bundle", none), status: 66, naming: "none.mbtiles")
     for wrong in [
-      ["--palette-share"], ["--synthetic", "1", "--real-time"], ["--synthetic", "1", "--bundle", none, "--speed", "0"],
-      ["--synthetic", "1", "--eviction-alone", "--bundle", none], ["--synthetic", "1", "--speed", "2"],
+      ["--bundle", none, "--speed", "1"], ["--synthetic", "1", "--bundle", none, "--speed", "0"],
+      ["--synthetic", "1", "--policy", "eviction", "--bundle", none], ["--synthetic", "1", "--speed", "2"],
+      ["--synthetic", "1", "--policy", "best"], ["--synthetic", "1", "--source", "far"],
     ] {
       let run = try Command(built: "tileserve").run(["replay"] + wrong)
       #expect(run.status == 64 && run.stdout.isEmpty, "\(run)")

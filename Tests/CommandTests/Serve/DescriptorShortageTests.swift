@@ -5,17 +5,17 @@ import Testing
 /// A process that reaches its limit of open files reports that, not broken bundles or missing permissions.
 @Suite(.ownThread) struct DescriptorShortageTests {
   /// Runs `tileserve` with a limit of open files that it cannot raise.
-  private func start(limit: Int, _ arguments: [String]) throws -> ChildProcess {
+  private func start(limit: Int, _ arguments: [String], environment: [String: String] = [:]) throws -> ChildProcess {
     let line = "ulimit -n \(limit) && exec \"$0\" \"$@\""
     return try Command(path: "/bin/sh").start(
       ["-c", line, try Command(built: "tileserve").path, "--port", "0", "--threads", "1"] + arguments,
-      environment: RunningServer.environment)
+      environment: RunningServer.environment.merging(environment) { $1 })
   }
 
   @Test func descriptorShortageIsReportedAsSuch() throws {
     let folder = try TemporaryFolder()
     for number in 0..<40 { try folder.writeBundle("map-\(number).mbtiles", zooms: 0...0, edge: 64) }
-    let process = try start(limit: 48, [folder.path, "--connections", "8"])
+    let process = try start(limit: 48, [folder.path], environment: ["TILESERVE_CONNECTIONS": "8"])
     let hasBegun = process.wait(timeout: 60) { process.stdout.contains("viewer: ") && process.stdout.hasSuffix("\n") }
     let port = try #require(
       hasBegun ? process.stdout.firstMatch(of: /:(\d+)\//).flatMap { Int($0.output.1) } : nil, "\(process.stderr)")

@@ -16,7 +16,7 @@ import Testing
   func aSignalAtTheFirstConnectionExitsWith0() throws {
     let script = #"""
       for _ in 1 2 3 4 5; do
-        "$0" "$1" --port "$2" --drain-delay 0 & server=$!
+        TILESERVE_DRAIN_DELAY=0 "$0" "$1" --port "$2" & server=$!
         until (exec 4<>"/dev/tcp/127.0.0.1/$2") 2>/dev/null; do kill -0 "$server" || exit 2; done
         kill "$server"; wait "$server" || exit $?
       done
@@ -91,7 +91,7 @@ import Testing
 
   @Test(arguments: [(SIGTERM, "0"), (SIGTERM, "1"), (SIGINT, "3600")])
   func portClosesAfterTheDrainDelay(_ signal: Int32, _ delay: String) throws {
-    let server = try RunningServer([folder.path, "--drain-delay", delay])
+    let server = try RunningServer([folder.path], environment: ["TILESERVE_DRAIN_DELAY": delay])
     server.process.send(signal)
     let run = server.process.wait(timeout: 60)
     #expect(run.status == 0 && run.stderr.isEmpty, "\(run)")
@@ -114,7 +114,7 @@ import Testing
   @Test func accessLogHasTheCombinedFormat() throws {
     let log = folder.file("access.log")
     try folder.write("access.log", "what was there\n")
-    let server = try RunningServer([folder.path, "--access-log", log])
+    let server = try RunningServer([folder.path], environment: ["TILESERVE_ACCESS_LOG": log])
     let fields = ["Referer": "http://a.example/\"x", "User-Agent": "Test (1.0)"]
     #expect(try server.get("/a%20map/0/0/0?\"q", fields).status == 200)
     #expect(try server.get("/nothing").status == 404)
@@ -152,7 +152,7 @@ import Testing
   }
 
   @Test func accessLogMayGoToStandardOutput() throws {
-    let server = try RunningServer([folder.path, "--access-log", "-"])
+    let server = try RunningServer([folder.path], environment: ["TILESERVE_ACCESS_LOG": "-"])
     #expect(try server.get("/health").status == 200)
     #expect(server.process.wait(timeout: 20) { server.process.stdout.contains("\"GET /health HTTP/1.1\" 200 3 ") })
   }
@@ -251,7 +251,8 @@ import Testing
       "/CN=localhost", "-addext", "subjectAltName=DNS:localhost,IP:127.0.0.1", "-keyout", key, "-out", certificate,
     ])
     #expect(made.status == 0, "\(made)")
-    let server = try RunningServer([folder.path, "--tls-cert", certificate, "--tls-key", key])
+    let server = try RunningServer(
+      [folder.path], environment: ["TILESERVE_TLS_CERT": certificate, "TILESERVE_TLS_KEY": key])
     #expect(server.process.stdout.contains("viewer: https://127.0.0.1:"))
     let url = "https://localhost:\(server.port)"
     let run = try #require(Command(installed: "curl")).run([
@@ -271,7 +272,8 @@ import Testing
     #expect(server.process.wait(timeout: 30).status == 0)
 
     for pair in [[folder.file("none.pem"), key], [certificate, folder.file("none.pem")], [certificate, certificate]] {
-      let run = try tileserve(folder.path, "--port", "0", "--tls-cert", pair[0], "--tls-key", pair[1])
+      let run = try tileserve(
+        folder.path, "--port", "0", environment: ["TILESERVE_TLS_CERT": pair[0], "TILESERVE_TLS_KEY": pair[1]])
       #expect(run.status == 66 && run.stderr.hasPrefix("tileserve: \(folder.path)/"), "\(run)")
     }
   }

@@ -71,7 +71,8 @@ import TileIndex
       }
       let folder = try TemporaryFolder()
       try writeNoise(folder)
-      let server = try RunningServer([folder.path, "--cache", "64MB", "--missing", "overzoom", "--prefetch", "off"])
+      let server = try RunningServer(
+        [folder.path, "--cache", "64MB", "--missing", "overzoom"], environment: ["TILESERVE_PREFETCH": "off"])
       defer {
         server.process.send(SIGKILL)
         _ = server.process.wait()

@@ -129,10 +129,11 @@ import TileIndex
     try FileManager.default.createDirectory(atPath: library, withIntermediateDirectories: true)
     try "this.is = 'ours'".write(toFile: "\(library)/leaflet.js", atomically: true, encoding: .utf8)
     try "".write(toFile: "\(library)/leaflet.css", atomically: true, encoding: .utf8)
-    let server = try RunningServer([
-      bundle, "--allowed-hosts", "maps.example,127.0.0.1", "--cors", "https://a.example,https://b.example",
-      "--public-url", "https://maps.example/tilesets", "--web", library, "--log-level", "error",
-    ])
+    let server = try RunningServer(
+      [
+        bundle, "--allowed-hosts", "maps.example,127.0.0.1", "--cors", "https://a.example,https://b.example",
+        "--public-url", "https://maps.example/tilesets",
+      ], environment: ["TILESERVE_WEB": library, "TILESERVE_LOG_LEVEL": "error"])
     #expect(try server.get("/relief.json", ["Host": "127.0.0.1:\(server.port)"]).status == 200)
     #expect(try server.get("/relief.json", ["Host": "evil.example"]).status == 421)
     func origin(_ name: String) throws -> String? {
@@ -154,7 +155,8 @@ import TileIndex
       return
     }
     for (trusted, isBelieved) in [("192.0.2.7,\(address)", true), ("192.0.2.7", false)] {
-      let server = try RunningServer([bundle, "--host", "0.0.0.0", "--trusted-proxies", trusted])
+      let server = try RunningServer(
+        [bundle, "--host", "0.0.0.0"], environment: ["TILESERVE_TRUSTED_PROXIES": trusted])
       let run = try curl.run([
         "-q", "-sS", "--noproxy", "*", "--max-time", "30", "-H", "X-Forwarded-Host: maps.example",
         "http://\(address):\(server.port)/relief.json",
@@ -254,15 +256,36 @@ import TileIndex
 
   @Test(arguments: [
     [], ["--port", "65536", "."], ["--port", "x", "."], ["--missing", "405", "."], ["--cache", "much", "."],
-    ["--cors", "nonsense", "."], ["--public-url", "maps", "."], ["--log-level", "loud", "."],
-    ["--tls-cert", "a.pem", "."],
-    ["--threads", "0", "."], ["--connections", "-1", "."], ["--cache-control", "a\r\nb", "."], ["--nonsense", "."],
+    ["--cors", "nonsense", "."], ["--public-url", "maps", "."], ["--threads", "0", "."],
+    ["--nonsense", "."],
   ])
   func wrongFlagsExitWith64(_ arguments: [String]) throws {
     let run = try Command(built: "tileserve").run(arguments, in: folder.path)
     #expect(run.status == 64 && run.stdout.isEmpty, "\(run)")
     let name = arguments.first.map { String($0.dropFirst(2)) } ?? "nothing to serve"
     #expect(run.stderr.contains(name), "\(run)")
+  }
+
+  /// What the configuration file and the environment say alone is checked alike.
+  @Test(arguments: [
+    ("LOG_LEVEL", "loud", "log-level"), ("TLS_CERT", "a.pem", "tlsCert and tlsKey go together"),
+    ("CONNECTIONS", "-1", "connections"), ("CACHE_CONTROL", "a\r\nb", "cache-control"),
+  ])
+  func wrongVariablesExitWith64(_ name: String, _ value: String, _ words: String) throws {
+    let run = try tileserve(folder.path, environment: ["TILESERVE_\(name)": value])
+    #expect(run.status == 64 && run.stdout.isEmpty && run.stderr.contains(words), "\(run)")
+  }
+
+  /// An option that only the configuration file has is answered with its member.
+  @Test(arguments: [
+    ("tileserve", "--cache-control", "cacheControl"), ("tileserve", "--tls-cert=a.pem", "tlsCert"),
+    ("mapstore serve", "--hmac-key-file", "hmacKeyFiles"), ("mapstore serve", "--products", "products"),
+    ("purchase-ledger verify", "--package-name", "packageName"),
+  ])
+  func membersThatAreNoOptionsAreNamed(_ command: String, _ option: String, _ member: String) throws {
+    let words = command.split(separator: " ").map(String.init)
+    let run = try Command(built: words[0]).run(words.dropFirst() + [option, "x"], in: folder.path)
+    #expect(run.status != 0 && run.stderr.contains("write \"\(member)\" into the configuration file"), "\(run)")
   }
 
   /// Whether the argument is no number or one that is too large.
@@ -278,18 +301,19 @@ import TileIndex
   /// The servers share the check, each with its own exit code for options that cannot be used.
   @Test func aLevelThatIsNoneIsAnsweredAlike() throws {
     let reason = "log-level: \"loud\" is none of trace, debug, info, notice, warning, error, critical\n"
-    let run = try tileserve(bundle, "--log-level", "loud")
+    let run = try tileserve(bundle, environment: ["TILESERVE_LOG_LEVEL": "loud"])
     #expect(run.status == 64 && run.stderr == "tileserve: \(reason)", "\(run)")
     let store = try Command(built: "mapstore").run(
-      ["serve", "--catalogue", folder.path, "--log-level", "loud"], in: folder.path)
+      ["serve", "--catalogue", folder.path], in: folder.path, environment: ["MAPSTORE_LOG_LEVEL": "loud"])
     #expect(store.status == 2 && store.stderr == "mapstore: \(reason)", "\(store)")
   }
 
   @Test func aFolderOfLibrariesThatIsNotThereIsNamed() throws {
-    let run = try tileserve(bundle, "--port", "0", "--web", folder.file("none"), timeout: 10)
+    let none = folder.file("none")
+    let run = try tileserve(bundle, "--port", "0", environment: ["TILESERVE_WEB": none], timeout: 10)
     #expect(run.status == 64 && run.stderr.contains("web: there is no folder \(folder.file("none")); "), "\(run)")
     let store = try Command(built: "mapstore").run(
-      ["serve", "--catalogue", folder.path, "--web", folder.file("none")], in: folder.path)
+      ["serve", "--catalogue", folder.path], in: folder.path, environment: ["MAPSTORE_WEB": none])
     #expect(store.status == 2 && store.stderr.contains("web: there is no folder \(folder.file("none")); "), "\(store)")
   }
 
@@ -321,7 +345,8 @@ import TileIndex
       (folder.file("none.pem"), "none.pem: cannot be read: no such file"), (text, "text.pem: is no PEM file"),
       (folder.path, ": cannot be read: is a directory"),
     ] {
-      let run = try tileserve(bundle, "--port", "0", "--tls-cert", certificate, "--tls-key", text)
+      let run = try tileserve(
+        bundle, "--port", "0", environment: ["TILESERVE_TLS_CERT": certificate, "TILESERVE_TLS_KEY": text])
       #expect(run.status == 66 && run.stderr.contains(words) && run.stderr.contains("; "), "\(run)")
     }
   }

@@ -18,7 +18,7 @@ struct MapStoreSettings {
   let identity: StoreIdentity
   let logLevel: Logger.Level
 
-  private static let schema = ConfigurationSchema(
+  static let schema = ConfigurationSchema(
     environmentPrefix: "mapstore", manual: "docs/reference/store.md lists its members",
     options: ConfigurationOption.texts(
       "host", "publicUrl", "accelPrefix", "trustedProxies", "bundleId", "packageName", "logLevel", "web",

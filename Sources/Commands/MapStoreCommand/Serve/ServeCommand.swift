@@ -12,8 +12,9 @@ struct ServeCommand: AsyncParsableCommand {
     abstract: "Serves a map store: catalogue, accounts, purchases and downloads.",
     discussion: """
       Every option can also be given in the configuration file (--config, JSON: publicUrl for --public-url) or in the \
-      environment: MAPSTORE_PUBLIC_URL. Flags win over the environment, the environment over the file. \
-      docs/reference/store.md describes the interface.
+      environment: MAPSTORE_PUBLIC_URL. Flags win over the environment, the environment over the file. These alone have \
+      the app's other facts (appAppleId, googlePublicKey, packageName), keys, pushes, products, proxies, limits and \
+      logLevel (docs/reference/configuration.md). docs/reference/store.md describes the interface.
       """)
 
   @OptionGroup var flags: MapStoreFlags
@@ -32,9 +33,11 @@ struct ServeCommand: AsyncParsableCommand {
     for fault in server.catalogFaults { printLine("differs from the catalogue: \(fault)") }
     printLine("catalogue: \(server.url)/catalogue")
     if settings.options.linkKeys.isEmpty {
-      print("download links expire with this process: there is no --hmac-key-file")
+      print("download links expire with this process: there are no hmacKeyFiles in the configuration file")
     }
-    if settings.options.grantKeys.isEmpty { print("grants expire with this process: there is no --grant-key-file") }
+    if settings.options.grantKeys.isEmpty {
+      print("grants expire with this process: there are no grantKeyFiles in the configuration file")
+    }
     _ = StandardStreams.flush()
     ServiceManager.ready("selling \(server.forSaleCount) of \(server.regionCount) regions")
     for await _ in end.stream { break }

@@ -7,7 +7,9 @@ struct CommonOptions: ParsableArguments {
   var ledger: String?
 
   @Option(
-    help: ArgumentHelp("A JSON file with any of these options, the app's identity and policies.", valueName: "file"),
+    help: ArgumentHelp(
+      "A JSON file with any of these options, appAppleId, googlePublicKey, packageName and policies.", valueName: "file"
+    ),
     completion: .file())
   var config: String?
 

@@ -15,7 +15,7 @@ struct LedgerSettings {
   /// All values, for options that only some subcommands need.
   let values: CommandSettings
 
-  private static let schema = ConfigurationSchema(
+  static let schema = ConfigurationSchema(
     environmentPrefix: "purchaseLedger", manual: "see purchase-ledger --help and docs/reference/ledger.md",
     options: ConfigurationOption.texts("bundleId", "environment", "packageName") + [
       .init("ledger", .path), .init("googlePublicKey", .path), .init("rootCertificates", .paths),

@@ -8,9 +8,9 @@ enum EvidenceText {
     let option: String? =
       switch refusal.code {
       case .noRootCertificate: "--root-certificate"
-      case .noLicensingKey: "--google-public-key"
+      case .noLicensingKey: "googlePublicKey in the configuration file"
       case .noBundleID: "--bundle-id"
-      case .noPackageName: "--package-name"
+      case .noPackageName: "packageName in the configuration file"
       case .unknownKind: "--as"
       default: nil
       }

@@ -10,7 +10,8 @@ struct InspectEvidenceCommand: AsyncParsableCommand {
     abstract: "Verifies and decodes evidence without recording it.",
     discussion: """
       Exits with 0 when it is valid, with 1 when it is refused or would be quarantined. Checks whose option is missing \
-      are skipped; Apple's evidence needs a root certificate.
+      are skipped; Apple's evidence needs a root certificate. A purchases.products answer of Google's does not name its \
+      product and token: wrap it as for import, {"evidence": ..., "productId": ..., "purchaseToken": ...}.
       """)
 
   @Argument(help: ArgumentHelp("One piece of evidence; - for standard input.", valueName: "file"), completion: .file())
@@ -21,10 +22,6 @@ struct InspectEvidenceCommand: AsyncParsableCommand {
       "What the evidence is, if it is not recognised or taken for something else. (default: detected)",
       valueName: "kind"))
   var kind: KindArgument?
-  @Option(help: "The product of a purchases.products answer, which does not name it.")
-  var productId: String?
-  @Option(help: "The purchase token of such an answer.")
-  var purchaseToken: String?
   @OptionGroup var evidence: EvidenceOptions
   @OptionGroup var options: CommonOptions
 
@@ -34,11 +31,13 @@ struct InspectEvidenceCommand: AsyncParsableCommand {
     identity.requiredEnvironment = settings.environment
     identity.requiresApp = false
     let verifier = try EvidenceVerifier(identity: identity)
-    let context = EvidenceContext(
-      productID: productId, purchaseToken: purchaseToken, packageName: nil, environment: settings.environment)
     do {
+      let bytes = try InputFile.read(file)
+      let wrapper = try EvidenceWrapper(bytes)
+      var context = wrapper?.context ?? EvidenceContext()
+      context.environment = context.environment ?? settings.environment
       let evidence = try await verifier.read(
-        try InputFile.read(file), as: kind?.kind, context: context, at: settings.clock.now())
+        wrapper?.evidence ?? bytes, as: wrapper?.kind ?? kind?.kind, context: context, at: settings.clock.now())
       for line in options.json ? [EvidenceText.json(evidence).text] : EvidenceText.lines(evidence) { printLine(line) }
       if evidence.quarantine != nil { throw ExitCode(.found) }
     } catch let refusal as VerificationError {

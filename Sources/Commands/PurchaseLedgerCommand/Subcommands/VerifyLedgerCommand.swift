@@ -54,7 +54,7 @@ struct VerifyLedgerCommand: AsyncParsableCommand {
       }
     }
     for store in anyApp {
-      let option = store == .apple ? "--bundle-id" : "--package-name"
+      let option = store == .apple ? "--bundle-id" : "packageName in the configuration file"
       printError("purchase-ledger: \(store.rawValue): evidence of any app was accepted; name the app with \(option)")
     }
     printText(options.json ? Self.json(report, anyApp: anyApp).text : Self.text(report))
