@@ -3,22 +3,22 @@ import TileIndex
 import TilePrefetch
 
 /// The effect of eviction policies alone, per session.
-public struct EvictionReport: Hashable, Sendable {
+package struct EvictionReport: Hashable, Sendable {
   /// Tiles that came onto the screen and were cached, by policy.
-  public struct Hits: Hashable, Sendable {
+  package struct Hits: Hashable, Sendable {
     /// Least recently used first.
-    public var lru = 0
+    package var lru = 0
     /// The reference policy's order.
-    public var reference = 0
+    package var reference = 0
     /// This project's policy.
-    public var `default` = 0
+    package var `default` = 0
     /// Belady's rule: the tile that is needed last, or never again, goes first.
-    public var belady = 0
+    package var belady = 0
 
-    public init() {}
+    package init() {}
 
     /// How much of the distance from LRU to Belady's rule a number of hits covers; nil when there is no distance.
-    public func share(_ hits: Int) -> Double? {
+    package func share(_ hits: Int) -> Double? {
       belady > lru ? Double(hits - lru) / Double(belady - lru) : nil
     }
 
@@ -32,17 +32,17 @@ public struct EvictionReport: Hashable, Sendable {
     }
   }
 
-  public struct Line: Hashable, Sendable {
-    public var session: String
+  package struct Line: Hashable, Sendable {
+    package var session: String
     /// Tiles that came onto the screen.
-    public var requests = 0
+    package var requests = 0
     /// All four in the reference simulator's accounting: tiles that leave the screen evict others before the tiles that
     /// come onto it are looked up, and tiles that were hits keep taking room.
-    public var simulator = Hits()
+    package var simulator = Hits()
     /// All four as the cache runs.
-    public var cache = Hits()
+    package var cache = Hits()
 
-    public init(session: String) { self.session = session }
+    package init(session: String) { self.session = session }
 
     static func + (a: Line, b: Line) -> Line {
       var sum = a
@@ -53,15 +53,15 @@ public struct EvictionReport: Hashable, Sendable {
     }
   }
 
-  public var sessions: [Line]
-  public var total: Line { sessions.reduce(Line(session: "total"), +) }
+  package var sessions: [Line]
+  package var total: Line { sessions.reduce(Line(session: "total"), +) }
 
-  public init(sessions: [Line]) { self.sessions = sessions }
+  package init(sessions: [Line]) { self.sessions = sessions }
 }
 
 extension ReplaySettings {
   /// Replays sessions without prefetch and without load times. The budget is the room for tiles off the screen.
-  public func replayEviction(_ sessions: [RecordedSession]) -> EvictionReport {
+  package func replayEviction(_ sessions: [RecordedSession]) -> EvictionReport {
     EvictionReport(
       sessions: sessions.map { session in
         let trial = EvictionTrial(
@@ -89,14 +89,14 @@ extension EvictionTrial {
 extension EvictionReport {
   /// One line: `{"sessions": [...], "total": {...}}`, each with `simulator` and `cache`: hit rates, and shares of the
   /// distance from LRU to Belady's rule.
-  public var json: String {
+  package var json: String {
     JSONValue.object([.init("sessions", .array(sessions.map(\.json))), .init("total", total.json)])
       .text(insideMarkup: false)
   }
 
   /// Two text tables: hits in per cent of the tiles that came onto the screen, in the simulator's accounting and as the
   /// cache runs.
-  public var text: String {
+  package var text: String {
     [("as the reference simulator counts:", \Line.simulator), ("as the cache runs:", \Line.cache)].map { title, hits in
       var rows = [["session", "requests", "lru", "reference", "default", "belady", "reference: of the way", "default"]]
       for line in sessions { rows.append(line.cells(line[keyPath: hits])) }

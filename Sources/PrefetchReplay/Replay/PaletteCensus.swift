@@ -3,24 +3,24 @@ import TileImage
 import TileIndex
 
 /// How many of a bundle's tiles have at most 256 colours and so can be kept in a palette.
-public struct PaletteCensus: Hashable, Sendable {
-  public struct Zoom: Hashable, Sendable {
-    public var zoom: Int
-    public var tiles = 0
+package struct PaletteCensus: Hashable, Sendable {
+  package struct Zoom: Hashable, Sendable {
+    package var zoom: Int
+    package var tiles = 0
     /// Of these, those with at most 256 colours.
-    public var inPalette = 0
+    package var inPalette = 0
     /// The memory for all tiles in bytes: as RGBA, and with a palette where possible.
-    public var bytes = 0
-    public var paletteBytes = 0
+    package var bytes = 0
+    package var paletteBytes = 0
   }
 
-  public var path: String
-  public var zooms: [Zoom]
+  package var path: String
+  package var zooms: [Zoom]
 
   /// Decodes every tile: some milliseconds each.
   ///
   /// - Throws: ``ReplayError/Code/unreadableBundle``, also for tiles that are not images.
-  public init(_ path: String) throws {
+  package init(_ path: String) throws {
     self.path = path
     zooms = []
     do {
@@ -48,7 +48,7 @@ public struct PaletteCensus: Hashable, Sendable {
     }
   }
 
-  public var total: Zoom {
+  package var total: Zoom {
     zooms.reduce(Zoom(zoom: -1)) { sum, line in
       Zoom(
         zoom: -1, tiles: sum.tiles + line.tiles, inPalette: sum.inPalette + line.inPalette,
@@ -59,7 +59,7 @@ public struct PaletteCensus: Hashable, Sendable {
 
 extension PaletteCensus {
   /// A text table.
-  public var text: String {
+  package var text: String {
     var rows = [["zoom", "tiles", "at most 256 colours", "memory in the palette tier"]]
     for line in zooms { rows.append(line.cells("\(line.zoom)")) }
     rows.append(total.cells("all"))
@@ -67,7 +67,7 @@ extension PaletteCensus {
   }
 
   /// One line: `{"bundle": ..., "tiles": ..., "inPalette": ..., "paletteShare": ..., "zooms": [...]}`.
-  public var json: String {
+  package var json: String {
     JSONValue.object(
       [.init("bundle", .string(path))] + total.members
         + [
@@ -79,9 +79,9 @@ extension PaletteCensus {
 
 extension PaletteCensus.Zoom {
   /// The share of all tiles; 0 where there are none.
-  public var share: Double { tiles == 0 ? 0 : Double(inPalette) / Double(tiles) }
+  package var share: Double { tiles == 0 ? 0 : Double(inPalette) / Double(tiles) }
   /// The memory with palettes, as a share of the memory as RGBA.
-  public var memoryShare: Double { bytes == 0 ? 0 : Double(paletteBytes) / Double(bytes) }
+  package var memoryShare: Double { bytes == 0 ? 0 : Double(paletteBytes) / Double(bytes) }
 
   fileprivate func cells(_ name: String) -> [String] {
     [name, "\(tiles)", TextTable.percent(share), TextTable.percent(memoryShare)]

@@ -2,26 +2,26 @@ import Support
 import TileIndex
 
 /// The results of a replay, per session.
-public struct ReplayReport: Hashable, Sendable {
-  public struct Line: Hashable, Sendable {
-    public var session: String
-    public var score: ReplayScore
+package struct ReplayReport: Hashable, Sendable {
+  package struct Line: Hashable, Sendable {
+    package var session: String
+    package var score: ReplayScore
 
-    public init(session: String, score: ReplayScore) {
+    package init(session: String, score: ReplayScore) {
       self.session = session
       self.score = score
     }
   }
 
-  public var sessions: [Line]
-  public var total: ReplayScore { sessions.reduce(ReplayScore()) { $0 + $1.score } }
+  package var sessions: [Line]
+  package var total: ReplayScore { sessions.reduce(ReplayScore()) { $0 + $1.score } }
 
-  public init(sessions: [Line]) { self.sessions = sessions }
+  package init(sessions: [Line]) { self.sessions = sessions }
 }
 
 extension ReplaySettings {
   /// Replays sessions with virtual tiles, in virtual time.
-  public func replay(_ sessions: [RecordedSession], policy: ReplayPolicy) -> ReplayReport {
+  package func replay(_ sessions: [RecordedSession], policy: ReplayPolicy) -> ReplayReport {
     ReplayReport(
       sessions: sessions.map { session in
         .init(session: session.name, score: replay(session, policy: policy, every: .infinity) { _ in })
@@ -52,7 +52,7 @@ extension ReplaySettings {
   ///     speed.
   ///   - replayed: called after each session.
   /// - Throws: ``ReplayError/Code/unreadableBundle``.
-  public func replay(
+  package func replay(
     _ sessions: [RecordedSession], policy: ReplayPolicy, bundle path: String, speed: Double? = nil,
     replayed: () -> Void = {}
   ) throws -> ReplayReport {
@@ -75,14 +75,14 @@ extension ReplaySettings {
 
 extension ReplayReport {
   /// One line: `{"sessions": [...], "total": {...}}`. `precision` is null where nothing was prefetched.
-  public var json: String {
+  package var json: String {
     JSONValue.object([
       .init("sessions", .array(sessions.map { $0.score.json($0.session) })), .init("total", total.json("total")),
     ]).text(insideMarkup: false)
   }
 
   /// A text table: a line per session, the means, and below them the means of other policies on the same sessions.
-  public func text(policy: String, others: [(name: String, report: ReplayReport)]) -> String {
+  package func text(policy: String, others: [(name: String, report: ReplayReport)]) -> String {
     var rows = [["session", "requests", "hits", "blank", "hard", "stall ms", "precision", "loads"]]
     for line in sessions { rows.append(line.score.cells(line.session, dividedBy: 1)) }
     if sessions.count > 1 { rows.append(total.cells("mean", dividedBy: Double(sessions.count))) }

@@ -2,35 +2,35 @@ import TileIndex
 import TilePrefetch
 
 /// The result of a replay; for several sessions, the sum.
-public struct ReplayScore: Hashable, Sendable {
+package struct ReplayScore: Hashable, Sendable {
   /// Tiles that came onto the screen.
-  public var requests = 0
+  package var requests = 0
   /// Of these, those that were cached.
-  public var hits = 0
+  package var hits = 0
   /// The sum over all frames of the tiles missing on the screen.
-  public var blankTileFrames = 0
+  package var blankTileFrames = 0
   /// Of these, those with neither an ancestor within five zooms nor all four children to draw instead.
-  public var hardBlanks = 0
+  package var hardBlanks = 0
   /// Frames with at least one tile missing.
-  public var stallFrames = 0
+  package var stallFrames = 0
   /// Prefetch loads that were started.
-  public var prefetches = 0
+  package var prefetches = 0
   /// Of these, those whose tile came onto the screen before it was evicted.
-  public var prefetchesUsed = 0
+  package var prefetchesUsed = 0
   /// All loads.
-  public var loads = 0
+  package var loads = 0
   /// Tiles that came onto the screen and that the bundle does not have. There is nothing to draw, so they count neither
   /// as requests nor as missing.
-  public var absent = 0
+  package var absent = 0
   /// The highest sum of kept and reserved bytes.
-  public var bytesPeak = 0
+  package var bytesPeak = 0
 
-  public init() {}
+  package init() {}
 
-  public var hitRate: Double { requests == 0 ? 0 : Double(hits) / Double(requests) }
+  package var hitRate: Double { requests == 0 ? 0 : Double(hits) / Double(requests) }
   /// Nil when nothing was prefetched.
-  public var precision: Double? { prefetches == 0 ? nil : Double(prefetchesUsed) / Double(prefetches) }
-  public var stallMilliseconds: Double { Double(stallFrames) * 1000 / 60 }
+  package var precision: Double? { prefetches == 0 ? nil : Double(prefetchesUsed) / Double(prefetches) }
+  package var stallMilliseconds: Double { Double(stallFrames) * 1000 / 60 }
 
   /// The difference to an earlier score of the same session.
   package func since(_ earlier: ReplayScore) -> ReplayScore {
@@ -47,7 +47,7 @@ public struct ReplayScore: Hashable, Sendable {
     return rest
   }
 
-  public static func + (a: ReplayScore, b: ReplayScore) -> ReplayScore {
+  package static func + (a: ReplayScore, b: ReplayScore) -> ReplayScore {
     var sum = a
     sum.requests += b.requests
     sum.hits += b.hits

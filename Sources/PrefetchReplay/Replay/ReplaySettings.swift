@@ -1,45 +1,45 @@
 /// The conditions of a replay.
-public struct ReplaySettings: Hashable, Sendable {
+package struct ReplaySettings: Hashable, Sendable {
   /// The form in which tiles are kept in memory.
-  public enum Tier: String, CaseIterable, Hashable, Sendable {
+  package enum Tier: String, CaseIterable, Hashable, Sendable {
     /// 256 KiB per tile.
     case rgba
     /// One byte per pixel and a palette: 65 KiB where a tile has at most 256 colours.
     case palette
 
     /// The bytes of a tile of 256 pixels.
-    public var tileCost: Int { self == .rgba ? 256 << 10 : 65 << 10 }
+    package var tileCost: Int { self == .rgba ? 256 << 10 : 65 << 10 }
   }
 
-  public var device = ReplayDevice.phone
+  package var device = ReplayDevice.phone
   /// In bytes.
-  public var budget = 64_000_000
-  public var tier = Tier.rgba
-  public var source = ReplaySource.local
+  package var budget = 64_000_000
+  package var tier = Tier.rgba
+  package var source = ReplaySource.local
   /// Drags have a constant velocity and take half the time; zooms happen at once and are not announced.
-  public var isHarsh = false
+  package var isHarsh = false
   /// At most 1.5 times as many tiles are loaded as would be without prefetch.
-  public var isMetered = false
+  package var isMetered = false
 
-  public init() {}
+  package init() {}
 }
 
 /// Where tiles come from.
-public enum ReplaySource: String, CaseIterable, Hashable, Sendable {
+package enum ReplaySource: String, CaseIterable, Hashable, Sendable {
   /// A bundle on the device: two loaders, 2.5 ms per virtual tile.
   case local
   /// The network: six connections, 82 ms per virtual tile.
   case network
 
-  public var loaderCount: Int { self == .local ? 2 : 6 }
+  package var loaderCount: Int { self == .local ? 2 : 6 }
   /// Seconds per virtual tile.
-  public var loadTime: Double { self == .local ? 2.5e-3 : 82e-3 }
+  package var loadTime: Double { self == .local ? 2.5e-3 : 82e-3 }
   /// Seconds of latency per tile of a real bundle, in addition to reading and decoding.
   var requestTime: Double { self == .local ? 0 : 80e-3 }
 }
 
 /// How a replay prefetches and evicts.
-public enum ReplayPolicy: String, CaseIterable, Hashable, Sendable {
+package enum ReplayPolicy: String, CaseIterable, Hashable, Sendable {
   /// No prefetch; the least recently used tile is evicted.
   case lru
   /// No prefetch; distant and long unused tiles are evicted.

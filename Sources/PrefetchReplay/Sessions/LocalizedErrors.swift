@@ -1,5 +1,5 @@
 #if canImport(Darwin)
-  public import Foundation
+  package import Foundation
 
   // On Linux this module has no Foundation.
 

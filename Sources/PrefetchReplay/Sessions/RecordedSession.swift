@@ -1,15 +1,15 @@
 /// A recorded or generated use of a map, independent of the screen: a start and gestures in the order of time.
 /// docs/explanation/prefetch.md describes the files.
-public struct RecordedSession: Hashable, Sendable {
+package struct RecordedSession: Hashable, Sendable {
   /// The file's name without extension.
-  public var name: String
+  package var name: String
   /// The origin of the session: `fc2016`, `gps`, `syn` ...
-  public var source: String
-  public var gestures: [MapGesture]
+  package var source: String
+  package var gestures: [MapGesture]
   /// True for a session that was generated for the bundle on which it is replayed; it is not moved.
-  public var isPlaced = false
+  package var isPlaced = false
 
-  public init(name: String, source: String, gestures: [MapGesture]) {
+  package init(name: String, source: String, gestures: [MapGesture]) {
     self.name = name
     self.source = source
     self.gestures = gestures
@@ -17,9 +17,9 @@ public struct RecordedSession: Hashable, Sendable {
 }
 
 /// One gesture of a session.
-public struct MapGesture: Hashable, Sendable {
+package struct MapGesture: Hashable, Sendable {
   /// A place on the map.
-  public enum Place: Hashable, Sendable {
+  package enum Place: Hashable, Sendable {
     /// The world from 0 to 1, from the north west.
     case world(x: Double, y: Double)
     /// In short sides of the screen, at a zoom that depends on the session's source, from a point in the middle of
@@ -28,15 +28,15 @@ public struct MapGesture: Hashable, Sendable {
   }
 
   /// A point on a track.
-  public struct Fix: Hashable, Sendable {
+  package struct Fix: Hashable, Sendable {
     /// Seconds from the gesture's start.
-    public var time: Double
-    public var x: Double
-    public var y: Double
+    package var time: Double
+    package var x: Double
+    package var y: Double
   }
 
   /// The gesture's kind.
-  public enum Kind: Hashable, Sendable {
+  package enum Kind: Hashable, Sendable {
     /// The map appears.
     case start(Place, zoom: Double)
     /// A finger drags the map so that a place comes to the middle.
@@ -55,21 +55,21 @@ public struct MapGesture: Hashable, Sendable {
 
   /// A map that moves on after a drag: the full distance in short sides of the screen, and the duration after which it
   /// is stopped.
-  public struct Fling: Hashable, Sendable {
-    public var dx: Double
-    public var dy: Double
-    public var duration: Double
+  package struct Fling: Hashable, Sendable {
+    package var dx: Double
+    package var dy: Double
+    package var duration: Double
 
-    public init(dx: Double, dy: Double, duration: Double) {
+    package init(dx: Double, dy: Double, duration: Double) {
       self.dx = dx
       self.dy = dy
       self.duration = duration
     }
   }
 
-  public var kind: Kind
+  package var kind: Kind
   /// Seconds since the session's start.
-  public var time: Double
+  package var time: Double
   /// In seconds; 0 for an immediate change.
-  public var duration: Double
+  package var duration: Double
 }

@@ -2,26 +2,26 @@ import Support
 import TileIndex
 
 /// Why sessions cannot be replayed. The message starts in lower case and names the file and the line.
-public struct ReplayError: Error, Hashable, Sendable, CustomStringConvertible {
+package struct ReplayError: Error, Hashable, Sendable, CustomStringConvertible {
   /// The kind of failure.
-  public struct Code: Hashable, Sendable, CustomStringConvertible {
-    public let description: String
+  package struct Code: Hashable, Sendable, CustomStringConvertible {
+    package let description: String
     private init(_ description: String) { self.description = description }
 
     /// A session or bundle does not exist or cannot be read, or the given folders have no sessions.
-    public static let missingInput = Code("missing input")
+    package static let missingInput = Code("missing input")
     /// A session is not in the format.
-    public static let malformedSession = Code("malformed session")
+    package static let malformedSession = Code("malformed session")
     /// The bundle cannot be opened.
-    public static let unreadableBundle = Code("unreadable bundle")
+    package static let unreadableBundle = Code("unreadable bundle")
   }
 
-  public let code: Code
-  public let message: String
+  package let code: Code
+  package let message: String
   /// Where nothing is.
   package private(set) var missingPath: String?
 
-  public init(_ code: Code, _ message: String) {
+  package init(_ code: Code, _ message: String) {
     self.code = code
     self.message = message
   }
@@ -44,13 +44,13 @@ public struct ReplayError: Error, Hashable, Sendable, CustomStringConvertible {
     }
   }
 
-  public var description: String { message }
+  package var description: String { message }
 }
 
 // What LocalizedError asks for; the conformance is where Foundation is: LocalizedErrors.swift.
 extension ReplayError {
   /// What is wrong: a sentence for people.
-  public var errorDescription: String? { Sentence.of(Sentence.parts(of: message).what) }
+  package var errorDescription: String? { Sentence.of(Sentence.parts(of: message).what) }
   /// What to do about it, where the message says it: a sentence for people.
-  public var recoverySuggestion: String? { Sentence.parts(of: message).remedy.map(Sentence.of) }
+  package var recoverySuggestion: String? { Sentence.parts(of: message).remedy.map(Sentence.of) }
 }

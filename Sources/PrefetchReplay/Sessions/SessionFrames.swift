@@ -69,14 +69,14 @@ extension SessionFrames {
 }
 
 /// A screen on which sessions are replayed.
-public enum ReplayDevice: String, CaseIterable, Hashable, Sendable {
+package enum ReplayDevice: String, CaseIterable, Hashable, Sendable {
   /// 1170 x 2532 pixels: about 62 tiles.
   case phone
   /// 1920 x 1080 pixels: about 45 tiles.
   case desktop
 
   /// In pixels.
-  public var size: (width: Double, height: Double) {
+  package var size: (width: Double, height: Double) {
     switch self {
     case .phone: (1170, 2532)
     case .desktop: (1920, 1080)
@@ -84,5 +84,5 @@ public enum ReplayDevice: String, CaseIterable, Hashable, Sendable {
   }
 
   /// The shorter side in pixels, the unit of gestures.
-  public var shortSide: Double { min(size.width, size.height) }
+  package var shortSide: Double { min(size.width, size.height) }
 }

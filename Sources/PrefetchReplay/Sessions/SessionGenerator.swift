@@ -5,7 +5,7 @@ import LibC
 ///
 /// Pauses between gestures are log-normal around 1.6 s, as in recorded sessions; one in twenty is a reading pause of up
 /// to half a minute.
-public struct SessionGenerator {
+package struct SessionGenerator {
   /// The area of a session.
   struct Area {
     /// The range of the centre of the screen, in units of the world.
@@ -36,7 +36,7 @@ public struct SessionGenerator {
 
   /// - Parameters:
   ///   - gestureCount: the number of gestures; about 3 s each.
-  public static func session(seed: UInt64, gestureCount: Int = 40) -> RecordedSession {
+  package static func session(seed: UInt64, gestureCount: Int = 40) -> RecordedSession {
     session(seed: seed, gestureCount: gestureCount, in: .world)
   }
 

@@ -108,7 +108,7 @@ extension RecordedSession {
   /// Reads session files, and all `.jsonl` files of folders in the order of their names.
   ///
   /// - Throws: ``ReplayError``: `missingInput`, `malformedSession`.
-  public static func read(_ paths: [String]) throws -> [RecordedSession] {
+  package static func read(_ paths: [String]) throws -> [RecordedSession] {
     var sessions: [RecordedSession] = []
     for path in paths {
       guard let status = try? FileSystem.status(path) else {

@@ -3,18 +3,18 @@ import Crypto
 import Support
 
 /// The key and the app that requests to the App Store Server API are signed for.
-public struct AppStoreCredentials: Sendable {
+package struct AppStoreCredentials: Sendable {
   /// The issuer id of App Store Connect.
-  public var issuerID: String
+  package var issuerID: String
   /// The id of the key.
-  public var keyID: String
+  package var keyID: String
   /// The In-App Purchase key from App Store Connect (.p8), PEM.
-  public var privateKey: String
+  package var privateKey: String
   /// The app.
-  public var bundleID: String
+  package var bundleID: String
 
   /// A key and its app; the private key as PEM.
-  public init(issuerID: String, keyID: String, privateKey: String, bundleID: String) {
+  package init(issuerID: String, keyID: String, privateKey: String, bundleID: String) {
     self.issuerID = issuerID
     self.keyID = keyID
     self.privateKey = privateKey
@@ -26,7 +26,7 @@ public struct AppStoreCredentials: Sendable {
 ///
 /// Each page is stored together with its cursor, so an interrupted pull continues there. `shutdown` waits until the
 /// connections are closed; they are too where the client is let go.
-public final class AppStoreClient: Sendable {
+package final class AppStoreClient: Sendable {
   let requests: StoreRequests
   let baseURL: String
   let environment: StoreEnvironment
@@ -40,7 +40,7 @@ public final class AppStoreClient: Sendable {
   ///   - baseURL: Nil for Apple's server of the environment.
   ///   - rate: Requests per second. Apple allows 50 per app for most calls.
   /// - Throws: `LedgerError` if the key is not a P-256 key.
-  public init(
+  package init(
     credentials: AppStoreCredentials, environment: StoreEnvironment, verifier: any StoreEvidenceVerifier,
     clock: LedgerClock = .system, baseURL: String? = nil, rate: Double = 20, retry: RetryPolicy = .init()
   ) throws(LedgerError) {
@@ -66,7 +66,7 @@ public final class AppStoreClient: Sendable {
   }
 
   /// Closes the connections.
-  public func shutdown() async throws { try await client.http.shutdown() }
+  package func shutdown() async throws { try await client.http.shutdown() }
 
   private static func token(
     _ credentials: AppStoreCredentials, _ key: P256.Signing.PrivateKey, seconds: Int64
@@ -107,14 +107,14 @@ extension AppStoreClient {
   ///
   /// - Parameter transactionID: Any transaction of that customer.
   /// - Throws: `LedgerError` with code `store`. Earlier pages stay stored with their revision.
-  public func pullHistory(of transactionID: String, into sink: any SnapshotSink) async throws -> PullReport {
+  package func pullHistory(of transactionID: String, into sink: any SnapshotSink) async throws -> PullReport {
     try await pullRevisions(
       "history", "/inApps/v2/history/\(StoreRequests.escape(transactionID))", query: "sort=ASCENDING&", transactionID,
       sink)
   }
 
   /// Pulls a customer's refunded transactions.
-  public func pullRefunds(of transactionID: String, into sink: any SnapshotSink) async throws -> PullReport {
+  package func pullRefunds(of transactionID: String, into sink: any SnapshotSink) async throws -> PullReport {
     try await pullRevisions(
       "refunds", "/inApps/v2/refund/lookup/\(StoreRequests.escape(transactionID))", query: "", transactionID, sink)
   }
@@ -125,7 +125,7 @@ extension AppStoreClient {
   ///   - start: Milliseconds since 1970. Apple keeps 180 days. Later pulls continue where the last one ended, unless
   ///     `start` is earlier than every window so far.
   ///   - end: Milliseconds since 1970.
-  public func pullNotifications(from start: Int64, to end: Int64, into sink: any SnapshotSink) async throws
+  package func pullNotifications(from start: Int64, to end: Int64, into sink: any SnapshotSink) async throws
     -> PullReport
   {
     var report = PullReport()

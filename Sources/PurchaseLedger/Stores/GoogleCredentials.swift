@@ -3,7 +3,7 @@ import CryptoExtras
 import Support
 
 /// Credentials for the Android Publisher API.
-public enum GoogleCredentials: Sendable {
+package enum GoogleCredentials: Sendable {
   /// An access token that is refreshed elsewhere.
   case accessToken(String)
   /// A service account: tokens are requested with a signed grant (RFC 7523) and cached until they expire.
@@ -12,7 +12,7 @@ public enum GoogleCredentials: Sendable {
   /// Reads the JSON file of a service account.
   ///
   /// - Throws: `LedgerError` if a field is missing.
-  public static func serviceAccount(json: [UInt8], file: String) throws(LedgerError) -> Self {
+  package static func serviceAccount(json: [UInt8], file: String) throws(LedgerError) -> Self {
     guard let value = try? JSONReader.read(json), let email = value["client_email"]?.string,
       let key = value["private_key"]?.string
     else {

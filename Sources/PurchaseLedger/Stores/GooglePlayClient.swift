@@ -3,7 +3,7 @@ import Support
 
 /// Client of the Android Publisher API: verifies the responses and stores them in a snapshot. `shutdown`
 /// waits until the connections are closed; they are too where the client is let go.
-public final class GooglePlayClient: Sendable {
+package final class GooglePlayClient: Sendable {
   let requests: StoreRequests
   let application: String
   let packageName: String
@@ -17,7 +17,7 @@ public final class GooglePlayClient: Sendable {
   /// - Parameters:
   ///   - environment: The environment of evidence that names none: the ledger's.
   ///   - rate: Requests per second. Google's default quota is 50 (3,000 per minute).
-  public init(
+  package init(
     packageName: String, credentials: GoogleCredentials, environment: StoreEnvironment,
     verifier: any StoreEvidenceVerifier, clock: LedgerClock = .system, baseURL: String? = nil, rate: Double = 20,
     retry: RetryPolicy = .init()
@@ -43,10 +43,10 @@ public final class GooglePlayClient: Sendable {
   }
 
   /// Closes the connections.
-  public func shutdown() async throws { try await client.http.shutdown() }
+  package func shutdown() async throws { try await client.http.shutdown() }
 
   /// Pulls the state of one purchase (`purchases.products.get`).
-  public func pullProduct(_ productID: String, token: String, into sink: any SnapshotSink) async throws -> PullReport {
+  package func pullProduct(_ productID: String, token: String, into sink: any SnapshotSink) async throws -> PullReport {
     var report = PullReport()
     let request = StoreRequests.Request(url: address(productID, token))
     let answer = try await requests.send(request) { _, value in
@@ -59,7 +59,7 @@ public final class GooglePlayClient: Sendable {
   }
 
   /// Acknowledges a purchase, which Google otherwise refunds after three days. Idempotent.
-  public func acknowledge(_ productID: String, token: String) async throws {
+  package func acknowledge(_ productID: String, token: String) async throws {
     let request = StoreRequests.Request(
       method: "POST", url: address(productID, token) + ":acknowledge", contentType: "application/json",
       body: Array("{}".utf8))
@@ -101,7 +101,7 @@ extension GooglePlayClient {
   /// - Returns: A report with `isWindowLost` if the last pull is more than 30 days ago. Every active purchase must then
   ///   be queried.
   /// - Throws: `LedgerError` with code `store`. Earlier pages stay stored with their cursor.
-  public func pullVoided(since: Int64, into sink: any SnapshotSink) async throws -> PullReport {
+  package func pullVoided(since: Int64, into sink: any SnapshotSink) async throws -> PullReport {
     var report = PullReport()
     let name = "google.voided.\(environment)"
     let now = clock.now()

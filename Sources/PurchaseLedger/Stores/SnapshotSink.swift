@@ -15,29 +15,29 @@ public struct SnapshotPage: Sendable {
   public var cursor: (name: String, value: String)?
 
   /// A page and the cursor behind it.
-  public init(evidence: [(bytes: [UInt8], content: VerifiedEvidence)], cursor: (name: String, value: String)?) {
+  package init(evidence: [(bytes: [UInt8], content: VerifiedEvidence)], cursor: (name: String, value: String)?) {
     self.evidence = evidence
     self.cursor = cursor
   }
 }
 
 /// The result of a pull.
-public struct PullReport: Sendable {
+package struct PullReport: Sendable {
   /// The pages that were read.
-  public var pages = 0
+  package var pages = 0
   /// Pieces that verified and were stored.
-  public var pieces = 0
+  package var pieces = 0
   /// Why pieces were rejected. Their pages count in `pages` all the same.
-  public var refusals: [VerificationError] = []
+  package var refusals: [VerificationError] = []
   /// Whether the feed has a gap. Purchases must then be queried one by one.
-  public var isWindowLost = false
+  package var isWindowLost = false
 
   /// Whether a piece was rejected that another configuration would accept. The cursor then stops before it, and the
   /// next pull requests it again.
-  public var isHeld = false
+  package var isHeld = false
 
   /// Nothing pulled yet.
-  public init() {}
+  package init() {}
 
   /// Adds a rejected piece.
   mutating func refuse(_ refusal: VerificationError) {

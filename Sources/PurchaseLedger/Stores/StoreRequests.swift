@@ -187,20 +187,20 @@ final class StoreConnections: Sendable {
 }
 
 /// How often a request is retried and how long to wait in between. Times are in seconds.
-public struct RetryPolicy: Sendable {
+package struct RetryPolicy: Sendable {
   /// The most requests for one page.
-  public var attemptsMax: Int
+  package var attemptsMax: Int
   /// The first wait. Each further one is twice as long.
-  public var firstDelay: Double
+  package var firstDelay: Double
   /// The longest wait.
-  public var delayMax: Double
+  package var delayMax: Double
   /// If the store asks for a longer wait, the pull ends. The next one continues from its cursor.
-  public var retryAfterMax: Double
+  package var retryAfterMax: Double
   /// The limit for one request, from connecting to the last byte.
-  public var timeout: Double
+  package var timeout: Double
 
   /// Times in seconds.
-  public init(
+  package init(
     attemptsMax: Int = 6, firstDelay: Double = 0.5, delayMax: Double = 30, retryAfterMax: Double = 300,
     timeout: Double = 60
   ) {

@@ -94,7 +94,7 @@ public struct EvidenceContext: Sendable, Hashable {
 
 /// Verifies the evidence of one store. `AppleVerifier` and `GoogleVerifier` conform; `EvidenceVerifier` selects one by
 /// format.
-public protocol StoreEvidenceVerifier: Sendable {
+package protocol StoreEvidenceVerifier: Sendable {
   /// Verifies and decodes one piece of evidence.
   ///
   /// - Parameters:
