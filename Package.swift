@@ -123,10 +123,12 @@ let libraries = [
   // A map in an app: a bundle that any task may read, and the tiles of a map view within a budget of memory.
   library("OfflineMap", ["Support", "TileIndex", "Gazetteer", "TilePrefetch", "MemoryPressure"]),
   library("PrefetchReplay", ["Support", "TileIndex", "TileImage", "TilePrefetch"]),
+  // What both servers need of HTTP/1: proxies, checks of requests, metrics.
+  library("ServerSupport", ["Support"] + products(of: "swift-nio", "NIOHTTP1")),
   library(
     "TileServe",
     [
-      "Support", "TileIndex", "RegionCatalog", "Gazetteer", "TileImage", "MapDrawing", "TilePrefetch", "MemoryPressure",
+      "Support", "ServerSupport", "TileIndex", "RegionCatalog", "Gazetteer", "TileImage", "MapDrawing", "TilePrefetch", "MemoryPressure",
       "CSystemShim",
     ] + products(of: "async-http-client", "AsyncHTTPClient") + products(of: "swift-log", "Logging")
       + products(of: "swift-nio", "NIOCore", "NIOPosix", "NIOHTTP1") + products(of: "swift-nio-ssl", "NIOSSL"),
@@ -165,7 +167,10 @@ let libraries = [
   library("MapStoreWire", ["Support", "TileIndex", "RegionCatalog"]),
   library(
     "MapStoreServer",
-    ["Support", "TileIndex", "RegionCatalog", "Gazetteer", "PurchaseLedger", "Accounts", "MapStoreWire"]
+    [
+      "Support", "ServerSupport", "TileIndex", "RegionCatalog", "Gazetteer", "PurchaseLedger", "Accounts",
+      "MapStoreWire",
+    ]
       + products(of: "hummingbird", "Hummingbird", "HummingbirdCore") + products(of: "swift-http-types", "HTTPTypes")
       + products(of: "swift-nio-extras", "NIOHTTPTypes", "NIOHTTPTypesHTTP1")
       + products(of: "swift-nio", "NIOCore", "NIOPosix", "NIOHTTP1")
@@ -264,6 +269,7 @@ let testTargets = [
   program("CatalogProbe", in: "Tests/CatalogProbe", ["Support", "MapStoreClient"]),
 
   tests("SupportTests", ["Support", "CSQLite"]),
+  tests("ServerSupportTests", ["Support", "ServerSupport"] + products(of: "swift-nio", "NIOHTTP1")),
   tests("TileIndexTests", ["Support", "TileIndex", "CSQLite"]),
   tests("RegionCatalogTests", ["Support", "RegionCatalog", "TileIndex"]),
   tests("GazetteerTests", ["Support", "Gazetteer", "TileIndex"]),

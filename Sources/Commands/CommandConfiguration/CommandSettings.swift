@@ -1,5 +1,13 @@
+import CommandSupport
 import Configuration
 import Support
+import Synchronization
+
+#if canImport(FoundationEssentials)
+  import FoundationEssentials
+#else
+  import Foundation
+#endif
 
 /// The values of a command's options. Flags take precedence over the environment, and the environment over the
 /// configuration file.
@@ -18,10 +26,23 @@ package struct CommandSettings: Sendable {
     let path = config ?? ConfigReader(provider: environment).string(forKey: "config")
     file = try path.flatMap { $0.isEmpty ? nil : try ConfigurationFile($0, schema: schema) }
     self.schema = schema
+    Self.warnOnce(schema)
     reader = ConfigReader(providers: [
       InMemoryProvider(values: flags.values), environment, InMemoryProvider(values: file?.values ?? [:]),
     ])
   }
+
+  /// Names the variables of the command that no option has: what is misspelled has no effect.
+  private static func warnOnce(_ schema: ConfigurationSchema) {
+    guard !hasWarned.exchange(true, ordering: .relaxed) else { return }
+    for name in ProcessInfo.processInfo.environment.keys.sorted() {
+      guard let remedy = schema.faultOfVariable(name) else { continue }
+      printError(
+        "\(Spelling.option(schema.environmentPrefix)): warning: \(name): unknown environment variable; \(remedy)")
+    }
+  }
+
+  private static let hasWarned = Atomic(false)
 
   /// - Parameter name: the option's name in the file; `apple.keyId` for an option of an object.
   package func text(_ name: String) -> String? { reader.string(forKey: Self.key(name)) }
@@ -36,6 +57,18 @@ package struct CommandSettings: Sendable {
 
   package static func list(_ text: String?) -> [String] {
     (text ?? "").split(separator: ",").map { String($0.trimmingWhitespace) }.filter { !$0.isEmpty }
+  }
+
+  /// The addresses between commas.
+  ///
+  /// - Throws: ``ConfigurationError`` for a name: what belongs to it may change, and would not be compared.
+  package func addresses(_ name: String) throws -> [String] {
+    let addresses = list(name)
+    if let wrong = addresses.first(where: { !ClientAddress.isAddress($0) }) {
+      throw ConfigurationError(
+        option: name, "\"\(wrong)\" is no address; give addresses of IPv4 or IPv6, with commas between them")
+    }
+    return addresses
   }
 
   package func paths(_ name: String) -> [String] { reader.stringArray(forKey: Self.key(name)) ?? [] }

@@ -7,9 +7,44 @@ package struct ConfigurationSchema: Sendable {
   /// Where the options are described, for errors.
   let manual: String
   let options: [ConfigurationOption]
+  /// Variables with the prefix that other subcommands read, without it.
+  let otherVariables: [String]
 
-  package init(environmentPrefix: String, manual: String, options: [ConfigurationOption]) {
+  package init(
+    environmentPrefix: String, manual: String, otherVariables: [String] = [], options: [ConfigurationOption]
+  ) {
     (self.environmentPrefix, self.manual, self.options) = (environmentPrefix, manual, options)
+    self.otherVariables = otherVariables
+  }
+
+  /// What to do about a variable of the environment; nil for those that are read, and those of other programs.
+  func faultOfVariable(_ name: String) -> String? {
+    let prefix = Self.variable(environmentPrefix) + "_"
+    guard name.hasPrefix(prefix) else { return nil }
+    let rest = String(name.dropFirst(prefix.count))
+    var names = ["CONFIG"] + otherVariables
+    /// Objects whose members have names of their own.
+    var objects: [String] = []
+    func add(_ options: [ConfigurationOption], in object: String) {
+      for option in options {
+        let name = object + Self.variable(option.name)
+        switch option.kind {
+        case .ignored: break
+        case .object(let inner): add(inner, in: name + "_")
+        case .objects, .settings: objects.append(name + "_")
+        default: names.append(name)
+        }
+      }
+    }
+    add(options, in: "")
+    guard !names.contains(rest), !objects.contains(where: rest.hasPrefix) else { return nil }
+    let near = Spelling.nearest(to: rest, among: names)
+    return near.map { "did you mean \(prefix)\($0)?" } ?? "unset it; \(manual)"
+  }
+
+  /// `publicUrl` is `PUBLIC_URL`.
+  private static func variable(_ name: String) -> String {
+    Spelling.option(name).uppercased().replacing("-", with: "_")
   }
 
   /// The names of the options.

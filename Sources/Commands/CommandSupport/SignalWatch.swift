@@ -14,6 +14,7 @@ package final class SignalWatch: Sendable {
 
   private struct State {
     var action: (@Sendable () -> Void)?
+    var hangupAction: (@Sendable () -> Void)?
     var received: Int32?
     /// When the action for the first signal had returned.
     var handled: ContinuousClock.Instant?
@@ -60,14 +61,23 @@ package final class SignalWatch: Sendable {
     state.withLock { $0.action = action }
   }
 
+  /// Sets what each SIGHUP does, instead of what other signals do.
+  package func whenHungUp(_ action: @escaping @Sendable () -> Void) {
+    state.withLock { $0.hangupAction = action }
+  }
+
   /// Restores the default: signals end the process.
   package func stop() {
-    state.withLock { $0.action = nil }
+    state.withLock { ($0.action, $0.hangupAction) = (nil, nil) }
     if !ignoresPipes { signal(SIGPIPE, SIG_DFL) }
   }
 
   /// False when the signal must end the process.
   private func take(_ number: Int32) -> Bool {
+    if number == SIGHUP, let action = state.withLock({ $0.hangupAction }) {
+      action()
+      return true
+    }
     let action = state.withLock { state in
       defer { state.action = nil }
       if state.action != nil { state.received = number }

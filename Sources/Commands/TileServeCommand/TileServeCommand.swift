@@ -75,7 +75,8 @@ struct TileServeCommand: ParsableCommand {
     // From the first connection on, a signal waits for requests.
     let end = AsyncStream<Void>.makeStream()
     signals.whenStopped { end.continuation.yield() }
-    let server = try await TileServer.start(registry, settings.options, accessLog: settings.accessLog)
+    if let log = settings.accessLog, log.mayBeReopened { signals.whenHungUp { log.reopen() } }
+    let server = try await TileServer.start(registry, settings.options, accessLog: settings.accessLog?.log)
     Self.greeting(registry, server, settings).forEach(printLine)
     _ = StandardStreams.flush()
     ServiceManager.ready("serving \(counted(registry.readableTilesets.count, "tileset"))")

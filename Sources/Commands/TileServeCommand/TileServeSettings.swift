@@ -15,7 +15,7 @@ import TileServe
 struct TileServeSettings {
   let paths: [String]
   let options: TileServerOptions
-  let accessLog: AccessLog?
+  let accessLog: AccessLogFile?
   let logLevel: Logger.Level
   /// The delay between SIGTERM and closing the listener.
   let drainDelaySeconds: Int
@@ -62,7 +62,7 @@ struct TileServeSettings {
     options.publicURL = try settings.text("publicUrl").map(Self.checkedURL)
     options.caching = try Self.checkedField(settings.text("cacheControl") ?? options.caching)
     options.allowedHosts = settings.list("allowedHosts")
-    options.trustedProxies = settings.list("trustedProxies")
+    options.trustedProxies = try settings.addresses("trustedProxies")
     options.crossOrigin = try Self.crossOrigin(settings.text("cors") ?? "*")
     options.missing = try settings.text("missing").map(Self.policy)
     options.cacheBytes = try Self.bytes(settings.text("cache") ?? "64MB", "cache")
@@ -83,7 +83,7 @@ struct TileServeSettings {
     default: throw ConfigurationError("tlsCert and tlsKey go together; give both")
     }
     logLevel = try Self.level(settings.text("logLevel") ?? "info")
-    accessLog = try settings.text("accessLog").map(AccessLogFile.open)
+    accessLog = try settings.text("accessLog").map(AccessLogFile.init)
     options.settings = { id in
       TileServerOptions.TilesetSettings(
         missing: settings.text("missing", of: id, in: "tilesets").flatMap(MissingTilePolicy.init(rawValue:)),

@@ -4,6 +4,7 @@ import MapStoreWire
 import NIOCore
 import NIOHTTP1
 import NIOHTTPTypes
+import ServerSupport
 import Support
 import Synchronization
 
@@ -35,18 +36,25 @@ final class ConnectionGuard: ChannelDuplexHandler, RemovableChannelHandler {
   private var takenWrites = 0
   private var closesAfterResponse = false
   private var parserProblem: ParserProblem?
-  private let proxies: Set<String>
+  private let proxies: TrustedProxies
+  private let bodyBytesMax: Int
   private let budget: FairBudget
   private let connections: OpenConnections
   private var share: FairBudget.Share?
 
-  init(_ limits: StoreLimits, proxies: Set<String>, budget: FairBudget, connections: OpenConnections) {
+  init(_ limits: StoreLimits, proxies: TrustedProxies, budget: FairBudget, connections: OpenConnections) {
     (self.proxies, self.budget, self.connections) = (proxies, budget, connections)
+    bodyBytesMax = limits.bodyBytes
     requestTime = .seconds(Int64(limits.requestSeconds))
     stallTime = .seconds(Int64(limits.stallSeconds))
   }
 
   func handlerAdded(context: ChannelHandlerContext) {
+    do {
+      try RequestCheck.add(to: context.pipeline.syncOperations, bodyBytesMax: bodyBytesMax)
+    } catch {
+      return context.close(promise: nil)
+    }
     if context.channel.isActive { takeSeat(context) }
   }
 
@@ -59,7 +67,7 @@ final class ConnectionGuard: ChannelDuplexHandler, RemovableChannelHandler {
     guard share == nil else { return }
     let address = ClientAddress(context.remoteAddress?.ipAddress ?? "local")
     let share = budget.share(
-      of: proxies.contains(address.text) ? .proxy(ObjectIdentifier(context.channel)) : .address(address.network))
+      of: proxies.contains(address) ? .proxy(ObjectIdentifier(context.channel)) : .address(address.network))
     guard share.take(1) else { return context.close(promise: nil) }
     share.join(context.channel)
     self.share = share
@@ -84,8 +92,10 @@ final class ConnectionGuard: ChannelDuplexHandler, RemovableChannelHandler {
   }
 
   func errorCaught(context: ChannelHandlerContext, error: any Error) {
-    parserProblem = parserProblem ?? ParserProblem(error)
-    context.fireErrorCaught(error)
+    parserProblem = parserProblem ?? ParserProblem(error, bodyBytesMax: bodyBytesMax)
+    // Hummingbird answers errors of the parser alone.
+    let isOwn = error is RequestCheck.WrongHost || error is ChunkSizes.TooLarge
+    context.fireErrorCaught(isOwn ? HTTPParserError.unknown : error)
   }
 
   func write(context: ChannelHandlerContext, data: NIOAny, promise: EventLoopPromise<Void>?) {
@@ -217,16 +227,22 @@ final class OpenConnections: Sendable {
   }
 }
 
-/// Why NIO's parser refused a request: it is not HTTP, or its head is too large (431, RFC 6585, section 5).
+/// Why NIO's parser or ``RequestCheck`` refused a request: it is not HTTP, or its head is too large (431, RFC 6585,
+/// section 5).
 ///
 /// Hummingbird answers both with an empty 400, which is replaced by problem details.
 private struct ParserProblem {
   private let problem: Problem
 
   /// Nil for other errors.
-  init?(_ error: any Error) {
-    guard let error = error as? HTTPParserError else { return nil }
-    problem = error == .headerOverflow ? .headTooLarge : .noHTTP
+  init?(_ error: any Error, bodyBytesMax: Int) {
+    switch error {
+    case is ChunkSizes.TooLarge: problem = .tooLarge(bodyBytesMax)
+    case is RequestCheck.WrongHost: problem = .badRequest("it must have one Host field, a host with or without a port")
+    case HTTPParserError.headerOverflow: problem = .headTooLarge
+    case is HTTPParserError: problem = .noHTTP
+    default: return nil
+    }
   }
 
   /// What to send in place of Hummingbird's head; nil for the head of an earlier request's answer.

@@ -1,4 +1,5 @@
 import MapStoreWire
+import ServerSupport
 import Synchronization
 
 /// Counters of the running service, in Prometheus' text format.
@@ -36,10 +37,10 @@ final class StoreMetrics: Sendable {
   /// - Parameter gauges: name, meaning and current value.
   func document(gauges: [(name: String, help: String, value: Int)]) -> String {
     let counts = counts.withLock { $0 }
-    var text = ""
+    var text = MetricsText()
     func family(_ name: String, _ kind: String, _ help: String, _ lines: [(labels: String, value: Int)]) {
-      text += "# HELP mapstore_\(name) \(help)\n# TYPE mapstore_\(name) \(kind)\n"
-      for line in lines { text += "mapstore_\(name)\(line.labels) \(line.value)\n" }
+      text.begin("mapstore_\(name)", kind, help)
+      for line in lines { text.sample("mapstore_\(name)", line.labels, "\(line.value)") }
     }
     family(
       "requests_total", "counter", "Answered requests.",
@@ -54,6 +55,6 @@ final class StoreMetrics: Sendable {
       counts.refusals.map { ("{type=\"\($0.key)\"}", $0.value) }.sorted { $0 < $1 })
     family("file_bytes_total", "counter", "Bytes of files that were sent.", [("", counts.sentBytes)])
     for gauge in gauges { family(gauge.name, "gauge", gauge.help, [("", gauge.value)]) }
-    return text
+    return text.text
   }
 }

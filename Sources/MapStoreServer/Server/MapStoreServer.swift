@@ -66,7 +66,7 @@ public final class MapStoreServer: Sendable {
             configuration: .init(
               additionalChannelHandlers: [
                 ConnectionGuard(
-                  limits, proxies: options.trustedProxies, budget: service.capacity.connections,
+                  limits, proxies: service.proxies, budget: service.capacity.connections,
                   connections: connections)
               ],
               idleTimeout: .seconds(Int64(limits.idleSeconds)),
@@ -132,17 +132,13 @@ public final class MapStoreServer: Sendable {
 }
 
 extension StoreOptions {
-  /// With each proxy's address in the form in which addresses of requests are compared.
-  ///
-  /// - Throws: ``StoreError`` for host names.
+  /// - Throws: ``StoreError`` for proxies that are no addresses, and for a URL that no client could use.
   fileprivate func checked() throws -> Self {
-    var options = self
     if let wrong = trustedProxies.sorted().first(where: { !ClientAddress.isAddress($0) }) {
       throw StoreError(
         .invalidOption, at: "trustedProxies", "\"\(wrong)\" is no address",
         remedy: "give addresses of IPv4 or IPv6, with commas between them")
     }
-    options.trustedProxies = Set(trustedProxies.map { ClientAddress($0).text })
     if let publicURL {
       do { _ = try HTTPAddress(publicURL) } catch {
         throw StoreError(
@@ -150,7 +146,7 @@ extension StoreOptions {
           remedy: "give the URL by which clients reach the service, such as https://maps.example.org")
       }
     }
-    return options
+    return self
   }
 
   /// With no more connections than the process may have open, each with a file that it is sent.

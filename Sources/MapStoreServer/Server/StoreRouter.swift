@@ -6,6 +6,7 @@ import MapStoreWire
 import NIOCore
 import NIOHTTP1
 import PurchaseLedger
+import ServerSupport
 import Support
 
 /// Hummingbird's router, made from the table of routes. A request passes:
@@ -127,20 +128,18 @@ struct StoreMiddleware: RouterMiddleware {
   }
 
   private static let contentTypeOptions = HTTPField.Name("X-Content-Type-Options")!
-  private static let forwardedFor = HTTPField.Name("X-Forwarded-For")!
-  private static let forwarded = HTTPField.Name("Forwarded")!
 
   /// The client's network: behind trusted proxies, of the last address that one of them has seen. What is no address is
   /// nothing to count by: such a client counts as the proxy.
   private func client(of request: Request, _ context: StoreContext) -> String {
-    let proxies = service.options.trustedProxies
-    guard proxies.contains(context.peer.text),
-      let field = request.headers[Self.forwardedFor]
-        ?? request.headers[Self.forwarded].flatMap({ ForwardedField($0).addresses }),
-      let client = ClientAddress.client(forwarded: field, isProxy: { proxies.contains($0.text) }),
-      ClientAddress.isAddress(client.text)
-    else { return context.peer.network }
-    return client.network
+    let proxies = service.proxies
+    guard proxies.contains(context.peer) else { return context.peer.network }
+    return (proxies.client(of: RequestFields(fields: request.headers)) ?? context.peer).network
+  }
+
+  private struct RequestFields: HeaderFields {
+    let fields: HTTPFields
+    func values(_ name: StaticString) -> [String] { HTTPField.Name("\(name)").map { fields[values: $0] } ?? [] }
   }
 
   /// The decoded parameters of the path; nil if the path is not the route's after all. Hummingbird's router ignores

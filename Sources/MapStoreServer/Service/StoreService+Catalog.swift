@@ -3,6 +3,7 @@ import Hummingbird
 import MapStoreWire
 import NIOCore
 import RegionCatalog
+import ServerSupport
 import TileIndex
 
 /// The handlers of the catalogue: messages for apps, and the web page.

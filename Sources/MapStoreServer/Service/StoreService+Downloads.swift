@@ -6,6 +6,7 @@ import MapStoreWire
 import NIOCore
 import PurchaseLedger
 import RegionCatalog
+import ServerSupport
 import Support
 import TileIndex
 

@@ -6,6 +6,7 @@ import Logging
 import MapStoreWire
 import PurchaseLedger
 import RegionCatalog
+import ServerSupport
 import Support
 import Synchronization
 import TileIndex
@@ -26,6 +27,7 @@ final class StoreService: Sendable {
   let linkUses: LinkUses
   let devices: KnownDevices
   let capacity: StoreCapacity
+  let proxies: TrustedProxies
   let libraries: WebLibrary
   let passwordsByAddress: RateLimiter
   let passwordsByLogin: RateLimiter
@@ -72,6 +74,7 @@ final class StoreService: Sendable {
       folder: options.catalogFolder, products: options.products, logger: logger, hashes: linkUses)
     devices = try KnownDevices(path: LinkUses.path(of: ledger))
     capacity = StoreCapacity(options.limits)
+    proxies = TrustedProxies(options.trustedProxies)
     transfers = ConcurrencyLimiter(max: options.limits.transfersByAccount)
     grants = try GrantSigner(files: options.grantKeys)
     googlePush = try options.googlePush.map { try GooglePush($0, logger: logger) }
@@ -226,7 +229,7 @@ final class StoreService: Sendable {
           ),
           ("ledger_usable", "0 while the ledger cannot be used.", ledgerFailure.withLock { $0 } == nil ? 1 : 0),
         ]),
-      type: "text/plain; version=0.0.4; charset=utf-8")
+      type: MetricsText.mediaType)
   }
 }
 

@@ -153,7 +153,7 @@ final class FastPath: Sendable {
     /// True when the fields of a request do not change the answer for a stored tile, except for gzip.
     private func takesReadyReplies(_ facts: RequestFacts) -> Bool {
       if case .origins = service.options.crossOrigin { return false }
-      return !facts.hasConditions && facts.hasUsableHost && service.addresses.isAllowed(facts, isTrusted: isTrusted)
+      return !facts.hasConditions && facts.hostFault == nil && service.addresses.isAllowed(facts, isTrusted: isTrusted)
     }
   }
 }

@@ -2,6 +2,7 @@ import NIOCore
 import NIOHTTP1
 import NIOPosix
 import NIOSSL
+import ServerSupport
 import Support
 import TileIndex
 
@@ -107,7 +108,7 @@ struct ServerSetup: Sendable {
     let pipeline = channel.pipeline.syncOperations
     if let tls { try pipeline.addHandler(NIOSSLServerHandler(context: tls)) }
     let peer = channel.remoteAddress?.ipAddress
-    let isTrusted = peer.map { trustedProxies.contains(ClientAddress($0)) } ?? true
+    let isTrusted = trustedProxies.contains(peer.map { ClientAddress($0) })
     let connection = ConnectionHandler(service, loop, peer: peer ?? "-", isTrusted: isTrusted)
     try pipeline.addHandler(RequestReader(connection, limits))
     try pipeline.addHandler(connection)
@@ -199,12 +200,16 @@ final class RequestReader: ChannelInboundHandler {
   /// What has arrived and is not read, while enough requests wait for their answers.
   private var unread = ByteBuffer()
   private var isReading = false
+  private var chunks: ChunkSizes
+  /// True after a chunk that is too large: what follows it is not read.
+  private var isBroken = false
   /// What the parser gets at a time.
   private static let parsedBytesMax = 4096
 
   init(_ connection: ConnectionHandler, _ limits: ConnectionLimits) {
     self.connection = connection
     self.limits = limits
+    chunks = ChunkSizes(bytesMax: limits.bodyBytesMax)
   }
 
   var hasUnread: Bool { unread.readableBytes > 0 }
@@ -226,7 +231,7 @@ final class RequestReader: ChannelInboundHandler {
   func readOn() {
     guard !isReading, let context else { return }
     isReading = true
-    while hasUnread, connection.takesRequests {
+    while hasUnread, connection.takesRequests, !isBroken {
       if hasParser {
         parse(unread.readSlice(length: min(unread.readableBytes, Self.parsedBytesMax))!, context)
       } else if let count = connection.takeFast(unread) {
@@ -236,6 +241,7 @@ final class RequestReader: ChannelInboundHandler {
         addParser(context)
       }
     }
+    if isBroken { unread = ByteBuffer() }
     // The event loop receives into this memory again if nothing else has it.
     if !hasUnread { unread = ByteBuffer() }
     isReading = false
@@ -243,9 +249,14 @@ final class RequestReader: ChannelInboundHandler {
 
   /// The requests and errors that the parser finds reach the connection before this returns.
   private func parse(_ bytes: ByteBuffer, _ context: ChannelHandlerContext) {
+    let tooLarge = chunks.firstTooLarge(bytes.readableBytesView)
+    let bytes = tooLarge.map { bytes.getSlice(at: bytes.readerIndex, length: $0)! } ?? bytes
     connection.unparsed = bytes
     context.fireChannelRead(wrapInboundOut(bytes))
     connection.unparsed = ByteBuffer()
+    guard tooLarge != nil else { return }
+    isBroken = true
+    context.fireErrorCaught(ChunkSizes.TooLarge())
   }
 
   private func addParser(_ context: ChannelHandlerContext) {

@@ -3,6 +3,7 @@ import MemoryPressure
 import NIOCore
 import NIOPosix
 import NIOSSL
+import ServerSupport
 import Support
 import Synchronization
 import TilePrefetch
@@ -102,7 +103,8 @@ public final class TileServer: Sendable {
       shardCount: loopCount, cache: DrawnTileCache(byteCountMax: drawnBytes),
       readyBytes: { fastPath?.byteCount ?? 0 })
     let setup = ServerSetup(
-      tls: tls, limits: options.limits, trustedProxies: TrustedProxies(options.trustedProxies), alarm: alarm)
+      tls: tls, limits: options.limits, trustedProxies: TrustedProxies(options.trustedProxies, hasThisMachine: true),
+      alarm: alarm)
     do {
       let eventLoops = Array(group.makeIterator())
       var loops: [ObjectIdentifier: NIOLoopBound<LoopState>] = [:]

@@ -68,8 +68,9 @@ public struct TileServerOptions: Sendable {
   public var publicURL: String?
   /// Which pages of other origins may read the responses.
   public var crossOrigin = CrossOrigin.off
-  /// Host names, without port, that requests may have; empty for all. Prevents DNS rebinding: foreign pages cannot
-  /// reach a local server under their own name.
+  /// Host names, without port, that requests may have; empty for all. On an address that only programs of this machine
+  /// reach, addresses, `localhost` and the host of ``publicURL`` are allowed in any case, and other names only if they
+  /// are listed. Prevents DNS rebinding: foreign pages cannot reach a local server under their own name.
   public var allowedHosts: [String] = []
   /// Addresses of proxies whose X-Forwarded fields are trusted, in addition to this machine's own.
   public var trustedProxies: [String] = []
@@ -160,8 +161,13 @@ extension TileServerOptions {
 }
 
 extension TileServerOptions {
-  /// - Throws: ``ServeError`` with `.invalidOption` for a ``publicURL`` that no client could use.
+  /// - Throws: ``ServeError`` with `.invalidOption` for a ``publicURL`` that no client could use, and for a proxy that is
+  ///   no address: it would never be trusted.
   func check() throws {
+    if let wrong = trustedProxies.first(where: { !ClientAddress.isAddress($0) }) {
+      throw ServeError(
+        .invalidOption, "trustedProxies: \"\(wrong)\" is no address", remedy: "give addresses of IPv4 or IPv6")
+    }
     guard let publicURL else { return }
     do { _ = try HTTPAddress(publicURL) } catch {
       throw ServeError(

@@ -1,9 +1,11 @@
+import ServerSupport
+
 /// The pages' own assets, embedded in the program.
 package enum ViewerAssets {
   /// The file of `/_assets/NAME`, such as `style.css`; nil for unknown names.
   package static func asset(named name: String) -> (bytes: [UInt8], mediaType: String)? {
     guard let bytes = contents(name) else { return nil }
-    return (bytes, mediaType(ofFile: name))
+    return (bytes, MediaType.ofFile(named: name))
   }
 
   /// The known names.
@@ -76,7 +78,7 @@ package struct WebLibraries: Hashable, Sendable {
       path = "\(folder)/leaflet.min.js"
     }
     guard FileProbe.isReadable(path) else { return nil }
-    return (path, mediaType(ofFile: name))
+    return (path, MediaType.ofFile(named: name))
   }
 
   private static let files: Set<String> = [
@@ -84,13 +86,6 @@ package struct WebLibraries: Hashable, Sendable {
     "leaflet/images/marker-icon.png", "leaflet/images/marker-icon-2x.png", "leaflet/images/marker-shadow.png",
     "maplibre-gl/maplibre-gl.js", "maplibre-gl/maplibre-gl.css",
   ]
-}
-
-/// The media type of one of the pages' files, by its extension.
-private func mediaType(ofFile name: String) -> String {
-  if name.hasSuffix(".js") { return "text/javascript; charset=utf-8" }
-  if name.hasSuffix(".css") { return "text/css; charset=utf-8" }
-  return name.hasSuffix(".svg") ? "image/svg+xml" : "image/png"
 }
 
 extension TileServerOptions {

@@ -65,7 +65,7 @@ final class Upstream: Sendable {
   func tile(_ tile: TileID) throws -> [UInt8]? {
     guard try covers(tile) else { return nil }
     let now = WallClock.seconds
-    if let kept = try bundle.find(tile, now: now) {
+    if let kept = try stored(tile) {
       // A clock that was set back must not make everything fresh for years.
       if now >= kept.state.expires || kept.state.fetched > now + 86_400 { refreshLater(tile) }
       return kept.bytes
@@ -77,7 +77,7 @@ final class Upstream: Sendable {
   ///
   /// - Throws: ``ServeError`` with `.unavailable` if nothing is known of the tileset; `BundleError`.
   func keptTile(_ tile: TileID) throws -> [UInt8]? {
-    try covers(tile) ? try bundle.find(tile, now: WallClock.seconds)?.bytes : nil
+    try covers(tile) ? try stored(tile)?.bytes : nil
   }
 
   /// Prefetches a tile unless it is cached.
@@ -86,7 +86,7 @@ final class Upstream: Sendable {
   ///   now, the description does not allow it, or it has to wait for more requests: on a metered upstream, prefetched
   ///   bytes are at most half of the requested ones.
   func fetchAhead(_ tile: TileID) throws -> Int? {
-    guard try covers(tile), try bundle.find(tile, now: WallClock.seconds) == nil else { return 0 }
+    guard try covers(tile), try stored(tile) == nil else { return 0 }
     guard settings.fetchesAhead, !client.isAway else { return nil }
     let counts = client.counts
     var reserved = 0
@@ -114,8 +114,16 @@ final class Upstream: Sendable {
   /// - Throws: ``ServeError`` with `.unavailable` if nothing is known of the tileset; `BundleError`.
   func knowledge(of tile: TileID) throws -> Knowledge {
     guard try covers(tile) else { return .none }
-    guard let found = try bundle.find(tile, now: WallClock.seconds) else { return .unknown }
+    guard let found = try stored(tile) else { return .unknown }
     return found.bytes.map { .tile($0) } ?? .none
+  }
+
+  /// What is stored of a tile. A part of a picture, which other programs and earlier versions may have stored, counts as
+  /// nothing: the tile is fetched again.
+  private func stored(_ tile: TileID) throws -> UpstreamTileStore.Found? {
+    guard let found = try bundle.find(tile, now: WallClock.seconds) else { return nil }
+    let isWhole = found.bytes?.withUnsafeBytes { TileFormat(sniffing: $0)?.isWhole($0) ?? true } ?? true
+    return isWhole ? found : nil
   }
 
   private func covers(_ tile: TileID) throws -> Bool {
@@ -157,7 +165,7 @@ final class Upstream: Sendable {
   private func exchange(_ tile: TileID) throws -> [UInt8]? {
     do {
       for _ in 0..<Self.attemptsMax {
-        let known = try bundle.find(tile, now: WallClock.seconds)
+        let known = try stored(tile)
         let news: UpstreamNews
         if let archive {
           news = try archive.news(tile, known, settings, adopt)
@@ -188,7 +196,7 @@ final class Upstream: Sendable {
     } catch let failure as UpstreamFailure {
       // The cached tile stays in use while the upstream fails. It is looked up again, since it may have belonged to an
       // archive that was replaced.
-      if let known = try bundle.find(tile, now: WallClock.seconds) { return known.bytes }
+      if let known = try stored(tile) { return known.bytes }
       throw failure.error(settings.host)
     }
   }

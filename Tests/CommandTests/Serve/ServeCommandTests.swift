@@ -32,7 +32,7 @@ import Testing
     let idle = try server.connect()
     #expect(try idle.request("/health").status == 200)
     let late = try server.connect()
-    try late.send("GET /ready HTTP/1.1\r\nHost: a\r\nContent-Length: 2\r\n\r\n")
+    try late.send("GET /ready HTTP/1.1\r\nHost: localhost\r\nContent-Length: 2\r\n\r\n")
     // The half request must arrive before the signal: the same event loops answer both.
     for _ in 0..<20 { #expect(try server.get("/health").status == 200) }
     server.process.send(SIGTERM)
@@ -100,7 +100,7 @@ import Testing
   @Test(arguments: [SIGINT, SIGTERM]) func secondSignalKillsTheServer(_ signal: Int32) throws {
     let server = try RunningServer([folder.path])
     let late = try server.connect()
-    try late.send("GET /health HTTP/1.1\r\nHost: a\r\nContent-Length: 2\r\n\r\n")
+    try late.send("GET /health HTTP/1.1\r\nHost: localhost\r\nContent-Length: 2\r\n\r\n")
     for _ in 0..<20 { #expect(try server.get("/health").status == 200) }
     server.process.send(signal)
     #expect(eventually { (try? server.connect()) == nil })
@@ -149,6 +149,32 @@ import Testing
     server.process.send(SIGTERM)
     #expect(server.process.wait(timeout: 30).status == 0)
     #expect(try lines().count == 10)
+  }
+
+  /// As `logrotate` does it: the file is moved away, and SIGHUP says so.
+  @Test func hangupOpensTheAccessLogAgain() throws {
+    let log = folder.file("turned.log")
+    let server = try RunningServer([folder.path], environment: ["TILESERVE_ACCESS_LOG": log])
+    func text(_ path: String) -> String { (try? String(contentsOfFile: path, encoding: .utf8)) ?? "" }
+    for turn in 1...2 {
+      #expect(try server.get("/health?before\(turn)").status == 200)
+      #expect(eventually { text(log).contains("before\(turn)") })
+      try FileManager.default.moveItem(atPath: log, toPath: "\(log).\(turn)")
+      server.process.send(SIGHUP)
+      #expect(eventually { FileManager.default.fileExists(atPath: log) })
+      #expect(try server.get("/health?after\(turn)").status == 200)
+      #expect(eventually { text(log).contains("after\(turn)") })
+      #expect(!text("\(log).\(turn)").contains("after\(turn)"))
+    }
+    server.process.send(SIGTERM)
+    #expect(server.process.wait(timeout: 30).status == 0)
+  }
+
+  /// Without a file there is nothing to open again.
+  @Test(arguments: [[:], ["TILESERVE_ACCESS_LOG": "-"]]) func hangupEndsTheServer(_ log: [String: String]) throws {
+    let server = try RunningServer([folder.path], environment: log)
+    server.process.send(SIGHUP)
+    #expect(server.process.wait(timeout: 30).status == 0)
   }
 
   @Test func accessLogMayGoToStandardOutput() throws {
@@ -263,7 +289,7 @@ import Testing
     #expect(run.stdout.replacing("\\/", with: "/").contains("\"\(url)/a%20map/"), "\(run)")
     // A client that speaks plain HTTP gets no answer, and others are not affected.
     let plain = try server.connect()
-    try plain.send("GET /health HTTP/1.1\r\nHost: a\r\n\r\n")
+    try plain.send("GET /health HTTP/1.1\r\nHost: localhost\r\n\r\n")
     _ = plain.rest()
     #expect(
       try #require(Command(installed: "curl")).run(["-q", "-sS", "-k", "--noproxy", "*", "\(url)/health"]).stdout

@@ -123,6 +123,29 @@ import TileIndex
     #expect(other.status == 64 && other.stderr.contains("trip.kml: is neither GPX nor GeoJSON"), "\(other)")
   }
 
+  /// A name would never be compared with an address.
+  @Test func proxiesAreAddresses() throws {
+    let run = try tileserve(bundle, environment: ["TILESERVE_TRUSTED_PROXIES": "192.0.2.7, proxy.example"])
+    #expect(run.status == 64 && run.stderr.contains("\"proxy.example\" is no address"), "\(run)")
+  }
+
+  /// Misspelled variables of the environment have no effect, which is said.
+  @Test func unknownVariablesAreNamed() throws {
+    let server = try RunningServer(
+      [bundle],
+      environment: [
+        "TILESERVE_PUBLICURL": "https://maps.example", "TILESERVE_CACHE": "32MB",
+        "TILESERVE_TILESETS_RELIEF_MISSING": "204",
+        "TILESERVER_PORT": "1",
+      ])
+    #expect(try server.get("/health").status == 200)
+    let warnings = server.process.stderr.split(separator: "\n").filter { $0.contains("environment variable") }
+    #expect(
+      warnings == [
+        "tileserve: warning: TILESERVE_PUBLICURL: unknown environment variable; did you mean TILESERVE_PUBLIC_URL?"
+      ])
+  }
+
   /// Options about clients and proxies.
   @Test func hostOriginAndAddressOptionsReachTheServer() throws {
     let library = folder.file("web")

@@ -88,7 +88,7 @@ import TileIndex
         ["Accept-Encoding": "identity"], ["Accept-Encoding": "gzip;q=0"], ["Range": "bytes=0-99"],
         ["Range": "bytes=5-", "If-Range": "\"a\""], ["If-None-Match": "\"nothing\""], ["If-None-Match": "*"],
         ["If-Modified-Since": "Sun, 06 Nov 1994 08:49:37 GMT"], ["Origin": "https://a.example"],
-        ["Host": "other.example"], ["Connection": "keep-alive"], ["Cache-Control": "no-cache"],
+        ["Host": "other.example"], ["Host": "192.0.2.7"], ["Connection": "keep-alive"], ["Cache-Control": "no-cache"],
       ]
       var answers: [Answer] = []
       for target in targets {
@@ -127,10 +127,10 @@ import TileIndex
         HTTPConnection.head("http://other.example/relief/1/1/0.png") + last,
         plain + "GET /relief/1/1/0.png HTTP/1.0\r\n\r\n",
         "GET /relief/1/1/0.png HTTP/1.1\r\n\r\n" + last,
-        "GET /relief/1/1/0.png HTTP/1.1\r\nHost: a\r\nHost: b\r\n\r\n" + last,
-        "GET /relief/1/1/0.png HTTP/1.1\r\nHost: a\r\nBroken line\r\n\r\n", "nonsense\r\n\r\n",
+        "GET /relief/1/1/0.png HTTP/1.1\r\nHost: localhost\r\nHost: b\r\n\r\n" + last,
+        "GET /relief/1/1/0.png HTTP/1.1\r\nHost: localhost\r\nBroken line\r\n\r\n", "nonsense\r\n\r\n",
         plain + "nonsense\r\n\r\n",
-        "GET /relief/1/1/0.png HTTP/1.1\nHost: a\n\n" + last,
+        "GET /relief/1/1/0.png HTTP/1.1\nHost: localhost\n\n" + last,
         HTTPConnection.head("/relief/1/1/0.png", ["X-Long": String(repeating: "a", count: 40_000)]),
       ]
       var answers: [Answer] = []

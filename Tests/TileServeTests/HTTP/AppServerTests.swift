@@ -11,7 +11,6 @@ import TileIndex
   @Test func theDefaultsAreForAnApp() async throws {
     try await serving([SampleTilesets.path]) {
       $0.crossOrigin = TileServerOptions().crossOrigin
-      $0.allowedHosts = []
     } _: { (served) async throws in
       #expect(served.server.url == "http://127.0.0.1:\(served.port)/" && served.port != 8080)
       for target in ["/relief.json", "/relief/0/0/0.png", "/tilesets.json"] {

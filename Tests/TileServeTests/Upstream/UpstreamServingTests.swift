@@ -257,6 +257,35 @@ import TileIndex
     }
   }
 
+  /// Half a tile that is stored already, by an earlier version or another program, is found and fetched again.
+  @Test(arguments: [TileFormat.png, .jpg, .webp]) func halfOfAStoredTileIsFetchedAgain(_ format: TileFormat)
+    async throws
+  {
+    let whole = try SampleTiles.image(1, format)
+    try await withOrigin { _ in
+      .answer(200, whole, ["etag": "\"a\"", "cache-control": "max-age=3600"])
+    } _: { (origin) async throws in
+      let folder = try describe(origin)
+      try await serving([folder.path], Self.plainly) { (served) async throws in
+        #expect(try served.get("/far/3/4/2.png").body == whole)
+      }
+      try Database(folder.file("far.mbtiles")).execute(
+        "UPDATE tiles SET tile_data = substr(tile_data, 1, \(whole.count / 2))")
+      // While the other server is away there is none.
+      origin.say { _ in .answer(503) }
+      try await serving([folder.path], Self.plainly) { (served) async throws in
+        #expect(try served.get("/far/3/4/2.png").status == 503)
+      }
+      origin.forgetRequests()
+      origin.say { _ in .answer(200, whole, ["etag": "\"a\""]) }
+      try await serving([folder.path], Self.plainly) { (served) async throws in
+        for _ in 0..<3 { #expect(try served.get("/far/3/4/2.png").body == whole) }
+        // Not asked whether the half is still current.
+        #expect(origin.requests.count == 1 && origin.requests.first?["If-None-Match"] == nil)
+      }
+    }
+  }
+
   /// Without a length an answer ends where the connection breaks.
   @Test(arguments: [TileFormat.png, .jpg, .webp]) func halfOfATileIsNone(_ format: TileFormat) async throws {
     let image = try SampleTiles.image(3, format)

@@ -20,6 +20,7 @@ struct MapStoreSettings {
 
   static let schema = ConfigurationSchema(
     environmentPrefix: "mapstore", manual: "docs/reference/store.md lists its members",
+    otherVariables: ["PASSWORD"],
     options: ConfigurationOption.texts(
       "host", "publicUrl", "accelPrefix", "trustedProxies", "bundleId", "packageName", "logLevel", "web",
       "googlePushAudience", "googlePushAccount")

@@ -1,5 +1,6 @@
 import NIOCore
 import NIOHTTP1
+import ServerSupport
 import Support
 import Synchronization
 
@@ -98,6 +99,11 @@ final class ConnectionHandler: ChannelDuplexHandler {
   func errorCaught(context: ChannelHandlerContext, error: any Error) {
     // After an error of the parser all further input is an error.
     guard !isEnding, !isUnreadable else { return }
+    if error is ChunkSizes.TooLarge, let facts = head {
+      isUnreadable = true
+      refuseBody(of: facts, context)
+      return flush(context)
+    }
     guard let error = error as? HTTPParserError else {
       // The peer has disconnected, or does not speak TLS.
       context.close(promise: nil)

@@ -1,21 +1,13 @@
 import NIOCore
 import NIOHTTP1
+import ServerSupport
 import Support
 import TileIndex
 
 /// The parts of a request that the server uses. Small, since it is passed around for every tile: rare fields are looked
 /// up when they are needed.
-struct RequestFacts: Sendable {
+struct RequestFacts: HeaderFields, Sendable {
   enum Method: Sendable { case get, head, options, other }
-
-  /// The Expect field (RFC 9110, section 10.1.1).
-  enum Expectation: Sendable {
-    case none
-    /// 100 Continue.
-    case proceed
-    /// An undefined expectation.
-    case unknown
-  }
 
   /// The header fields, in the form of the reader of the request.
   private enum Fields: Sendable {
@@ -35,7 +27,7 @@ struct RequestFacts: Sendable {
   private(set) var hostCount = 0
   /// True for a conditional request (If-None-Match or If-Modified-Since).
   private(set) var hasConditions = false
-  private(set) var expectation = Expectation.none
+  private(set) var expectation = RequestFraming.Expectation.none
   /// True if a body follows the head.
   private(set) var hasBody = false
   /// True if the fast path read it, not NIO's parser.
@@ -49,26 +41,11 @@ struct RequestFacts: Sendable {
     default: method = .other
     }
     target = head.uri
-    minorVersion = head.version.minor
-    isKeepAlive = head.isKeepAlive
     fields = .parsed(head.headers)
-    for (name, value) in head.headers {
-      // Names are compared by length first: most are of no interest.
-      switch name.utf8.count {
-      case 4 where Self.isSame(name, "host"): hostCount += 1
-      // HTTP/1.0 has no 100 Continue.
-      case 6 where minorVersion > 0 && Self.isSame(name, "expect"):
-        expectation = expectation != .unknown && Self.isSame(value, "100-continue") ? .proceed : .unknown
-      // The parser stops after an Upgrade request. The server ignores the field and closes the connection.
-      case 7 where Self.isSame(name, "upgrade"): isKeepAlive = false
-      case 13 where Self.isSame(name, "if-none-match"): hasConditions = true
-      case 14 where Self.isSame(name, "content-length"):
-        if value != "0" { hasBody = true }
-      case 17 where Self.isSame(name, "if-modified-since"): hasConditions = true
-      case 17 where Self.isSame(name, "transfer-encoding"): hasBody = true
-      default: break
-      }
-    }
+    let framing = RequestFraming(head)
+    (minorVersion, isKeepAlive) = (framing.minorVersion, framing.isKeepAlive)
+    (hostCount, hasConditions) = (framing.hostCount, framing.hasConditions)
+    (expectation, hasBody) = (framing.expectation, framing.hasBody)
   }
 
   /// A GET of HTTP/1.1 with one Host field, without a body and without fields that affect the connection.
@@ -94,9 +71,8 @@ struct RequestFacts: Sendable {
     }
     return values("host").first
   }
-  /// False for a host that no address could have. An empty one is that of a target without an authority (RFC 9112,
-  /// section 3.2).
-  var hasUsableHost: Bool { host.map { $0.isEmpty || HTTPAddress.isAuthority($0) } ?? true }
+  /// Why its hosts make it a bad request.
+  var hostFault: String? { RequestFraming.hostFault(count: hostCount, minorVersion: minorVersion, host: host) }
   var origin: String? { values("origin").first }
   var ifNoneMatch: String? { list("if-none-match") }
   var ifModifiedSince: String? { values("if-modified-since").first }
@@ -108,20 +84,6 @@ struct RequestFacts: Sendable {
   }
   /// The value of Content-Length.
   var contentLength: Int? { values("content-length").first.flatMap { Int($0) } }
-  var forwardedProto: String? { values("x-forwarded-proto").first ?? forwarded?.proto }
-  var forwardedHost: String? { values("x-forwarded-host").first ?? forwarded?.host }
-  /// Addresses, the one that the first proxy saw first.
-  var forwardedFor: String? { list("x-forwarded-for") ?? forwarded?.addresses }
-  /// Of a proxy that sends this field and none of the older ones: what a client claims in it does not count beside what
-  /// a proxy says in those.
-  private var forwarded: ForwardedField? {
-    guard ["x-forwarded-proto", "x-forwarded-host", "x-forwarded-for"].allSatisfy({ values($0).isEmpty }) else {
-      return nil
-    }
-    return list("forwarded").map(ForwardedField.init)
-  }
-  var forwardedPort: String? { values("x-forwarded-port").first }
-  var forwardedPrefix: String? { values("x-forwarded-prefix").first }
   var referer: String? { values("referer").first }
   var userAgent: String? { values("user-agent").first }
   /// True in a preflight of a page of another origin (Fetch standard).
@@ -129,24 +91,11 @@ struct RequestFacts: Sendable {
   /// True in a preflight for access from a public page to a private network.
   var asksPrivateNetwork: Bool { !values("access-control-request-private-network").isEmpty }
 
-  /// The values of a field, by its name in lower case.
-  private func values(_ name: StaticString) -> [String] {
+  func values(_ name: StaticString) -> [String] {
     switch fields {
     case .raw(let fields): fields.values(name)
     case .parsed(let headers): headers["\(name)"]
     }
-  }
-
-  /// Several fields of one name joined to one list (RFC 9110, section 5.3).
-  private func list(_ name: StaticString) -> String? {
-    let values = values(name)
-    return values.isEmpty ? nil : values.joined(separator: ", ")
-  }
-
-  /// Field names are ASCII, in any case; | 0x20 makes letters lower case and does not change hyphen and digits.
-  private static func isSame(_ name: String, _ wanted: StaticString) -> Bool {
-    name.utf8.count == wanted.utf8CodeUnitCount
-      && wanted.withUTF8Buffer { wanted in zip(name.utf8, wanted).allSatisfy { $0 | 0x20 == $1 } }
   }
 }
 

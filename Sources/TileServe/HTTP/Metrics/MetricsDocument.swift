@@ -1,3 +1,4 @@
+import ServerSupport
 import Support
 import Synchronization
 import TileIndex
@@ -127,34 +128,6 @@ extension Metrics {
       $0.bundle.evicted
     }
     figures("tileserve_upstream_unkept_total", "counter", "Tiles that could not be kept.") { $0.client.counts.unkept }
-  }
-}
-
-/// Writes metrics in Prometheus' text format.
-struct MetricsText {
-  private(set) var text = ""
-
-  mutating func begin(_ name: String, _ kind: String, _ help: String) {
-    text += "# HELP \(name) \(help)\n# TYPE \(name) \(kind)\n"
-  }
-
-  mutating func sample(_ name: String, _ labels: String, _ value: String) { text += "\(name)\(labels) \(value)\n" }
-
-  mutating func single(_ name: String, _ kind: String, _ help: String, _ value: Int) {
-    begin(name, kind, help)
-    sample(name, "", "\(value)")
-  }
-
-  /// A label's value with quotation marks, backslashes and line ends escaped.
-  static func label(_ text: String) -> String {
-    text.reduce(into: "") { label, character in
-      switch character {
-      case "\\": label += "\\\\"
-      case "\"": label += "\\\""
-      case "\n": label += "\\n"
-      default: label.append(character)
-      }
-    }
   }
 }
 

@@ -1,3 +1,4 @@
+import ServerSupport
 import Support
 
 /// The base URL that clients see, the host names that are allowed, and the proxies that are trusted.
@@ -6,13 +7,17 @@ struct BaseURLResolver: Sendable {
   private let publicAddress: ServiceAddress?
   private let boundOrigin: String
   private let allowedHosts: Set<String>
+  private let publicHost: String?
   private let proxies: TrustedProxies
+  /// True when it listens on loopback alone, where it is reached by an address or as `localhost`.
+  private let isReachedFromHereAlone: Bool
 
   init(_ options: TileServerOptions, boundOrigin: String) {
     basePath = Self.trimmed(options.basePath)
     self.boundOrigin = boundOrigin
     allowedHosts = Set(options.allowedHosts.map { $0.lowercased() })
-    proxies = TrustedProxies(options.trustedProxies)
+    proxies = TrustedProxies(options.trustedProxies, hasThisMachine: true)
+    isReachedFromHereAlone = options.unixSocket == nil && ServerSetup.isLocal(host: options.listeningHost)
     publicAddress = options.publicURL.map { url in
       // Everything after the host is the base path as clients see it.
       let start = url.firstRange(of: "://")?.upperBound ?? url.startIndex
@@ -21,6 +26,7 @@ struct BaseURLResolver: Sendable {
       return ServiceAddress(
         origin: String(url[..<slash]), basePath: path.isEmpty ? Self.trimmed(options.basePath) : path)
     }
+    publicHost = (try? options.publicURL.map { try HTTPAddress($0) })?.host
   }
 
   /// A request target without scheme, host and base path. A proxy may have removed the base path already.
@@ -68,21 +74,29 @@ struct BaseURLResolver: Sendable {
     return ServiceAddress(origin: origin, basePath: prefix ?? basePath)
   }
 
-  /// False for hosts that are not in `--allowed-hosts`.
+  /// False for hosts that are not in `--allowed-hosts`. Where only programs of this machine can connect, addresses and
+  /// `localhost` are allowed beside that list, and without one nothing else is: a page of another origin may have given
+  /// its name this machine's address (DNS rebinding).
   func isAllowed(_ facts: RequestFacts, isTrusted: Bool) -> Bool {
-    guard !allowedHosts.isEmpty else { return true }
+    let host = facts.host ?? ""
+    guard !allowedHosts.isEmpty else { return !isReachedFromHereAlone || host.isEmpty || isOwn(host) }
     // Both are checked: a page that uses DNS rebinding can add an X-Forwarded-Host, but not change its Host.
-    let named = [facts.host ?? "", isTrusted ? Self.first(facts.forwardedHost) : nil]
-    return named.allSatisfy { $0.map { allowedHosts.contains(Self.withoutPort($0).lowercased()) } ?? true }
+    let named = [host, isTrusted ? Self.first(facts.forwardedHost) : nil].compactMap(\.self)
+    return named.allSatisfy { name in
+      allowedHosts.contains(Self.withoutPort(name).lowercased()) || isReachedFromHereAlone && isOwn(name)
+    }
   }
 
   /// The client's address that trusted proxies report; nil without one.
   func client(_ facts: RequestFacts, isTrusted: Bool) -> String? {
-    guard isTrusted, let field = facts.forwardedFor,
-      let client = ClientAddress.client(forwarded: field, isProxy: proxies.contains),
-      ClientAddress.isAddress(client.text)
-    else { return nil }
-    return client.text
+    isTrusted ? proxies.client(of: facts)?.text : nil
+  }
+
+  /// An address, `localhost`, or the host of ``TileServerOptions/publicURL``.
+  private func isOwn(_ host: String) -> Bool {
+    let name = Self.withoutPort(host).lowercased()
+    let address = name.hasPrefix("[") ? String(name.dropFirst().dropLast()) : name
+    return name == "localhost" || ClientAddress.isAddress(address) || name == publicHost
   }
 
   /// The first element of a list, from the proxy nearest to the client.
@@ -127,18 +141,4 @@ struct BaseURLResolver: Sendable {
     let parts = path.split(separator: "/")
     return parts.isEmpty ? "" : "/" + parts.joined(separator: "/")
   }
-}
-
-/// The proxies whose X-Forwarded fields are trusted: programs on this machine, and those that the
-/// operator names.
-struct TrustedProxies: Sendable {
-  private let addresses: Set<String>
-
-  init(_ addresses: [String]) { self.addresses = Set(addresses.map { ClientAddress($0).text }) }
-
-  func contains(_ address: ClientAddress) -> Bool {
-    Self.isLoopback(address) || addresses.contains(address.text)
-  }
-
-  static func isLoopback(_ address: ClientAddress) -> Bool { address.text.hasPrefix("127.") || address.text == "::1" }
 }

@@ -1,5 +1,6 @@
 import Dispatch
 import Gazetteer
+import ServerSupport
 import Support
 import Synchronization
 import TileIndex
@@ -17,7 +18,7 @@ extension TileService {
       case "metrics":
         return .reply(
           context.writer(.metrics).document(
-            Array(metrics.document(registry, prefetcher).utf8), mediaType: "text/plain; version=0.0.4; charset=utf-8"))
+            Array(metrics.document(registry, prefetcher).utf8), mediaType: MetricsText.mediaType))
       case "tilesets.json": return page(.tilesets, context) { self.tilesetList($0) }
       case "wmts": return wmts(target, nil, context)
       case "favicon.ico":

@@ -1,5 +1,6 @@
 import Logging
 import NIOCore
+import ServerSupport
 import Synchronization
 import TileIndex
 import TilePrefetch
@@ -113,12 +114,9 @@ final class TileService: Sendable {
   private func refusal(_ context: RequestContext) -> EncodedResponse? {
     let facts = context.facts
     let writer = context.writer(.other)
-    if facts.minorVersion > 0, facts.hostCount != 1 {
-      return writer.failure(400, "a request must have one Host field")
-    }
-    guard facts.hasUsableHost else { return writer.failure(400, "the Host field is not a host with or without a port") }
+    if let fault = facts.hostFault { return writer.failure(400, fault) }
     guard addresses.isAllowed(facts, isTrusted: context.connection.isTrusted) else {
-      return writer.failure(421, "this server does not answer for this host; add it to the hosts that are allowed")
+      return writer.failure(421, "this server does not answer for this host; name it in --allowed-hosts (allowedHosts)")
     }
     if facts.method == .other {
       return writer.failure(405, Self.allowedMethods, fields: Self.allow)

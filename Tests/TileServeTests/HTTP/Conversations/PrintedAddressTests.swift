@@ -60,7 +60,7 @@ import Testing
       $0.basePath = "maps/v1/"
     } _: { (served) async throws in
       #expect(served.server.url == "http://127.0.0.1:\(served.port)/maps/v1/")
-      expectAll(try printed(served, sent, ["Host": "a.example"]), below: "http://a.example", "/maps/v1")
+      expectAll(try printed(served, sent, ["Host": "192.0.2.7"]), below: "http://192.0.2.7", "/maps/v1")
       #expect(try served.get("\(sent)/relief/0/0/0.png").status == 200)
       #expect(try served.get("\(sent)/relief/0/0/x.png").status == 400)
       #expect(try served.get("/maps/v1").status == 200)

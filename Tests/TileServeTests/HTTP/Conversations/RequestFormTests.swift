@@ -48,7 +48,7 @@ import Testing
       $0.limits.bodyBytesMax = 1000
     } _: { (served) async throws in
       func head(_ method: String, _ more: String) -> String {
-        "\(method) /health HTTP/1.1\r\nHost: a\r\n\(more)\r\n\r\n"
+        "\(method) /health HTTP/1.1\r\nHost: localhost\r\n\(more)\r\n\r\n"
       }
       let expects = "Expect: 100-continue"
       for more in ["Content-Length: 5\r\nExpect: 100-Continue", "\(expects)\r\nTransfer-Encoding: chunked"] {
@@ -92,7 +92,7 @@ import Testing
   @Test(arguments: ["GET", "HEAD", "POST"]) func aLargeBodyIsRefusedAtOnce(_ method: String) async throws {
     try await serving([SampleTilesets.path]) { (served) async throws in
       let connection = try served.connect()
-      try connection.send("\(method) /relief/0/0/0.png HTTP/1.1\r\nHost: a\r\nContent-Length: 1000000000\r\n\r\n")
+      try connection.send("\(method) /relief/0/0/0.png HTTP/1.1\r\nHost: localhost\r\nContent-Length: 1000000000\r\n\r\n")
       let response = try connection.response(to: method)
       #expect(response.status == (method == "POST" ? 405 : 413) && response.closes, "\(response)")
       #expect(connection.isAtEnd())
@@ -102,9 +102,9 @@ import Testing
   @Test func bodiesAreSkipped() async throws {
     try await serving([SampleTilesets.path]) { (served) async throws in
       let connection = try served.connect()
-      let lengthy = "GET /health HTTP/1.1\r\nHost: a\r\nContent-Length: 5\r\n\r\nGET /"
+      let lengthy = "GET /health HTTP/1.1\r\nHost: localhost\r\nContent-Length: 5\r\n\r\nGET /"
       let chunked =
-        "POST /health HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\n\r\n5\r\nGET /\r\n0\r\nX: y\r\n\r\n"
+        "POST /health HTTP/1.1\r\nHost: localhost\r\nTransfer-Encoding: chunked\r\n\r\n5\r\nGET /\r\n0\r\nX: y\r\n\r\n"
       for _ in 0..<3 {
         try connection.send(lengthy + chunked)
         #expect(try connection.response().status == 200)
@@ -122,7 +122,7 @@ import Testing
   func ambiguousBodiesEndTheConnection(_ fields: String) async throws {
     try await serving([SampleTilesets.path]) { (served) async throws in
       let connection = try served.connect()
-      try connection.send("POST /health HTTP/1.1\r\nHost: a\r\n\(fields)\r\n\r\nhello GET /health HTTP/1.1\r\n\r\n")
+      try connection.send("POST /health HTTP/1.1\r\nHost: localhost\r\n\(fields)\r\n\r\nhello GET /health HTTP/1.1\r\n\r\n")
       let response = try connection.response()
       #expect(response.status == 400 && response.closes, "\(response)")
       #expect(connection.isAtEnd())
@@ -193,8 +193,8 @@ import Testing
   @Test func exactlyOneHostFieldIsRequired() async throws {
     try await serving([SampleTilesets.path]) { (served) async throws in
       for head in [
-        "GET /health HTTP/1.1\r\n\r\n", "GET /health HTTP/1.1\r\nHost: a\r\nHost: a\r\n\r\n",
-        "GET /health HTTP/1.1\r\nHost: a\r\nhost: b\r\n\r\n",
+        "GET /health HTTP/1.1\r\n\r\n", "GET /health HTTP/1.1\r\nHost: localhost\r\nHost: localhost\r\n\r\n",
+        "GET /health HTTP/1.1\r\nHost: localhost\r\nhost: b\r\n\r\n",
       ] {
         let connection = try served.connect()
         try connection.send(head)
@@ -218,6 +218,56 @@ import Testing
       #expect(try served.get("/health", ["Host": "evil.example", "X-Forwarded-Host": "localhost"]).status == 421)
       #expect(try served.get("/health", ["Host": "localhost", "X-Forwarded-Host": "evil.example"]).status == 421)
       #expect(try served.get("/health", ["Host": "localhost", "X-Forwarded-Host": "maps.example"]).status == 200)
+    }
+  }
+
+  /// Without a list: pages of others reach a server of this machine under their own name (DNS rebinding).
+  @Test func aServerOfThisMachineHasNoForeignName() async throws {
+    try await serving([SampleTilesets.path]) {
+      $0.publicURL = "https://Maps.example:8443/tiles"
+    } _: { (served) async throws in
+      for host in ["localhost", "LOCALHOST:8080", "[::1]:80", "127.0.0.1:1", "192.0.2.7", "maps.EXAMPLE", ""] {
+        for target in ["/health", "/relief/0/0/0.png", "/relief/0/0/0.png"] {
+          #expect(try served.get(target, ["Host": host]).status == 200, "\(host)")
+        }
+      }
+      for host in ["evil.example", "localhost.evil.example", "127.0.0.1.evil.example", "2130706433", "1.2.3"] {
+        for target in ["/health", "/relief/0/0/0.png", "http://\(host)/relief.json"] {
+          let answer = try served.get(target, ["Host": host, "X-Forwarded-Host": "localhost"])
+          #expect(answer.status == 421 && answer.text.contains("--allowed-hosts"), "\(host) \(answer)")
+        }
+      }
+      #expect(try served.get("/health", ["Host": "localhost", "X-Forwarded-Host": "shop.example"]).status == 200)
+      let connection = try served.connect()
+      try connection.send("GET /health HTTP/1.0\r\n\r\n")
+      #expect(try connection.response().status == 200)
+    }
+    // With a list, addresses still reach it.
+    try await serving([SampleTilesets.path]) {
+      $0.allowedHosts = ["maps.example"]
+    } _: { (served) async throws in
+      for host in ["maps.example", "127.0.0.1", "localhost:1"] {
+        #expect(try served.get("/health", ["Host": host]).status == 200, "\(host)")
+      }
+    }
+    // Other addresses are reached by names that the server does not know.
+    try await serving([SampleTilesets.path]) {
+      $0.host = "0.0.0.0"
+    } _: { (served) async throws in
+      #expect(try served.get("/health", ["Host": "maps.example"]).status == 200)
+    }
+  }
+
+  /// A chunk that is larger than what is read of a body.
+  @Test(arguments: ["ffffffffffffffff", "2540be400", "10001"]) func chunkSizes(_ size: String) async throws {
+    try await serving([SampleTilesets.path]) {
+      $0.limits.requestSeconds = 3600
+    } _: { (served) async throws in
+      let connection = try served.connect()
+      try connection.send(
+        "GET /health HTTP/1.1\r\nHost: localhost\r\nTransfer-Encoding: chunked\r\n\r\n3\r\nabc\r\n\(size)\r\nabc")
+      #expect(try connection.response().status == 413)
+      #expect((try? connection.request("/health")) == nil, "it is closed")
     }
   }
 
