@@ -23,7 +23,7 @@ struct BundlePlaces: Sendable {
       BundlePlaces.documents[id].map { document in
         [
           BundleError(
-            .conflict, path: path, "\(document) of the tileset \(id) cannot be had, because the server has another one",
+            .conflict, path: path, "cannot have \(document), because the server has another one",
             remedy: "give the file another name")
         ]
       } ?? []
