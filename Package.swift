@@ -128,7 +128,8 @@ let libraries = [
   library(
     "TileServe",
     [
-      "Support", "ServerSupport", "TileIndex", "RegionCatalog", "Gazetteer", "TileImage", "MapDrawing", "TilePrefetch", "MemoryPressure",
+      "Support", "ServerSupport", "TileIndex", "RegionCatalog", "Gazetteer", "TileImage", "MapDrawing", "TilePrefetch",
+      "MemoryPressure",
       "CSystemShim",
     ] + products(of: "async-http-client", "AsyncHTTPClient") + products(of: "swift-log", "Logging")
       + products(of: "swift-nio", "NIOCore", "NIOPosix", "NIOHTTP1") + products(of: "swift-nio-ssl", "NIOSSL"),

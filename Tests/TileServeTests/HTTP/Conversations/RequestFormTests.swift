@@ -92,7 +92,8 @@ import Testing
   @Test(arguments: ["GET", "HEAD", "POST"]) func aLargeBodyIsRefusedAtOnce(_ method: String) async throws {
     try await serving([SampleTilesets.path]) { (served) async throws in
       let connection = try served.connect()
-      try connection.send("\(method) /relief/0/0/0.png HTTP/1.1\r\nHost: localhost\r\nContent-Length: 1000000000\r\n\r\n")
+      try connection.send(
+        "\(method) /relief/0/0/0.png HTTP/1.1\r\nHost: localhost\r\nContent-Length: 1000000000\r\n\r\n")
       let response = try connection.response(to: method)
       #expect(response.status == (method == "POST" ? 405 : 413) && response.closes, "\(response)")
       #expect(connection.isAtEnd())
@@ -122,7 +123,8 @@ import Testing
   func ambiguousBodiesEndTheConnection(_ fields: String) async throws {
     try await serving([SampleTilesets.path]) { (served) async throws in
       let connection = try served.connect()
-      try connection.send("POST /health HTTP/1.1\r\nHost: localhost\r\n\(fields)\r\n\r\nhello GET /health HTTP/1.1\r\n\r\n")
+      try connection.send(
+        "POST /health HTTP/1.1\r\nHost: localhost\r\n\(fields)\r\n\r\nhello GET /health HTTP/1.1\r\n\r\n")
       let response = try connection.response()
       #expect(response.status == 400 && response.closes, "\(response)")
       #expect(connection.isAtEnd())
