@@ -27,6 +27,7 @@ const char *ccairo_load(void) { return clazy_load(&cairo); }
 // libpangocairo brings libpango, HarfBuzz and GLib's objects, in which their functions are found.
 #define PANGO_FUNCTIONS(F)                                                                                            \
   F(g_free) F(g_object_unref) F(hb_blob_destroy) F(hb_blob_get_data) F(hb_face_reference_blob) F(hb_font_get_face)    \
+  F(hb_blob_get_length) F(hb_face_reference_table)                                                                    \
   F(pango_cairo_context_set_font_options) F(pango_cairo_font_map_new) F(pango_font_get_hb_font)                       \
   F(pango_cairo_glyph_string_path) F(pango_context_load_font) F(pango_context_set_round_glyph_positions)              \
   F(pango_font_describe) F(pango_font_description_free) F(pango_font_description_from_string)                         \
@@ -81,7 +82,7 @@ void cpango_font_files(void (*body)(const char *file, void *context), void *cont
 // librsvg draws on cairo, sets texts with Pango, and is released as a GLib object.
 #define RSVG_FUNCTIONS(F)                                                                                             \
   F(g_error_free) F(rsvg_handle_get_intrinsic_dimensions) F(rsvg_handle_get_intrinsic_size_in_pixels)                 \
-  F(rsvg_handle_new_from_data) F(rsvg_handle_render_document)
+  F(rsvg_handle_new_from_data) F(rsvg_handle_render_document) F(rsvg_handle_set_dpi)
 
 CLAZY_LIBRARY(rsvg, RSVG_FUNCTIONS, "librsvg-2.so.2")
 

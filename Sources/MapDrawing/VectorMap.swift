@@ -39,9 +39,9 @@ package final class VectorMap: Sendable {
   }
 
   let matrixSet: TileMatrixSet
-  private let layers: [Layer]
+  let layers: [Layer]
   private let density: Double
-  private let frame: LabelFrame
+  let frame: LabelFrame
   private let state: Mutex<State>
 
   private struct State {
@@ -89,6 +89,9 @@ package final class VectorMap: Sendable {
     }
     return try result.get()
   }
+
+  /// The letters of the labels so far that no installed font has.
+  package var missingLetters: MissingLetters { state.withLock { $0.shaper?.missing ?? MissingLetters() } }
 
   /// Makes what is drawn at some zooms, from the coarsest, before the first tile asks for it.
   ///

@@ -102,6 +102,30 @@ extension Cutter {
     }
   }
 
+  /// What the layers have and the map lacks: features beside it, and letters that no font has. A line for each.
+  ///
+  /// - Throws: ``CutError`` only if the work is to stop.
+  func lossesOfLayers() throws -> [String] {
+    guard let drawing = plan.drawing else { return [] }
+    do {
+      let beside = try drawing.featuresBeside().compactMap { found -> String? in
+        // Contours are where their models are.
+        guard case .file(let path) = options.drawing[found.layer].data else { return nil }
+        let name = found.name.map { "\"\($0)\" at " } ?? ""
+        let place = "longitude \(found.first.x), latitude \(found.first.y)"
+        let hint = found.isExchanged ? "; GeoJSON has the longitude first: are they exchanged?" : ""
+        let lie = found.count == 1 ? "feature lies" : "features lie"
+        return "\(path): \(found.count) of \(found.total) \(lie) beside the map and \(found.count == 1 ? "is" : "are")"
+          + " not drawn, the first is \(name)\(place)\(hint)"
+      }
+      // Whoever joins shards has not drawn them.
+      _ = try drawing.fonts(through: plan.zooms.upperBound)
+      return beside + drawing.missingLetters.lines
+    } catch {
+      throw CutError(error)
+    }
+  }
+
   /// - Throws: ``CutError``.
   static func fonts(of map: VectorMap, through zoom: Int) throws -> [String: String] {
     do {

@@ -282,6 +282,7 @@ public struct Cutter: Sendable {
     if places.isEmpty, !options.places.isEmpty {
       warnings.append("the places to look for (\(options.places.count)) all lie outside the map")
     }
+    warnings += try lossesOfLayers()
     return (try sink.finish(metadata), warnings)
   }
 

@@ -49,6 +49,17 @@ import TileIndex
     #expect(try hash(output) == hash(below))
   }
 
+  /// JPEG has no transparency, so that the white beside a picture covers what lies below.
+  @Test func overlaysThatMayCoverOthersAreWarnedOf() throws {
+    let below = try folder.writeBundle("below.mbtiles", .jpg, zooms: 0...0, seed: 4)
+    let above = try folder.writeBundle("above.mbtiles", .jpg, zooms: 0...0, seed: 9)
+    let run = try tilecut("merge", below, above, "-o", output, "--on-conflict", "overlay", "--json")
+    #expect(run.status == 0 && run.stderr.contains("\(above): its tiles are JPEG"), "\(run)")
+    #expect(run.stdout.contains("its tiles are JPEG") && !run.stderr.contains("\(below):"), "\(run)")
+    let other = try tilecut("merge", below, above, "-o", output, "--on-conflict", "last", "--force")
+    #expect(other.status == 0 && other.stderr.isEmpty, "\(other)")
+  }
+
   @Test func extractTakesAPolygonAndNamesErrorsInIt() throws {
     let area = try folder.write(
       "area.geojson", #"{"type": "Polygon", "coordinates": [[[1, 1], [40, 1], [1, 40], [1, 1]]]}"#)

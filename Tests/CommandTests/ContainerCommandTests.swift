@@ -76,6 +76,7 @@ import TileIndex
       let path = try #require(json["path"]?.string)
       #expect(words.contains(path) && json["bytes"] == .number(FileSystem.size(path)), "\(run)")
       #expect((json["seconds"] != nil) == (words[0] == "cut"), "\(run)")
+      #expect(json["warnings"] == .array([]), "\(run)")
     }
   }
 

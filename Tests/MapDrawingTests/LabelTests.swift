@@ -65,6 +65,39 @@ struct LabelTests {
     #expect(try labels(map, zoom: 10).count > 10)
   }
 
+  /// No font has the last code point for private use.
+  @Test func lettersThatNoFontHasAreTold() throws {
+    let odd = "Berg \u{10FFFD}"
+    for (text, isMissing) in [("Berg", false), (odd, true)] {
+      let map = try map([Self.point(text, SIMD2(10, 46)), Self.point("Tal", SIMD2(12, 46))], "[\(Self.named)]")
+      #expect(map.missingLetters.lines.isEmpty)
+      for zoom in 7...9 { #expect(try labels(map, zoom: zoom).count == 2) }
+      let lines = map.missingLetters.lines
+      #expect(lines.count == (isMissing ? 1 : 0), "\(lines)")
+      if isMissing { #expect(lines[0].contains("U+10FFFD of 1 text, such as \"\(odd)\""), "\(lines)") }
+    }
+  }
+
+  /// Also on a map across the antimeridian, which shows both of its sides.
+  @Test func featuresBesideTheMapAreCounted() throws {
+    func beside(_ places: [SIMD2<Double>], west: Double, east: Double) throws -> [FeaturesBeside] {
+      let frame = LabelFrame(
+        box: { zoom in
+          let corners = [SIMD2(west, 60.0), SIMD2(east, 40.0)].map { place in
+            TileMatrixSet.webMercatorQuad.tileCoordinates(longitude: place.x, latitude: place.y, zoom: zoom) * 256
+          }
+          return PixelBox(low: corners[0], high: corners[1])
+        }, shows: { _, _ in true })
+      return try map(places.map { Self.point("\($0.x)", $0) }, "[\(Self.named)]", frame: frame).featuresBeside()
+    }
+    #expect(try beside([SIMD2(11, 50), SIMD2(19, 41)], west: 10, east: 20).isEmpty)
+    #expect(try beside([SIMD2(175, 50), SIMD2(-175, 50)], west: 170, east: 190).isEmpty)
+    let far = try #require(try beside([SIMD2(175, 50), SIMD2(100, 50)], west: 170, east: 190).first)
+    #expect(far.count == 1 && far.total == 2 && far.name == "100.0" && !far.isExchanged)
+    let turned = try #require(try beside([SIMD2(50, 11), SIMD2(51, 12)], west: 10, east: 20).first)
+    #expect(turned.count == 2 && turned.first == SIMD2(50, 11) && turned.isExchanged)
+  }
+
   @Test(arguments: [named, withIcons], [8, 10, 12])
   func labelsMeetNoOther(_ rule: String, zoom: Int) throws {
     let labels = try labels(try map(Self.crowd, "[\(rule)]"), zoom: zoom)
@@ -298,6 +331,19 @@ struct LabelTests {
         try pixels(of: red, icon: .drawing(icon), size: size, density: density) == Int(edge * edge / 2), "\(attributes)"
       )
     }
+  }
+
+  /// As browsers do: 96 pixels are an inch.
+  @Test(arguments: ["0.5in", "36pt", "12.7mm", "1.27cm", "3pc"]) func lengthsOfPaperAreOfBrowsers(_ edge: String) throws
+  {
+    let icon = try drawing(
+      """
+      <svg xmlns='http://www.w3.org/2000/svg' width='\(edge)' height='\(edge)' viewBox='0 0 9 9'>
+      <rect width='9' height='9' fill='#c80a1e'/></svg>
+      """)
+    let count = try pixels(of: RGBA(red: 200, green: 10, blue: 30), icon: .drawing(icon), size: 1)
+    // At an edge that is not whole pixels are lighter.
+    #expect((46 * 46...48 * 48).contains(count), "\(count)")
   }
 
   @Test(arguments: [

@@ -70,6 +70,22 @@ struct RasterTIFFTests {
   }
 
   @Test(
+    "Of blocks that are much larger than the raster only its part is decoded",
+    .enabled(if: GDALPrograms.arePresent, Comment(rawValue: GDALPrograms.skipMessage)), arguments: ["PIXEL", "BAND"])
+  func largeBlocks(interleave: String) throws {
+    var fixture = TIFFFixture()
+    (fixture.samples, fixture.photometric, fixture.tags) = (3, 2, TIFFFixture.placed)
+    let path = folder.file("large.tif")
+    try GDALPrograms.make(
+      "gdal_translate", "-co", "TILED=YES", "-co", "BLOCKXSIZE=16384", "-co", "BLOCKYSIZE=16384",
+      "-co", "COMPRESS=PACKBITS", "-co", "INTERLEAVE=\(interleave)", try fixture.write(folder), path)
+    func value(_ x: Int, _ y: Int, _ band: Int) -> Int { Int(fixture.sample(x, y, band)) }
+    try expect(RasterFile.open(path: path, options: RasterOpenOptions()), fixture, .opaque) {
+      rgba(value($0, $1, 0), value($0, $1, 1), value($0, $1, 2))
+    }
+  }
+
+  @Test(
     "Samples of 1, 2 and 4 bits are read as grey and palette, in strips and tiles", arguments: [1, 2, 4], [false, true])
   func fewBits(bits: Int, tiled: Bool) throws {
     let levels = 1 << bits

@@ -65,6 +65,19 @@ struct VRTTests {
     }
   }
 
+  @Test("Sources lie beside the VRT itself, also where a symbolic link names it", arguments: [false, true])
+  func link(isRelative: Bool) throws {
+    let manager = FileManager.default
+    try manager.createDirectory(atPath: folder.file("data"), withIntermediateDirectories: false)
+    let fixture = try tiff("data/a.tif")
+    try manager.moveItem(atPath: try vrt(colours("a.tif")), toPath: folder.file("data/mosaic.vrt"))
+    let link = folder.file("link.vrt")
+    try manager.createSymbolicLink(
+      atPath: link, withDestinationPath: isRelative ? "data/mosaic.vrt" : folder.file("data/mosaic.vrt"))
+    #expect(try open(link).words() == words(fixture) { _, _ in true })
+    #expect(try open(link).path == link)
+  }
+
   // MARK: - Overviews
 
   @Test(

@@ -278,6 +278,26 @@ struct VectorLayerTests {
     #expect(summary.warnings == ["\(path): has no features"])
   }
 
+  /// Features beside the map, and letters that no font has, which show boxes.
+  @Test func whatTheMapLacksIsToldAtItsEnd() throws {
+    var cut = try options()
+    let places = [(47.3, 12.1), (47.3, 12.2), (12.3, 47.3)].map {
+      #"{"type": "Feature", "properties": {}, "geometry": {"type": "Point", "coordinates": [\#($0.0), \#($0.1)]}}"#
+    }
+    let path = try folder.write(
+      "p.geojson", #"{"type": "FeatureCollection", "features": [\#(places.joined(separator: ","))]}"#)
+    cut.drawing[0].data = .file(path)
+    let rule = "{\"type\": \"symbol\", \"layout\": {\"text-field\": \"\u{10FFFD}\"}}"
+    cut.drawing[0].rules = [try #require(StyleRule(try JSONValue(parsing: Array(rule.utf8))) { _, _, _ in })]
+    let cutter = try Cutter(cut)
+    #expect(cutter.warnings.isEmpty)
+    let warnings = try cutter.cut(to: folder.file("p.mbtiles")).warnings
+    #expect(warnings.count == 2, "\(warnings)")
+    #expect(warnings.first?.hasPrefix("\(path): 2 of 3 features lie beside the map") == true, "\(warnings)")
+    #expect(warnings.first?.contains("are they exchanged?") == true, "\(warnings)")
+    #expect(warnings.last?.contains("U+10FFFD of 1 text") == true, "\(warnings)")
+  }
+
   /// Their styles, icons and fonts at every zoom, and their coarsest tiles.
   @Test(arguments: ["rocky-mountain-np/outdoor", "liechtenstein/hiking"])
   func sampleMapsAreDrawn(_ name: String) throws {

@@ -42,6 +42,10 @@ typedef struct {
   int x, y, width, height;
 } CPangoRectangle;
 
+// PANGO_GLYPH_EMPTY: nothing is shown. PANGO_GLYPH_UNKNOWN_FLAG: no font has the code point in the other bits.
+#define CPANGO_GLYPH_EMPTY 0x0FFFFFFFu
+#define CPANGO_GLYPH_UNKNOWN 0x10000000u
+
 typedef struct {
   uint32_t glyph;
   int32_t width, x_offset, y_offset;
@@ -111,6 +115,9 @@ CHarfBuzzFont *pango_font_get_hb_font(CPangoFont *font);
 CHarfBuzzFace *hb_font_get_face(CHarfBuzzFont *font);
 CHarfBuzzBlob *hb_face_reference_blob(CHarfBuzzFace *face);
 const char *hb_blob_get_data(CHarfBuzzBlob *blob, unsigned *count);
+unsigned hb_blob_get_length(CHarfBuzzBlob *blob);
+// The table's four letters are the bytes of the tag, from the highest; an empty blob if the face lacks it.
+CHarfBuzzBlob *hb_face_reference_table(CHarfBuzzFace *face, uint32_t tag);
 void hb_blob_destroy(CHarfBuzzBlob *blob);
 
 // What is used of librsvg 2.52 and later, whose binary interface is stable.
@@ -134,6 +141,8 @@ typedef struct {
 
 // Names of other files in the data are not followed.
 CSVG *rsvg_handle_new_from_data(const uint8_t *data, size_t count, CGError **error);
+// How many pixels an inch of the drawing has; 90 unless it is set.
+void rsvg_handle_set_dpi(CSVG *handle, double dpi);
 // 0 if width or height are missing, or parts of what surrounds the picture.
 int rsvg_handle_get_intrinsic_size_in_pixels(CSVG *handle, double *width, double *height);
 void rsvg_handle_get_intrinsic_dimensions(

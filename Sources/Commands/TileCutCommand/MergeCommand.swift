@@ -67,11 +67,20 @@ struct MergeCommand: ParsableCommand {
     merge.scheme = options.rows
     do {
       let readers = try bundles.map { try BundleFile.open($0) }
-      try options.write(output, of: Self.tileCount(of: readers)) {
+      let warnings = onConflict == .overlay ? try Self.coveringWarnings(readers) : []
+      try options.write(output, of: Self.tileCount(of: readers), warnings: warnings) {
         try merge.write(readers, to: output, replacing: options.file.force, progress: $0)
       }
     } catch let error as BundleError where error.code == .conflict {
       throw BundleError(error.code, path: error.path, error.message, remedy: "say which to take with --on-conflict")
+    }
+  }
+
+  /// Of bundles that are drawn over others and have no transparency, so that what lies beyond their edges covers these.
+  private static func coveringWarnings(_ readers: [any BundleReader]) throws -> [String] {
+    try readers.dropFirst().filter { try $0.tileFormat() == .jpg }.map {
+      "\($0.path): its tiles are JPEG, which has no transparency: in tiles at its edge, what lies beyond it covers the"
+        + " bundles before; cut it with --format auto, webp or png to see both"
     }
   }
 

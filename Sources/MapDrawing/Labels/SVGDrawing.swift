@@ -94,6 +94,8 @@ package final class SVGDrawing: Sendable {
   private static func handle(_ bytes: [UInt8]) throws(DrawingError) -> OpaquePointer {
     var problem: UnsafeMutablePointer<CGError>?
     guard let handle = rsvg_handle_new_from_data(bytes, bytes.count, &problem) else { throw error(problem) }
+    // As CSS has it, and browsers.
+    rsvg_handle_set_dpi(handle, 96)
     return handle
   }
 

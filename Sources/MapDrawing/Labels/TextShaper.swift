@@ -56,6 +56,8 @@ final class TextShaper {
   private var outlines: [GlyphKey: Outline] = [:]
   /// The start of the SHA-256 of the files of all fonts that letters were taken from, by family and style.
   private(set) var fonts: [String: String] = [:]
+  /// Of all texts so far.
+  private(set) var missing = MissingLetters()
 
   private struct GlyphKey: Hashable {
     /// With its size. Not its address, which may be another one's later.
@@ -100,7 +102,9 @@ final class TextShaper {
     pango_layout_set_text(layout, request.text, -1)
     if let widthMax = request.widthMax { breakLines(layout, widthMax) }
     if known.count == Self.knownMax { known = [:] }
-    let shaped = ShapedText(lines(layout, letterSpacing: request.letterSpacing))
+    var lacked: [Unicode.Scalar] = []
+    let shaped = ShapedText(lines(layout, request, &lacked))
+    missing.add(lacked, of: request.text)
     known[request] = shaped
     return shaped
   }
@@ -128,7 +132,10 @@ final class TextShaper {
     return Double(logical.width) / Double(CPANGO_SCALE)
   }
 
-  private func lines(_ layout: OpaquePointer, letterSpacing: Double) -> [ShapedText.Line] {
+  /// - Parameter lacked: gets the letters that no font has.
+  private func lines(
+    _ layout: OpaquePointer, _ request: Request, _ lacked: inout [Unicode.Scalar]
+  ) -> [ShapedText.Line] {
     let iterator = pango_layout_get_iter(layout)!
     defer { pango_layout_iter_free(iterator) }
     var lines: [ShapedText.Line] = []
@@ -146,7 +153,9 @@ final class TextShaper {
         endLine()
         continue
       }
-      add(run.pointee, letterSpacing, &clusters, &x)
+      if !hasOutlines(run.pointee.item.pointee.font) { Self.forget(run.pointee, of: request.text) }
+      add(run.pointee, request.letterSpacing, &clusters, &x)
+      lacked += Self.unknown(run.pointee.glyphs.pointee)
     } while pango_layout_iter_next_run(iterator) != 0
     endLine()
     return lines
@@ -180,6 +189,40 @@ final class TextShaper {
       clusters.append(ShapedText.Cluster(outline: outline, x: x, advance: advance))
       x += advance + letterSpacing
       start = end
+    }
+  }
+
+  /// A font whose glyphs are pictures, such as coloured emoji, has none.
+  private func hasOutlines(_ font: OpaquePointer) -> Bool {
+    let face = hb_font_get_face(pango_font_get_hb_font(font))
+    return Self.outlineTables.contains { tag in
+      let table = hb_face_reference_table(face, tag)
+      defer { hb_blob_destroy(table) }
+      return hb_blob_get_length(table) > 0
+    }
+  }
+
+  /// `glyf`, `CFF ` and `CFF2`.
+  private static let outlineTables: [UInt32] = [0x676c_7966, 0x4346_4620, 0x4346_4632]
+
+  /// Makes the letters of a run unknown.
+  private static func forget(_ run: CPangoGlyphItem, of text: String) {
+    let (glyphs, start) = (run.glyphs.pointee, Int(run.item.pointee.offset))
+    let bytes = text.utf8
+    for i in 0..<Int(glyphs.num_glyphs) where glyphs.glyphs[i].glyph != CPANGO_GLYPH_EMPTY {
+      let place = start + Int(glyphs.log_clusters[i])
+      guard place < bytes.count else { continue }
+      let letter = text.unicodeScalars[bytes.index(bytes.startIndex, offsetBy: place)]
+      if !letter.properties.isDefaultIgnorableCodePoint {
+        glyphs.glyphs[i].glyph = CPANGO_GLYPH_UNKNOWN | letter.value
+      }
+    }
+  }
+
+  private static func unknown(_ glyphs: CPangoGlyphString) -> [Unicode.Scalar] {
+    (0..<Int(glyphs.num_glyphs)).compactMap { i in
+      let glyph = glyphs.glyphs[i].glyph
+      return glyph & ~CPANGO_GLYPH_EMPTY == CPANGO_GLYPH_UNKNOWN ? Unicode.Scalar(glyph & CPANGO_GLYPH_EMPTY) : nil
     }
   }
 

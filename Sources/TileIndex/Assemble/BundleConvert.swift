@@ -39,17 +39,22 @@ public struct BundleConvert: Sendable {
       mixing: bundle.formats(beside: format))
     defer { sink.discard() }
     var tally = TileTally(sink, TileCount(progress))
+    var count = 0
     // An archive that gets its tiles by id needs no second copy.
     try TileReadAhead.forEachTile(
       hashing: sink.usesHashes, { try bundle.forEachTile(byID: sink.isOrderedByID, $0) },
       { tile, bytes, hash in
         tally.insert(bytes)
+        count += 1
         try sink.copy(tile, bytes, hash: hash, from: bundle)
       })
     let places = try bundle.places().all()
     if !places.isEmpty { try sink.write(places: places) }
-    return try sink.finish(
+    let leftOut = bundle.leftOutRows(read: count)
+    var summary = try sink.finish(
       .rows(Self.rows(of: bundle, format: format, found: tally.formats ?? [])), copyOf: [bundle])
+    summary.leftOutRows = leftOut
+    return summary
   }
 
   /// The bundle's rows, completed.

@@ -65,7 +65,10 @@ public struct BundleExtract: Sendable {
     if !places.isEmpty { try writer.write(places: places) }
     var metadata = metadata(of: bundle)
     metadata.formats = tally.formats
-    return try writer.finish(.composed(metadata), copyOf: [bundle])
+    let leftOut = isWhole ? bundle.leftOutRows(read: writer.tileCount) : 0
+    var summary = try writer.finish(.composed(metadata), copyOf: [bundle])
+    summary.leftOutRows = leftOut
+    return summary
   }
 
   private func noTile(of bundle: any BundleReader, _ output: String) throws -> BundleError {

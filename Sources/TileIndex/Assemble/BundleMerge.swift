@@ -60,10 +60,14 @@ public struct BundleMerge: Sendable {
       output, matrixSet: first.matrixSet, format: format, replacing: replacing, scheme: scheme, mixing: mixing)
     defer { writer.discard() }
     var tally = TileTally(writer, TileCount(progress))
+    var leftOut = 0
     for (index, bundle) in bundles.enumerated() {
       try bundle.readingOneState {
+        var count = 0
+        defer { leftOut += bundle.leftOutRows(read: count) }
         try bundle.forEachTile { tile, bytes in
           tally.insert(bytes)
+          count += 1
           try put(tile, bytes, earlier: bundles[..<index], bundle, later: bundles[(index + 1)...], into: writer)
         }
       }
@@ -73,7 +77,9 @@ public struct BundleMerge: Sendable {
     var metadata = MergedMetadata(bundles, name: name).metadata
     // Tiles that are drawn over each other may get any of the formats.
     if case .combine = conflict {} else { metadata.formats = tally.formats }
-    return try writer.finish(.composed(metadata), copyOf: bundles)
+    var summary = try writer.finish(.composed(metadata), copyOf: bundles)
+    summary.leftOutRows = leftOut
+    return summary
   }
 
   private func put(

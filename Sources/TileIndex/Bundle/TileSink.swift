@@ -192,9 +192,19 @@ public struct BundleSummary: Hashable, Sendable, Codable {
   public let minZoom: Int
   /// The finest zoom with tiles.
   public let maxZoom: Int
+  /// Rows in tables of the bundles that were copied which are no tiles: without bytes or whole numbers, or outside the
+  /// grid.
+  public internal(set) var leftOutRows = 0
 }
 
 extension BundleReader {
+  /// How many rows of the table of tiles are no tiles.
+  ///
+  /// - Parameter read: the tiles that reading all of the bundle gave.
+  func leftOutRows(read: Int) -> Int {
+    self is any DatabaseReader ? max((knownTileCount ?? read) - read, 0) : 0
+  }
+
   /// How often a bundle has a tile; more than once in a table without a unique index.
   fileprivate func rowCount(of tile: TileID) throws -> Int {
     var count = 0

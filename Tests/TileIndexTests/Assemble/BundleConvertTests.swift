@@ -45,6 +45,27 @@ import Testing
     #expect(reader.metadata.entries == first.metadata.entries)
   }
 
+  /// Rows outside the grid, with fractions, without bytes.
+  @Test(arguments: ["b.mbtiles", "b.pmtiles", "b/"]) func rowsThatAreNoTilesAreCounted(_ output: String) throws {
+    let database = try Database(folder.file("a.mbtiles"))
+    try database.run(ForeignBundle.flat())
+    func write() throws -> [BundleSummary] {
+      let bundle = try BundleFile.open(folder.file("a.mbtiles"))
+      let target = folder.file(output)
+      return [
+        try BundleConvert().write(bundle, to: target, replacing: true),
+        try BundleMerge().write([bundle], to: target, replacing: true),
+        try BundleExtract().write(bundle, to: target, replacing: true),
+      ]
+    }
+    #expect(try write().map(\.leftOutRows) == [0, 0, 0])
+    for row in ["20, 2, X'01'", "-1, 2, X'01'", "1.5, 2, X'01'", "4, 4, NULL", "5, 5, X''"] {
+      try database.run("INSERT INTO tiles VALUES (3, \(row))")
+    }
+    let summaries = try write()
+    #expect(summaries.map(\.leftOutRows) == [5, 5, 5] && summaries.map(\.tiles) == [6, 6, 6])
+  }
+
   /// Bundles of other grids, whose rows and grid's name folders and GeoPackages keep.
   @Test func otherGridsGoThroughFoldersAndGeoPackages() throws {
     let grid = try TileMatrixSet(

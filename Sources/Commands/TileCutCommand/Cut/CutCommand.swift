@@ -127,7 +127,7 @@ struct CutCommand: ParsableCommand {
       printer.finish()
       // Some damage is found only when pixels are decoded.
       for warning in summary.warnings where !warnings.contains(warning) { printError("tilecut: warning: \(warning)") }
-      try WrittenBundle(summary, work.output).show(json: work.json)
+      try WrittenBundle(summary, work.output, warnings: warnings).show(json: work.json)
       if !work.json, let traffic = cutter.traffic {
         printLine("fetched \(formatted(bytes: traffic.bytes)) in \(counted(traffic.requests, "request"))")
       }

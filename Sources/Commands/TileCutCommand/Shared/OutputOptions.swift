@@ -43,15 +43,23 @@ struct BundleOutputOptions: ParsableArguments {
 
   /// Writes the bundle and prints what it has.
   ///
-  /// - Parameter total: of the tiles that `body` counts; nil when it is not known.
+  /// - Parameters:
+  ///   - total: of the tiles that `body` counts; nil when it is not known.
+  ///   - warnings: what is known beforehand.
   func write(
-    _ output: String, of total: @autoclosure () -> Int?,
+    _ output: String, of total: @autoclosure () -> Int?, warnings: [String] = [],
     _ body: (_ progress: @escaping @Sendable (Int) -> Void) throws -> BundleSummary
   ) throws {
     let summary = try file.writing(of: total(), body)
-    let warning = BundleFile.zoomWarning(summary.maxZoom, output: output)
-    if let warning { printError("tilecut: warning: \(warning)") }
-    try WrittenBundle(summary, output).show(json: file.json)
+    var warnings = warnings + [BundleFile.zoomWarning(summary.maxZoom, output: output)].compactMap(\.self)
+    let leftOut = summary.leftOutRows
+    if leftOut > 0 {
+      warnings.append(
+        "\(output): \(counted(leftOut, "row")) of the tables of tiles \(leftOut == 1 ? "is" : "are") left out: without"
+          + " bytes, without whole numbers, or outside the grid; tilecut verify names them")
+    }
+    for warning in warnings { printError("tilecut: warning: \(warning)") }
+    try WrittenBundle(summary, output, warnings: warnings).show(json: file.json)
   }
 }
 
@@ -66,13 +74,19 @@ struct WrittenBundle: Encodable {
   let bytes: Int
   /// Of cuts alone.
   private(set) var seconds: Double?
+  /// Rows of tables that are no tiles; not of cuts.
+  private(set) var leftOutRows: Int?
+  let warnings: [String]
 
-  init(_ summary: BundleSummary, _ path: String) {
+  init(_ summary: BundleSummary, _ path: String, warnings: [String]) {
+    (leftOutRows, self.warnings) = (summary.leftOutRows, warnings)
     (self.path, tiles, distinctTiles) = (path, summary.tiles, summary.distinctTiles)
     (minzoom, maxzoom, bytes) = (summary.minZoom, summary.maxZoom, summary.bytes)
   }
 
-  init(_ summary: CutSummary, _ path: String) {
+  /// - Parameter warnings: beside the summary's.
+  init(_ summary: CutSummary, _ path: String, warnings: [String] = []) {
+    self.warnings = summary.warnings + warnings.filter { !summary.warnings.contains($0) }
     (self.path, tiles, distinctTiles) = (path, summary.tileCount, summary.distinctTileCount)
     (minzoom, maxzoom, bytes, seconds) = (summary.zoomMin, summary.zoomMax, summary.fileBytes, summary.seconds)
   }

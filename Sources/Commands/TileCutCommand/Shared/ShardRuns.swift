@@ -186,6 +186,10 @@ struct PlanMerge {
       printer.show($0)
     }
     printer.finish()
+    // The cut of the plan told the others.
+    for warning in summary.warnings where !cutter.warnings.contains(warning) {
+      printError("tilecut: warning: \(warning)")
+    }
     try WrittenBundle(summary, output).show(json: json)
   }
 }

@@ -1,3 +1,4 @@
+import Support
 import TileIndex
 
 /// A GDAL virtual raster (VRT): an XML file that composes the bands of a raster from parts of other files.
@@ -131,7 +132,14 @@ struct VRTDocument {
     private var source: Source?
     private var isRelative = false
 
-    init(path: String) { self.path = path }
+    /// The folder of the VRT itself, also where it is named by a symbolic link, as GDAL has it.
+    private let folder: String
+
+    init(path: String) {
+      self.path = path
+      let isLink = (try? FileSystem.status(path, followingLinks: false))?.kind == .other
+      folder = FileSystem.split(isLink ? FileSystem.resolvingLinks(path) : path).folder
+    }
 
     func damaged(_ message: String) -> CutError {
       CutError(.badSource, path: path, message, remedy: "make the VRT again, for instance with gdalbuildvrt")
@@ -268,8 +276,8 @@ struct VRTDocument {
     }
 
     private func resolved(_ file: String) -> String {
-      guard isRelative, !file.hasPrefix("/"), let slash = path.lastIndex(of: "/") else { return file }
-      return String(path[...slash]) + file
+      guard isRelative, !file.hasPrefix("/"), folder != "." else { return file }
+      return folder == "/" ? "/\(file)" : "\(folder)/\(file)"
     }
   }
 }

@@ -9,6 +9,7 @@ final class TIFFBlockDecoder: BlockDecoder {
   private let isSparse: Bool
   /// Strips in a block, 1 for tiles.
   private let stripsPerBlock: Int
+  private let used: (width: Int, height: Int)
   let grid: BlockGrid
 
   /// The approximate size of a block made of strips. With blocks of one row, finding a block would take longer than
@@ -27,9 +28,10 @@ final class TIFFBlockDecoder: BlockDecoder {
     stripsPerBlock =
       layout.isTiled || isThroughRGBA || isSparse
       ? 1 : max(1, min(layout.rows, Self.blockBytesWanted / max(1, stripBytes)))
+    used = pixels.usedBlock
     grid = BlockGrid(
-      width: layout.width, height: layout.height, blockWidth: layout.blockWidth,
-      blockHeight: layout.blockHeight * stripsPerBlock, form: pixels.form)
+      width: layout.width, height: layout.height, blockWidth: used.width, blockHeight: used.height * stripsPerBlock,
+      form: pixels.form)
   }
 
   func decode(column: Int, row: Int, into target: UnsafeMutableRawPointer) throws -> BlockContent {
@@ -71,12 +73,12 @@ final class TIFFBlockDecoder: BlockDecoder {
   ) throws -> Bool {
     let rows = rowCount(row)
     let formBytes = layout.blockWidth * rows * grid.form.bytesPerPixel
-    if pixels.isStoredAsForm {
+    if pixels.isStoredAsForm, used.width == layout.blockWidth {
       return try readPlane(
         pixels.planes[0], column: column, row: row, into: target, capacity: formBytes, handle: handle)
     }
     let planes = pixels.planes
-    let planeBytes = layout.storedRowBytes * layout.blockHeight
+    let planeBytes = layout.storedRowBytes * used.height
     let workBytes = pixels.workBytes(width: layout.blockWidth)
     let scratch = handle.scratch(byteCount: planes.count * planeBytes + workBytes)
     var isWritten = false
@@ -90,11 +92,16 @@ final class TIFFBlockDecoder: BlockDecoder {
     }
     guard isWritten else { return false }
     var isVisible = false
-    let targetRowBytes = layout.blockWidth * grid.form.bytesPerPixel
+    let targetRowBytes = used.width * grid.form.bytesPerPixel
     for y in 0..<rows {
+      guard !pixels.isStoredAsForm else {
+        (target + y * targetRowBytes).copyMemory(from: scratch + y * layout.storedRowBytes, byteCount: targetRowBytes)
+        isVisible = true
+        continue
+      }
       let rowPointers = planes.indices.map { UnsafeRawPointer(scratch + $0 * planeBytes + y * layout.storedRowBytes) }
       let rowIsVisible = pixels.convert(
-        rowPointers, count: layout.blockWidth, into: target + y * targetRowBytes,
+        rowPointers, count: used.width, into: target + y * targetRowBytes,
         work: scratch + planes.count * planeBytes)
       isVisible = isVisible || rowIsVisible
     }
@@ -167,5 +174,18 @@ final class TIFFBlockDecoder: BlockDecoder {
       .badSource, path: file.path,
       "\(layout.blockName(column: column, row: row)) cannot be decoded: \(handle.takeError())",
       remedy: layout.decodingRemedy)
+  }
+}
+
+extension TIFFPixelDecoder {
+  /// A tile of more bytes is decoded as far as the raster's last row, and kept as far as its last column.
+  private static let wholeBlockBytesMax = 16 << 20
+
+  /// The part of a block that is decoded. libtiff's RGBA interface decodes all of it.
+  var usedBlock: (width: Int, height: Int) {
+    guard layout.isTiled, !isThroughRGBA, layout.storedBlockBytes > Self.wholeBlockBytesMax else {
+      return (layout.blockWidth, layout.blockHeight)
+    }
+    return (min(layout.blockWidth, layout.width), min(layout.blockHeight, layout.height))
   }
 }

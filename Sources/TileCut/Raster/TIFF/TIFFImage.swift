@@ -107,10 +107,15 @@ struct TIFFImage: Sendable {
         "has samples of \(layout.bits) bits\(layout.bits < 8 ? " and several bands" : ""), which cannot be scaled",
         remedy: "convert it, for instance with gdal_translate -ot UInt16")
     }
-    let blockPixels = layout.blockWidth.multipliedReportingOverflow(by: layout.blockHeight)
+    let used = pixels.usedBlock
+    let blockPixels = used.width.multipliedReportingOverflow(by: used.height)
+    let storedBytes = layout.storedRowBytes.multipliedReportingOverflow(by: used.height)
+    // libtiff knows the bytes of blocks whose colours are stored for several pixels.
+    let isStoredTooLarge =
+      min(layout.storedBlockBytes, storedBytes.overflow ? .max : storedBytes.partialValue) > TIFFLayout.blockBytesMax
     let isTooLarge =
       blockPixels.overflow || blockPixels.partialValue > TIFFLayout.blockBytesMax / pixels.form.bytesPerPixel
-      || layout.storedBlockBytes > TIFFLayout.blockBytesMax
+      || isStoredTooLarge
     // Large strips are decoded row by row, which the RGBA interface does not support.
     let isByRows =
       !layout.isTiled && !pixels.isThroughRGBA && layout.storedRowBytes <= TIFFLayout.blockBytesMax / 16
