@@ -100,6 +100,8 @@ let libraries = [
   // Domain-free code: JSON, text, dates, atomic files, SQLite, HTTP fields. No Foundation, which would slow the start
   // of commands.
   library("Support", ["CSQLite", "CSystemShim", "CZlib", onLinux("CNettle")]),
+  // The sentences of errors for `LocalizedError`, in modules with Foundation.
+  library("LocalizedErrors", ["Support"]),
   library("TileIndex", ["Support", "CSQLite", "CSystemShim", onLinux("CExpat")]),
   // What maps show, catalogues and the split of regions into packs.
   library("RegionCatalog", ["Support", "TileIndex"]),
@@ -121,16 +123,15 @@ let libraries = [
   // Separate from TileServe, so that an app can embed the cache without a server and without codecs.
   library("TilePrefetch", ["TileIndex", "MemoryPressure"]),
   // A map in an app: a bundle that any task may read, and the tiles of a map view within a budget of memory.
-  library("OfflineMap", ["Support", "TileIndex", "Gazetteer", "TilePrefetch", "MemoryPressure"]),
+  library("OfflineMap", ["Support", "LocalizedErrors", "TileIndex", "Gazetteer", "TilePrefetch", "MemoryPressure"]),
   library("PrefetchReplay", ["Support", "TileIndex", "TileImage", "TilePrefetch"]),
   // What both servers need of HTTP/1: proxies, checks of requests, metrics.
   library("ServerSupport", ["Support"] + products(of: "swift-nio", "NIOHTTP1")),
   library(
     "TileServe",
     [
-      "Support", "ServerSupport", "TileIndex", "RegionCatalog", "Gazetteer", "TileImage", "MapDrawing", "TilePrefetch",
-      "MemoryPressure",
-      "CSystemShim",
+      "Support", "LocalizedErrors", "ServerSupport", "TileIndex", "RegionCatalog", "Gazetteer", "TileImage", "MapDrawing",
+      "TilePrefetch", "MemoryPressure", "CSystemShim",
     ] + products(of: "async-http-client", "AsyncHTTPClient") + products(of: "swift-log", "Logging")
       + products(of: "swift-nio", "NIOCore", "NIOPosix", "NIOHTTP1") + products(of: "swift-nio-ssl", "NIOSSL"),
     assets: [
@@ -141,13 +142,13 @@ let libraries = [
   // From signed bytes to facts; for apps too, so without a ledger and without HTTP.
   library(
     "PurchaseVerification",
-    ["Support"]
+    ["Support", "LocalizedErrors"]
       // CryptoExtras: RSA for receipts and for Google's signatures.
       + products(of: "swift-crypto", "Crypto", "CryptoExtras") + products(of: "swift-certificates", "X509")
       + products(of: "swift-asn1", "SwiftASN1")),
   library(
     "PurchaseLedger",
-    ["Support", "PurchaseVerification", "CSQLite"]
+    ["Support", "LocalizedErrors", "PurchaseVerification", "CSQLite"]
       // CryptoExtras: RSA for Google's access tokens.
       + products(of: "swift-crypto", "Crypto", "CryptoExtras")
       + products(of: "async-http-client", "AsyncHTTPClient")
@@ -162,14 +163,14 @@ let libraries = [
   // Stores that sign with keys of their own, for tests and demonstrations.
   library(
     "StoreSimulators",
-    ["Support", "PurchaseVerification", "PurchaseLedger"] + products(of: "swift-crypto", "Crypto")
+    ["Support", "LocalizedErrors", "PurchaseVerification", "PurchaseLedger"] + products(of: "swift-crypto", "Crypto")
       + products(of: "swift-certificates", "X509") + products(of: "swift-asn1", "SwiftASN1")),
   // The messages of the store's service: codable values, read by servers and devices.
   library("MapStoreWire", ["Support", "TileIndex", "RegionCatalog"]),
   library(
     "MapStoreServer",
     [
-      "Support", "ServerSupport", "TileIndex", "RegionCatalog", "Gazetteer", "PurchaseLedger", "Accounts",
+      "Support", "LocalizedErrors", "ServerSupport", "TileIndex", "RegionCatalog", "Gazetteer", "PurchaseLedger", "Accounts",
       "MapStoreWire",
     ]
       + products(of: "hummingbird", "Hummingbird", "HummingbirdCore") + products(of: "swift-http-types", "HTTPTypes")
@@ -182,7 +183,7 @@ let libraries = [
   // The device's side. An app has no server in it.
   library(
     "MapStoreClient",
-    ["Support", "TileIndex", "RegionCatalog", "MapStoreWire", onLinux("CHogweed")]
+    ["Support", "LocalizedErrors", "TileIndex", "RegionCatalog", "MapStoreWire", onLinux("CHogweed")]
       + products(of: "async-http-client", "AsyncHTTPClient")
       + products(of: "swift-nio", "NIOCore", "NIOPosix", "NIOHTTP1")
       // For its errors alone: failures of TLS are reported in words.
@@ -347,7 +348,8 @@ let commandProducts: [Product] = [
   .executable(name: "mapstore", targets: ["MapStoreCommand"]),
 ]
 let libraryProducts = [
-  "TileIndex", "RegionCatalog", "Gazetteer", "OfflineMap", "TileImage", "TileCut", "TilePrefetch", "TileServe",
+  "TileIndex", "LocalizedErrors", "RegionCatalog", "Gazetteer", "OfflineMap", "TileImage", "TileCut", "TilePrefetch",
+  "TileServe",
   "MemoryPressure", "PurchaseVerification", "PurchaseLedger", "Accounts", "StoreSimulators", "MapStoreWire",
   "MapStoreServer", "MapStoreClient",
 ].map { Product.library(name: $0, targets: [$0]) }

@@ -37,7 +37,8 @@ public struct Accounts: Sendable {
       guard try Self.credential(recorder.db, of: login) == nil else { throw Self.taken(login) }
       guard try recorder.account(token: token) == nil else {
         throw LedgerError(
-          .account, at: login.folded, "the appAccountToken is another account's; leave it out to get a new one")
+          .account, at: login.folded, "the appAccountToken is another account's",
+          remedy: "leave it out to get a new one")
       }
       try recorder.append(.accountOpened(id, token: token))
       guard let account = try recorder.account(id: id) else { return }
@@ -161,20 +162,21 @@ public struct Accounts: Sendable {
       return try await hashing.run(
         for: .init(account == nil ? strangers : known, network: network, account: account?.description ?? ""), work)
     } catch is FairQueue.Full {
-      throw LedgerError(.busy, at: "", "too many people sign in at once; try again in a minute")
+      throw LedgerError(.busy, at: nil, "too many people sign in at once", remedy: "try again in a minute")
     }
   }
 
   /// The row of an open account.
   static func living(_ account: AccountID, in recorder: EvidenceRecorder) throws -> AccountRow {
     guard let row = try recorder.account(id: account), row.erasedSeq == nil else {
-      throw LedgerError(.account, at: account.description, "there is no such account; `account list` shows them")
+      throw LedgerError(
+        .account, at: account.description, "there is no such account", remedy: "`account list` shows them")
     }
     return row
   }
 
   private static func taken(_ login: Login) -> LedgerError {
-    LedgerError(.loginTaken, at: login.folded, "the login is taken; choose another")
+    LedgerError(.loginTaken, at: login.folded, "the login is taken", remedy: "choose another")
   }
 }
 
@@ -222,7 +224,7 @@ extension Accounts {
     else { throw LedgerError(.account, at: "password", "must have 8 to 1,024 characters") }
     // All halves of surrogate pairs became this one character, so a guess would match many passwords.
     guard !password.unicodeScalars.contains("\u{fffd}") else {
-      throw LedgerError(.account, at: "password", "holds a damaged character (U+FFFD); type it again")
+      throw LedgerError(.account, at: "password", "holds a damaged character (U+FFFD)", remedy: "type it again")
     }
   }
 

@@ -54,27 +54,33 @@ extension Login {
   ///
   /// - Throws: `LedgerError` `.account` that names the rule.
   func checkDistinct() throws(LedgerError) {
-    func refused(_ rule: String) -> LedgerError { LedgerError(.account, at: "login", rule) }
+    func refused(_ rule: String, remedy: String? = nil) -> LedgerError {
+      LedgerError(.account, at: "login", rule, remedy: remedy)
+    }
     let scalars = folded.unicodeScalars
     // It stands for half a surrogate pair, or for bytes that are not UTF-8.
-    guard !scalars.contains("\u{fffd}") else { throw refused("holds a damaged character (U+FFFD); type it again") }
+    guard !scalars.contains("\u{fffd}") else {
+      throw refused("holds a damaged character (U+FFFD)", remedy: "type it again")
+    }
     guard folded.utf8.count <= 254, scalars.allSatisfy(Self.isOfIdentifiers), !folded.contains("  ") else {
       throw refused("must consist of letters, digits and the printable characters of ASCII, with single spaces between")
     }
     guard Self.hasFewMarks(scalars) else {
-      throw refused("has a mark without a letter, or more than four on a letter; leave them out")
+      throw refused("has a mark without a letter, or more than four on a letter", remedy: "leave them out")
     }
     guard Set(scalars.compactMap(Self.zero)).count <= 1 else {
-      throw refused("mixes digits of several scripts, which look alike; use those of one")
+      throw refused("mixes digits of several scripts, which look alike", remedy: "use those of one")
     }
     let letters = String(String.UnicodeScalarView(scalars.filter { $0.properties.isAlphabetic }))
     guard Self.isOfOneScript(letters) else {
-      throw refused("mixes letters of several scripts, or has some of a rare one; use the letters of one language")
+      throw refused(
+        "mixes letters of several scripts, or has some of a rare one", remedy: "use the letters of one language")
     }
     let others = letters.unicodeScalars.filter { !$0.isASCII }
     let isWhollyLatin = !letters.isEmpty && letters.unicodeScalars.allSatisfy(Self.likeLatin.contains)
     guard !isWhollyLatin, !others.contains(where: Self.phoneticLikeLatin.contains) else {
-      throw refused("looks as if it had other letters of Latin; use those, or add a letter that looks different")
+      throw refused(
+        "looks as if it had other letters of Latin", remedy: "use those, or add a letter that looks different")
     }
   }
 

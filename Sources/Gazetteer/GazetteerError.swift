@@ -1,8 +1,8 @@
 import LibC
-import Support
+@_exported public import Support
 
 /// Why a gazetteer cannot be read. The message names the file, the line or the place in the document, and the remedy.
-public struct GazetteerError: Error, CustomStringConvertible, Sendable {
+public struct GazetteerError: ToolkitError {
   /// The kind of failure, for programs; new kinds may be added.
   public struct Code: Hashable, Sendable, CustomStringConvertible {
     public let description: String
@@ -17,24 +17,17 @@ public struct GazetteerError: Error, CustomStringConvertible, Sendable {
   /// The kind of failure.
   public let code: Code
   /// The file.
-  public let path: String
-  /// `line 7`, or `features[3].properties.name`; nil for the whole file.
-  public let place: String?
-  /// What is wrong; starts in lower case.
+  public let path: String?
+  /// What is wrong, behind the line or the place in the document.
   public let message: String
   /// What to do about it.
-  public let remedy: String
+  public let remedy: String?
 
+  /// - Parameter place: `line 7`, or `features[3].properties.name`; nil for the whole file.
   init(_ code: Code = .malformed, path: String, place: String? = nil, _ message: String, remedy: String) {
-    (self.code, self.path, self.place, self.message, self.remedy) = (code, path, place, message, remedy)
+    (self.code, self.path, self.remedy) = (code, path, remedy)
+    self.message = place.map { "\($0): \(message)" } ?? message
   }
-
-  /// `path: place: message; remedy`
-  public var description: String { "\(path): \(place.map { "\($0): " } ?? "")\(message); \(remedy)" }
-  /// What is wrong, with the name of the file and the line: a sentence for people.
-  public var errorDescription: String? { Sentence.of(file: path, place.map { "\($0): \(message)" } ?? message) }
-  /// What to do about it: a sentence for people.
-  public var recoverySuggestion: String? { Sentence.of(remedy) }
 }
 
 /// The importance of places whose list does not state it.

@@ -1,4 +1,4 @@
-import Support
+@_exported public import Support
 internal import TileIndex
 
 /// Messages as bytes: JSON in UTF-8, members in the order of their declaration, absent ones left out.
@@ -35,7 +35,7 @@ public enum WireJSON {
 }
 
 /// An error response: problem details (RFC 9457), `application/problem+json`.
-public struct Problem: Error, Sendable, Hashable, Codable, CustomStringConvertible {
+public struct Problem: ToolkitError, Hashable, Codable {
   /// A stable name for programs: `urn:map-store:problem:` and a code.
   public var type: Kind
   /// For people; the same for each type.
@@ -44,20 +44,27 @@ public struct Problem: Error, Sendable, Hashable, Codable, CustomStringConvertib
   public var status: Int
   /// What happened this time and what to do; starts in lower case.
   public var detail: String?
+  /// The end of `detail` that says what to do, if it does.
+  public var remedy: String?
 
-  /// An error response; `detail` starts in lower case.
-  public init(_ type: Kind, title: String, status: Int, detail: String? = nil) {
-    (self.type, self.title, self.status, self.detail) = (type, title, status, detail)
+  /// An error response; `detail` and `remedy` start in lower case.
+  public init(_ type: Kind, title: String, status: Int, detail: String? = nil, remedy: String? = nil) {
+    (self.type, self.title, self.status, self.remedy) = (type, title, status, remedy)
+    let texts = [detail, remedy].compactMap(\.self)
+    self.detail = texts.isEmpty ? nil : texts.joined(separator: "; ")
   }
 
   /// The media type of RFC 9457.
   public static let contentType = "application/problem+json"
 
+  public var code: Kind { type }
+  /// What happened this time; the title where nothing else is said.
+  public var message: String {
+    guard let detail, detail != remedy else { return title }
+    guard let remedy, detail.hasSuffix("; \(remedy)") else { return detail }
+    return String(detail.dropLast(remedy.count + 2))
+  }
   public var description: String { detail.map { "\(title): \($0)" } ?? title }
-  /// What happened: a sentence for people.
-  public var errorDescription: String? { Sentence.of(Sentence.parts(of: detail ?? title).what) }
-  /// What to do about it, where the store says it: a sentence for people.
-  public var recoverySuggestion: String? { Sentence.parts(of: detail ?? title).remedy.map(Sentence.of) }
 
   /// The type of a problem: a URN whose last part is its code.
   public struct Kind: RawRepresentable, Sendable, Hashable, Codable {

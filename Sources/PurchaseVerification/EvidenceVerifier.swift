@@ -49,7 +49,7 @@ public struct EvidenceVerifier: Sendable {
     let found = try await read(bytes, as: kind, context: context, at: now)
     guard found.kind.isSigned else {
       throw VerificationError(
-        .unsigned, "a \(found.kind.name) has no signature: anybody can write one; ask the store itself")
+        .unsigned, "a \(found.kind.name) has no signature: anybody can write one", remedy: "ask the store itself")
     }
     return found
   }
@@ -66,7 +66,7 @@ public struct EvidenceVerifier: Sendable {
   ) async throws(VerificationError) -> VerifiedEvidence {
     let found = try await read(bytes, as: kind, context: context, at: now)
     guard !found.kind.isSigned else {
-      throw VerificationError(.wrongKind, "a \(found.kind.name) has a signature; verify it")
+      throw VerificationError(.wrongKind, "a \(found.kind.name) has a signature", remedy: "verify it")
     }
     return found
   }
@@ -143,7 +143,7 @@ enum EvidenceFormat {
     do throws(JSONReader.Failure) {
       let document = try JSONReader.read(bytes, duplicates: .kept)
       if let kind = kind(of: document) { return .document(kind, document) }
-      return .unknown(VerificationError(.unknownKind, "JSON, but not in a format of a store; state its kind"))
+      return .unknown(VerificationError(.unknownKind, "JSON, but not in a format of a store", remedy: "state its kind"))
     } catch {
       // Receipts of iOS 6 are property lists, which also start with a brace. The receipt verifier rejects them with a
       // reason.

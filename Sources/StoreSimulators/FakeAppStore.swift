@@ -1,5 +1,6 @@
+import LocalizedErrors
 import PurchaseLedger
-import Support
+@_exported public import Support
 
 #if canImport(FoundationEssentials)
   public import FoundationEssentials
@@ -41,18 +42,18 @@ public struct FakeAppStore {
       bytes = try JSONFile.bytes(keyFile)
     } catch let error as JSONFile.Unreadable where error.isMissing {
       throw FakeStoreFileError(
-        description: "\(keyFile): there is no such file; make one", fault: .unreadable, needsKeys: true)
+        .unreadable, path: keyFile, "there is no such file", remedy: "make one", repair: .makeKeys)
     } catch {
       throw FakeStoreFileError(
-        description: "\(keyFile): cannot be read: \(error); check its permissions", fault: .unreadable)
+        .unreadable, path: keyFile, "cannot be read: \(error)", remedy: "check its permissions")
     }
     do {
       let file = try JSONValue(parsing: bytes).decoded(as: File.self)
       (authority, bundleID) = (try EphemeralCA(file.authority), file.bundleId)
     } catch {
       throw FakeStoreFileError(
-        description: "\(keyFile): is not a fake store's key file; make one under a new name", fault: .damaged,
-        needsKeys: true)
+        .damaged, path: keyFile, "is not a fake store's key file", remedy: "make one under a new name",
+        repair: .makeKeys)
     }
     records = FakeStoreRecords(path: "\(keyFile).sales.jsonl")
   }
@@ -166,7 +167,7 @@ private struct FakeStoreRecords {
       let sale = try? JSONValue(parsing: payload).decoded(as: Sale.self)
     else {
       throw FakeStoreFileError(
-        description: "\(path): holds a line that is no transaction; remove that line", fault: .damaged)
+        .damaged, path: path, "holds a line that is no transaction", remedy: "remove that line")
     }
     return sale
   }
@@ -186,16 +187,17 @@ private struct FakeStoreRecords {
 }
 
 /// The error for an unusable file of the fake store.
-public struct FakeStoreFileError: Error, CustomStringConvertible {
-  /// The file, what is wrong with it, and what to do.
-  public let description: String
-  /// What is wrong with it.
-  public let fault: Fault
-  /// Whether new keys are the remedy (``FakeAppStore/make(keyFile:bundleID:)``).
-  package let needsKeys: Bool
+public struct FakeStoreFileError: ToolkitError, LocalizedError {
+  /// What is wrong with the file.
+  public let code: Code
+  public let path: String?
+  public let message: String
+  public let remedy: String?
+  /// ``Repair/makeKeys`` where new keys are the remedy.
+  public let repair: Repair?
 
   /// What can be wrong with a file.
-  public enum Fault: Sendable {
+  public enum Code: Sendable {
     /// It cannot be read at all.
     case unreadable
     /// Its contents are not what they should be.
@@ -204,32 +206,23 @@ public struct FakeStoreFileError: Error, CustomStringConvertible {
     case unwritable
   }
 
-  /// A fault of a file of the fake store.
-  ///
-  /// - Parameter description: begins with the file's name.
-  public init(description: String, fault: Fault) { self.init(description: description, fault: fault, needsKeys: false) }
+  /// What mends it.
+  public enum Repair: Sendable {
+    /// ``FakeAppStore/make(keyFile:bundleID:)``
+    case makeKeys
+  }
 
-  fileprivate init(description: String, fault: Fault, needsKeys: Bool) {
-    (self.description, self.fault, self.needsKeys) = (description, fault, needsKeys)
+  package init(_ code: Code, path: String, _ message: String, remedy: String? = nil, repair: Repair? = nil) {
+    (self.code, self.path, self.message, self.remedy, self.repair) = (code, path, message, remedy, repair)
   }
 
   fileprivate static func writing(_ path: String, _ write: () throws -> Void) throws {
     do {
       try write()
     } catch let error as FileSystem.SystemError {
-      let what = error.isExisting ? "exists already; choose another name" : "cannot be written: \(error)"
-      throw FakeStoreFileError(description: "\(path): \(what)", fault: .unwritable)
+      throw error.isExisting
+        ? FakeStoreFileError(.unwritable, path: path, "exists already", remedy: "choose another name")
+        : FakeStoreFileError(.unwritable, path: path, "cannot be written: \(error)", remedy: error.writingRemedy)
     }
   }
-}
-
-extension FakeStoreFileError: LocalizedError {
-  /// What is wrong with which file.
-  public var errorDescription: String? {
-    let what = Sentence.parts(of: description).what
-    guard let end = what.firstRange(of: ": ") else { return Sentence.of(what) }
-    return Sentence.of(file: String(what[..<end.lowerBound]), String(what[end.upperBound...]))
-  }
-  /// What to do about it, where the description says it.
-  public var recoverySuggestion: String? { Sentence.parts(of: description).remedy.map(Sentence.of) }
 }

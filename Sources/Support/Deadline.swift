@@ -35,3 +35,43 @@ package final class Deadline: Sendable {
     }
   }
 }
+
+extension Deadline {
+  /// Whoever waits for the first of two things.
+  private final class Waiter: Sendable {
+    private let continuation: Mutex<CheckedContinuation<Void, any Error>?>
+
+    init(_ continuation: CheckedContinuation<Void, any Error>) { self.continuation = Mutex(continuation) }
+
+    var isGone: Bool { continuation.withLock { $0 == nil } }
+
+    func resume(_ result: Result<Void, any Error>) {
+      continuation.withLock { $0.take() }?.resume(with: result)
+    }
+  }
+
+  /// Runs work to its end, and waits for that, but no longer than some time: the work goes on alone then.
+  ///
+  /// - Parameter work: Is told whether nobody waits any more; what it throws then is lost.
+  /// - Throws: what the work throws in time.
+  package static func waiting(
+    atMost time: Duration, for work: @escaping @Sendable (_ isAlone: @Sendable () -> Bool) async throws -> Void
+  ) async throws {
+    try await withCheckedThrowingContinuation { continuation in
+      let waiter = Waiter(continuation)
+      let clock = Task {
+        try await Task.sleep(for: time)
+        waiter.resume(.success(()))
+      }
+      Task {
+        do {
+          try await work { waiter.isGone }
+          waiter.resume(.success(()))
+        } catch {
+          waiter.resume(.failure(error))
+        }
+        clock.cancel()
+      }
+    }
+  }
+}

@@ -78,7 +78,8 @@ struct LayerData {
       try FeatureFile.read(path: path, properties: properties, take)
     } catch let error as TrackError {
       throw CutError(
-        error.isUnreadable ? .unreadableSource : .badSource, path: error.path, error.message, remedy: error.remedy)
+        error.code == .unreadable ? .unreadableSource : .badSource, path: error.path, error.message,
+        remedy: error.remedy)
     }
   }
 

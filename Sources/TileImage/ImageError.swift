@@ -1,7 +1,7 @@
-import Support
+@_exported public import Support
 
 /// Why an image could not be decoded or encoded.
-public struct ImageError: Error, CustomStringConvertible, Sendable {
+public struct ImageError: ToolkitError {
   /// The kind of failure, for programs. New kinds may be added.
   public struct Code: Hashable, Sendable, CustomStringConvertible {
     public let description: String
@@ -27,10 +27,6 @@ public struct ImageError: Error, CustomStringConvertible, Sendable {
     self.code = code
     self.message = message
   }
-
-  public var description: String { message }
-  /// What is wrong: a sentence for people.
-  public var errorDescription: String? { Sentence.of(message) }
 }
 
 extension ImageError {

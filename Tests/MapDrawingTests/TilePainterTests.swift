@@ -277,7 +277,7 @@ struct TilePainterTests {
   @Test(arguments: [("{", "not valid JSON"), (#"{"type": "Point", "coordinates": [200, 100]}"#, "nowhere on Earth")])
   func malformedFilesAreNamed(_ text: String, message: String) throws {
     let error = #expect(throws: TrackError.self) { try map(#"[{"type": "line"}]"#, text) }
-    #expect(error?.description.contains(message) == true && error?.path.hasSuffix(".geojson") == true)
+    #expect(error?.description.contains(message) == true && error?.path?.hasSuffix(".geojson") == true)
   }
 }
 

@@ -20,6 +20,26 @@ import Testing
     }
   }
 
+  /// What is sold is the operator's to know: a stranger behind the proxy, and one who says that he comes from here.
+  @Test func metricsAreForTheOperator() async throws {
+    try await TestStore.run {
+      $0.trustedProxies = ["127.0.0.1"]
+      $0.metricsFrom = ["127.0.0.1", "198.51.100.7"]
+    } _: { store in
+      for (fields, status) in [
+        ([:], 200), (["X-Forwarded-For": "203.0.113.7"], 404), (["Forwarded": "for=203.0.113.7"], 404),
+        (["X-Forwarded-For": "127.0.0.1, 203.0.113.7"], 404), (["X-Forwarded-For": "198.51.100.7"], 200),
+      ] as [([String: String], Int)] {
+        #expect(try await store.send("GET", StoreRoute.metrics.path, fields).status == status, "\(fields)")
+      }
+    }
+    // A proxy that nobody named passes it on.
+    try await TestStore.run { store in
+      let answer = try await store.send("GET", StoreRoute.metrics.path, ["X-Forwarded-For": "203.0.113.7"])
+      #expect(answer.status == 404)
+    }
+  }
+
   /// An account sees only its own data, whatever another one owns.
   @Test func accountsSeeThemselvesOnly() async throws {
     try await TestStore.run { store in

@@ -407,11 +407,16 @@ import TileIndex
         #expect(
           page.text.contains("The Alps") && page["Content-Security-Policy"]?.contains("default-src 'none'") == true)
       }
+      // Wherever a map is offered its sources are named.
+      let offered = try await store.send("GET", "/catalogue").text
+      for region in TestCatalog.regions {
+        #expect(offered.contains("Survey of \(region) &amp; &lt;b&gt;others&lt;/b&gt;"), "\(region)")
+      }
       let hostile = try await store.send("GET", "/catalogue?q=%3Cscript%3E%22")
       #expect(!hostile.text.contains("<script>\"") && hostile.text.contains("&lt;script&gt;&quot;"))
       #expect(try await store.send("GET", "/ready").text == "ready\n")
       let figures = try await store.send("GET", "/metrics").text
-      #expect(figures.contains("mapstore_requests_total{route=\"GET /catalogue\",status=\"200\"} 3"), "\(figures)")
+      #expect(figures.contains("mapstore_requests_total{route=\"GET /catalogue\",status=\"200\"} 4"), "\(figures)")
     }
   }
 }

@@ -1,7 +1,9 @@
+import CSQLite
 import Foundation
 import MapStoreWire
 import PurchaseLedger
 import RegionCatalog
+import Support
 import TestSupport
 import Testing
 import TileIndex
@@ -44,6 +46,28 @@ import TileIndex
     #expect(server.process.stderr.split(separator: "\n").count { $0.contains("removed or replaced") } == 1)
     server.process.send(SIGTERM)
     #expect(server.process.wait(timeout: 30).status == 0)
+  }
+
+  /// Another process holds the ledger's write lock: what an account owns is answered, and `/ready` says that nothing can
+  /// be recorded. The notes of what was given out follow.
+  @Test func readsGoOnWhileAnotherProcessLocksTheLedger() throws {
+    let shop = try ServerProcess.Shop()
+    let session = try shop.openSession()
+    let server = try ServerProcess(shop)
+    #expect(try server.buy([shop.evidence("alps", id: 100)], token: session.token).status == 200)
+    let other = try SQLiteConnection(uri: SQLiteConnection.uri(path: shop.ledger), flags: SQLITE_OPEN_READWRITE)
+    try other.execute("BEGIN IMMEDIATE")
+    #expect(try server.get(StoreRoute.grants.path, token: session.token).status == 200)
+    let wanted = DownloadRequest(regionId: "alps", kind: .bundle)
+    #expect(try server.send("POST", StoreRoute.downloads.path, token: session.token, wanted).status == 201)
+    #expect(try server.get(StoreRoute.library.path, token: session.token).status == 200)
+    #expect(eventually(seconds: 30) { !isReady(server) })
+    #expect(eventually(seconds: 30) { server.process.stderr.contains("another process holds its write lock") })
+    try other.execute("ROLLBACK")
+    #expect(eventually(seconds: 60) { isReady(server) })
+    for kind in ["offline-grant", "\"download\""] {
+      #expect(eventually(seconds: 30) { (try? server.events(kind)) == 1 }, "\(kind)")
+    }
   }
 
   /// The same file is moved back to its name: the service uses it again.

@@ -55,7 +55,7 @@ final class TestCatalog: Sendable {
         \(id.capitalized)","category":"\(index % 2 == 0 ? "park" : "state")",\
         "bounds":\(bounds),\(outline(west: west))"tileMatrixSet":"WebMercatorQuad","minzoom":0,"maxzoom":5,"format":"png",\(bundle),\
         "tileCount":9,"tilesHash":"00",\
-        "edition":"\(edition)","preview":{\(preview)},"priceTier":"tier-\(index)",\
+        "edition":"\(edition)","preview":{\(preview)},"priceTier":"tier-\(index)","attribution":"Survey of \(id) & <b>others</b>",\
         "packs":[{\(pack),"bounds":\(bounds),"minzoom":0,"maxzoom":5,"roots":["0/0/0"],\
         "tileCount":9,"isOverview":true}],\
         "patches":[\(patches ?? "")]}

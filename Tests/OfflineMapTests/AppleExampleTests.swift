@@ -53,6 +53,7 @@ import Testing
     @Test func anAppMakesErrorsLocalized() throws {
       let app = """
         import FoundationEssentials
+        import LocalizedErrors
         import TileIndex
 
         extension BundleError: @retroactive LocalizedError {}

@@ -88,7 +88,7 @@ import TileIndex
   }
 
   @Test func missingFilesAreUnreadable() {
-    #expect { try Track(path: "/nowhere/x.gpx") } throws: { ($0 as? TrackError)?.isUnreadable == true }
+    #expect { try Track(path: "/nowhere/x.gpx") } throws: { ($0 as? TrackError)?.code == .unreadable }
   }
 
   /// Compared with many points along the line.

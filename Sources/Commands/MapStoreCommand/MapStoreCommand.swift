@@ -32,7 +32,7 @@ struct MapStoreCommand: AsyncParsableCommand {
 
   /// The subcommand that does what the remedy of an error of the client's library says.
   private static func next(after error: any Error) -> String? {
-    if let error = error as? FakeStoreFileError, error.needsKeys {
+    if let error = error as? FakeStoreFileError, error.repair == .makeKeys {
       return "mapstore client store-key NEW-FILE --bundle-id APP"
     }
     guard

@@ -23,7 +23,8 @@ struct PurchaseLedgerCommand: AsyncParsableCommand {
       """,
     version: "0.1.0",
     subcommands: [
-      InspectEvidenceCommand.self, InitCommand.self, AccountCommand.self, ImportCommand.self, PullCommand.self,
+      InspectEvidenceCommand.self, InitCommand.self, PolicyCommand.self, AccountCommand.self, ImportCommand.self,
+      PullCommand.self,
       ReconcileCommand.self, DismissCommand.self, EntitlementsCommand.self, HistoryCommand.self,
       VerifyLedgerCommand.self, ExportCommand.self, BackupCommand.self, RebuildCommand.self, DemoCommand.self,
     ])

@@ -139,7 +139,7 @@ struct TileServeCommand: ParsableCommand {
     if let fault = (error as? NoBundle)?.faults.last, fault.repair == .cut {
       return "tilecut cut \(fault.path.shellQuoted) -o NAME.mbtiles"
     }
-    if let error = error as? ReplayError { return error.missingPath.flatMap(listing) }
+    if let error = error as? ReplayError { return error.code == .missingInput ? error.path.flatMap(listing) : nil }
     guard let error = error as? ServeError, error.code == .invalidOption else { return nil }
     return error.path.flatMap(listing)
   }

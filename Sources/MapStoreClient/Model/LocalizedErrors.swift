@@ -1,5 +1,6 @@
 #if !canImport(Darwin)
   public import FoundationEssentials
+  import LocalizedErrors
   public import MapStoreWire
   public import RegionCatalog
 

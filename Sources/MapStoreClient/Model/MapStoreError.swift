@@ -1,4 +1,5 @@
-import Support
+import LocalizedErrors
+@_exported public import Support
 
 #if canImport(FoundationEssentials)
   public import FoundationEssentials
@@ -7,7 +8,7 @@ import Support
 #endif
 
 /// An error of the client: what failed, where, and what to do about it.
-public struct MapStoreError: Error, Sendable, CustomStringConvertible {
+public struct MapStoreError: ToolkitError, LocalizedError {
   /// The kind of failure, for programs; new kinds may be added.
   public struct Code: Hashable, Sendable, CustomStringConvertible {
     /// A word or two, for logs.
@@ -58,7 +59,7 @@ public struct MapStoreError: Error, Sendable, CustomStringConvertible {
   /// The kind of failure.
   public let code: Code
   /// The region, file or address.
-  public let subject: String
+  public let path: String?
   /// What is wrong; starts in lower case.
   public let message: String
   /// What to do about it.
@@ -79,19 +80,13 @@ public struct MapStoreError: Error, Sendable, CustomStringConvertible {
   public init(
     _ code: Code, _ subject: String, _ message: String, remedy: String? = nil, repair: Repair? = nil
   ) {
-    (self.code, self.subject, self.message) = (code, Self.line(subject), Self.line(message))
+    (self.code, self.path, self.message) = (code, Self.line(subject), Self.line(message))
     (self.remedy, self.repair) = (remedy, repair)
   }
 
   /// Text that may quote a server, as one line of limited length.
   private static func line(_ text: String) -> String {
     String(String.UnicodeScalarView(text.unicodeScalars.prefix(4_000))).escapedForTerminal()
-  }
-
-  /// `subject: message; remedy`
-  public var description: String {
-    let text = "\(subject): \(message)"
-    return remedy.map { "\(text); \($0)" } ?? text
   }
 }
 
@@ -109,11 +104,4 @@ public struct RemovalSuggestion: Hashable, Sendable, Codable {
   public init(region: String, bytes: Int, usedAt: Int64) {
     (self.region, self.bytes, self.usedAt) = (region, bytes, usedAt)
   }
-}
-
-extension MapStoreError: LocalizedError {
-  /// What failed, and where.
-  public var errorDescription: String? { Sentence.of(file: subject, message) }
-  /// What to do about it.
-  public var recoverySuggestion: String? { remedy.map(Sentence.of) }
 }

@@ -239,6 +239,7 @@ extension Problem: ServerAnswer {
     try AnswerRule.code(type.rawValue, "type")
     try AnswerRule.text(title, "title")
     try AnswerRule.text(detail, "detail")
+    try AnswerRule.text(remedy, "remedy")
     guard (400...599).contains(status) else { throw AnswerFault("status", "is not the status of a failure") }
   }
 }

@@ -191,7 +191,9 @@ extension StoreClient {
   }
 
   private static func failure(_ status: Int, _ problem: Problem?, _ place: String) -> MapStoreError {
-    let text = problem?.description ?? "the server answered \(status)"
+    let text =
+      problem.map { $0.message == $0.title ? $0.title : "\($0.title): \($0.message)" }
+      ?? "the server answered \(status)"
     return switch (status, problem?.type) {
     case (_, .wrongCredentials?):
       MapStoreError(.signedOut, place, text, remedy: "check login and password", repair: .signIn)
@@ -200,7 +202,7 @@ extension StoreClient {
     case (_, .editionGone?): MapStoreError(.editionGone, place, text, remedy: "look up the current edition")
     case (404, _):
       MapStoreError(.unknown, place, text, remedy: "check the name against the catalogue", repair: .listLibrary)
-    default: MapStoreError(.refused, place, text)
+    default: MapStoreError(.refused, place, text, remedy: problem?.remedy)
     }
   }
 }

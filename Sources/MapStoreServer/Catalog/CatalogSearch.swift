@@ -113,7 +113,7 @@ struct CatalogSearch: Hashable, Sendable {
     let total = found.count
     let last = cursor.flatMap { cursor in found.first { snapshot.regions[$0].id == cursor } }
     guard cursor == nil || last != nil else {
-      throw .badRequest("cursor: the catalogue has changed; begin with the first page")
+      throw .badRequest("cursor: the catalogue has changed", remedy: "begin with the first page")
     }
     var distances: [Int: Double] = [:]
     if let near {

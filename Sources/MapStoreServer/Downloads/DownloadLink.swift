@@ -39,12 +39,12 @@ struct DownloadLink: Hashable, Sendable {
       let generation = query["g"].flatMap({ Int64($0) }), let expiresAt = query["e"].flatMap({ Int64($0) }),
       let nonce = query["n"], let key = query["k"],
       let signature = query["s"]
-    else { throw .linkRefused("it is not signed; ask for one") }
+    else { throw .linkRefused("it is not signed", remedy: "ask for one") }
     self.init(
       file: file, sha256Start: start, account: account, region: region, generation: generation, expiresAt: expiresAt,
       nonce: nonce)
     guard keys.isSigned(signedText, by: key, signature) else {
-      throw .linkRefused("its signature is wrong; ask for another")
+      throw .linkRefused("its signature is wrong", remedy: "ask for another")
     }
   }
 

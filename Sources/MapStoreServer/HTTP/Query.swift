@@ -27,7 +27,7 @@ struct Query: Sendable {
   /// - Throws: `Problem` 400 if it is empty: a client that lost a value gets an error, not the default.
   func value(_ name: String) throws(Problem) -> String? {
     guard let value = values[name] else { return nil }
-    guard !value.isEmpty else { throw .badRequest("\(name): is empty; give a value, or leave it out") }
+    guard !value.isEmpty else { throw .badRequest("\(name): is empty", remedy: "give a value, or leave it out") }
     return value
   }
 

@@ -48,51 +48,53 @@ struct Rejection: Error {
 // MARK: - The problems that the service answers
 
 extension Problem {
-  static func badRequest(_ detail: String) -> Self {
-    Self(.badRequest, title: "the request cannot be read", status: 400, detail: detail)
+  static func badRequest(_ detail: String, remedy: String? = nil) -> Self {
+    Self(.badRequest, title: "the request cannot be read", status: 400, detail: detail, remedy: remedy)
   }
   static let unauthorized = Self(
-    .unauthorized, title: "there is no session", status: 401, detail: "sign in and send the token as a bearer")
+    .unauthorized, title: "there is no session", status: 401, remedy: "sign in and send the token as a bearer")
   static func wrongCredentials(status: Int) -> Self {
     Self(.wrongCredentials, title: "login or password is wrong", status: status)
   }
   static func notOwned(_ detail: String) -> Self {
     Self(.notOwned, title: "the account does not own this", status: 403, detail: detail)
   }
-  static func linkRefused(_ detail: String) -> Self {
-    Self(.linkRefused, title: "the link does not count", status: 403, detail: detail)
+  static func linkRefused(_ detail: String, remedy: String) -> Self {
+    Self(.linkRefused, title: "the link does not count", status: 403, detail: detail, remedy: remedy)
   }
   static let notFound = Self(.notFound, title: "there is nothing of this name", status: 404)
   static let noAppAtGoogle = Self(
     .notFound, title: "there is nothing of this name", status: 404,
-    detail: "no app at Google is sold here; the operator has to configure its package name")
+    detail: "no app at Google is sold here", remedy: "the operator has to configure its package name")
   static func methodNotAllowed(_ allowed: String) -> Self {
-    Self(.methodNotAllowed, title: "the path answers other methods", status: 405, detail: "use \(allowed)")
+    Self(.methodNotAllowed, title: "the path answers other methods", status: 405, remedy: "use \(allowed)")
   }
   static let loginTaken = Self(
-    .loginTaken, title: "the login is taken", status: 409, detail: "sign in, or choose another")
+    .loginTaken, title: "the login is taken", status: 409, remedy: "sign in, or choose another")
   static func editionGone(_ detail: String) -> Self {
     Self(.editionGone, title: "the catalogue has another edition", status: 409, detail: detail)
   }
   static let preconditionFailed = Self(
     .preconditionFailed, title: "the file is another one", status: 412, detail: "its ETag is none of If-Match")
   static let headTooLarge = Self(
-    .headTooLarge, title: "the head is too large", status: 431, detail: "send a shorter address, and fewer fields")
+    .headTooLarge, title: "the head is too large", status: 431, remedy: "send a shorter address, and fewer fields")
 
   static let noHTTP = Self(.badRequest, title: "the request is wrong", status: 400, detail: "it is no HTTP/1.1")
 
   static func tooLarge(_ bytesMax: Int) -> Self {
     Self(.tooLarge, title: "the body is too large", status: 413, detail: "at most \(bytesMax) bytes are taken")
   }
-  static func unusableCredentials(_ detail: String) -> Self {
-    Self(.unusableCredentials, title: "login or password cannot be taken", status: 422, detail: detail)
+  static func unusableCredentials(_ error: LedgerError) -> Self {
+    Self(
+      .unusableCredentials, title: "login or password cannot be taken", status: 422,
+      detail: "\(error.path ?? "") \(error.message)", remedy: error.remedy)
   }
-  static func tooMany(_ detail: String) -> Self {
-    Self(.tooMany, title: "too many requests", status: 429, detail: detail)
+  static func tooMany(_ detail: String, remedy: String? = nil) -> Self {
+    Self(.tooMany, title: "too many requests", status: 429, detail: detail, remedy: remedy)
   }
   static let failed = Self(.failed, title: "the service failed", status: 500)
-  static func unavailable(_ detail: String) -> Self {
-    Self(.unavailable, title: "the service cannot answer now", status: 503, detail: detail)
+  static func unavailable(_ detail: String, remedy: String? = nil) -> Self {
+    Self(.unavailable, title: "the service cannot answer now", status: 503, detail: detail, remedy: remedy)
   }
 }
 

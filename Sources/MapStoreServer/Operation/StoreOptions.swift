@@ -1,4 +1,5 @@
-import Support
+import LocalizedErrors
+@_exported public import Support
 
 #if canImport(FoundationEssentials)
   public import FoundationEssentials
@@ -32,6 +33,8 @@ public struct StoreOptions: Sendable {
   public var accelPrefix: String?
   /// Addresses of proxies whose `X-Forwarded-For` is trusted.
   public var trustedProxies: Set<String> = []
+  /// Addresses whose requests for metrics are answered: those of the operator's monitoring.
+  public var metricsFrom: Set<String> = ["127.0.0.1", "::1"]
   /// Folders to look for Leaflet in.
   public var webFolders = ["/usr/share/javascript"]
   public var linkSeconds = 900
@@ -125,7 +128,7 @@ public struct StoreLimits: Sendable {
 }
 
 /// Why the service cannot start or continue: where, what, and the remedy.
-public struct StoreError: Error, Sendable, CustomStringConvertible {
+public struct StoreError: ToolkitError, LocalizedError {
   public struct Code: RawRepresentable, Sendable, Hashable {
     public let rawValue: String
     public init(rawValue: String) { self.rawValue = rawValue }
@@ -142,23 +145,14 @@ public struct StoreError: Error, Sendable, CustomStringConvertible {
 
   public let code: Code
   /// The file or option.
-  public let place: String
+  public let path: String?
   /// What is wrong; starts in lower case.
   public let message: String
-  public let remedy: String
+  public let remedy: String?
 
   public init(_ code: Code, at place: String, _ message: String, remedy: String) {
-    (self.code, self.place, self.message, self.remedy) = (code, place, message, remedy)
+    (self.code, self.path, self.message, self.remedy) = (code, place, message, remedy)
   }
-
-  public var description: String { "\(place): \(message); \(remedy)" }
-}
-
-extension StoreError: LocalizedError {
-  /// What is wrong, and where.
-  public var errorDescription: String? { Sentence.of(file: place, message) }
-  /// What to do about it.
-  public var recoverySuggestion: String? { Sentence.of(remedy) }
 }
 
 extension RateLimiter {

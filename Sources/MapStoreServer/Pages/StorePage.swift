@@ -80,6 +80,7 @@ enum StorePage {
       <h2>\(Markup.escaped(region.title))</h2>
       \(region.description.map { "<p>\(Markup.escaped($0))</p>" } ?? "")
       \(region.places.map { "<p class=\"places\">Has \(Markup.escaped(names($0)))</p>" } ?? "")
+      \(region.attribution.map { "<p class=\"attribution\">\(Markup.escaped($0))</p>" } ?? "")
       <p class="facts">\(facts.map { "<span>\(Markup.escaped($0))</span>" }.joined())</p>
       </div></li>
       """

@@ -134,9 +134,10 @@ public final class MapStoreServer: Sendable {
 extension StoreOptions {
   /// - Throws: ``StoreError`` for proxies that are no addresses, and for a URL that no client could use.
   fileprivate func checked() throws -> Self {
-    if let wrong = trustedProxies.sorted().first(where: { !ClientAddress.isAddress($0) }) {
+    for (name, addresses) in [("trustedProxies", trustedProxies), ("metricsFrom", metricsFrom)] {
+      guard let wrong = addresses.sorted().first(where: { !ClientAddress.isAddress($0) }) else { continue }
       throw StoreError(
-        .invalidOption, at: "trustedProxies", "\"\(wrong)\" is no address",
+        .invalidOption, at: name, "\"\(wrong)\" is no address",
         remedy: "give addresses of IPv4 or IPv6, with commas between them")
     }
     if let publicURL {

@@ -111,6 +111,8 @@ struct StoreMiddleware: RouterMiddleware {
         throw Rejection(.tooMany("too many requests from this address"), retryAfter: wait, closesConnection: true)
       }
       guard let parameters else { throw Self.noRoute(request.uri.path) }
+      // Strangers learn nothing of what is sold: not even that there are figures.
+      if route == .metrics, !isOfOperator(request, context) { throw Problem.notFound }
       context.pathParameters = parameters
       response = try await next(request, context)
     } catch {
@@ -140,6 +142,14 @@ struct StoreMiddleware: RouterMiddleware {
   private struct RequestFields: HeaderFields {
     let fields: HTTPFields
     func values(_ name: StaticString) -> [String] { HTTPField.Name("\(name)").map { fields[values: $0] } ?? [] }
+  }
+
+  /// Whether a request comes from where the operator's monitoring is, and by no proxy but a trusted one.
+  private func isOfOperator(_ request: Request, _ context: StoreContext) -> Bool {
+    let fields = RequestFields(fields: request.headers)
+    let client = service.proxies.contains(context.peer) ? service.proxies.client(of: fields) : nil
+    guard fields.forwardedFor == nil || client != nil else { return false }
+    return service.monitors.contains(client ?? context.peer)
   }
 
   /// The decoded parameters of the path; nil if the path is not the route's after all. Hummingbird's router ignores
@@ -187,8 +197,8 @@ struct StoreMiddleware: RouterMiddleware {
       switch error.code {
       case .loginTaken: return Rejection(.loginTaken)
       case .wrongPassword: return Rejection(.wrongCredentials(status: 401))
-      case .busy: return Rejection(.tooMany(error.message), retryAfter: 60)
-      case .account: return Rejection(.unusableCredentials("\(error.location) \(error.message)"))
+      case .busy: return Rejection(.tooMany(error.message, remedy: error.remedy), retryAfter: 60)
+      case .account: return Rejection(.unusableCredentials(error))
       // The watch of the ledger logs this once.
       case .gone: return Rejection(.unavailable("the ledger cannot be used"), retryAfter: 5)
       case .database, .damaged, .noLedger, .notALedger:

@@ -33,8 +33,8 @@ extension StoreService {
       file: file.file, sha256Start: String(file.sha256.prefix(DownloadLink.sha256StartCount)), account: account,
       region: region.id, generation: generation, expiresAt: expiresAt,
       nonce: String(UInt64.random(in: .min ... .max), radix: 36))
-    try await ledger.recordAudit(
-      kind: "download", account: account, subject: file.file, outcome: "granted", detail: nil,
+    try await recordGranted(
+      kind: "download", account: account, subject: file.file, detail: nil,
       onceADay: "\(link.file) \(link.sha256Start)")
     return try Reply.message(
       DownloadTicket(
@@ -94,7 +94,7 @@ extension StoreService {
     func refused(_ problem: Problem) -> Rejection {
       Rejection(problem, subject: link.file, account: link.account)
     }
-    guard link.expiresAt > clock.now() else { throw refused(.linkRefused("it has ended; ask for another")) }
+    guard link.expiresAt > clock.now() else { throw refused(.linkRefused("it has ended", remedy: "ask for another")) }
     let snapshot = catalog.snapshot
     let place = snapshot.file(named: link.file)
     let (generation, isOwned) = try await request.read {
@@ -104,10 +104,10 @@ extension StoreService {
       )
     }
     guard generation == link.generation else {
-      throw refused(.linkRefused("the password was changed; sign in and ask for another"))
+      throw refused(.linkRefused("the password was changed", remedy: "sign in and ask for another"))
     }
     if let session = request.session, session.account != link.account {
-      throw refused(.linkRefused("it is another account's; ask for one"))
+      throw refused(.linkRefused("it is another account's", remedy: "ask for one"))
     }
     guard let place, snapshot.index(of: link.region) == place.region,
       place.file.sha256.hasPrefix(link.sha256Start)
@@ -198,7 +198,7 @@ extension StoreService {
   /// - Throws: ``Rejection`` 403 if the link is used up.
   private func count(_ count: Int, of link: DownloadLink, fileBytes: Int, _ request: StoreRequest) async throws {
     func refused(_ why: String) -> Rejection {
-      Rejection(.linkRefused("\(why); ask for another"), subject: link.file, account: link.account)
+      Rejection(.linkRefused("\(why)", remedy: "ask for another"), subject: link.file, account: link.account)
     }
     let isUsed = "the file was fetched through it already"
     if request.isHead {

@@ -47,9 +47,8 @@ extension StoreService {
     }
     // Devices ask at each start: equal grants are recorded once a day.
     if !request.isHead {
-      try await ledger.recordAudit(
-        kind: "offline-grant", account: account, subject: nil, outcome: "granted", detail: "\(since.count) regions",
-        onceADay: text)
+      try await recordGranted(
+        kind: "offline-grant", account: account, subject: nil, detail: "\(since.count) regions", onceADay: text)
     }
     return try Reply.body(signed, caching: "no-store", for: request)
   }

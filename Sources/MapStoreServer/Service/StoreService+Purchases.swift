@@ -105,10 +105,12 @@ extension StoreService {
     let piece = try await request.compute { try await self.ledger.prepare(submission, with: self.verifier) }
     let booking = try await ledger.book(piece)
     if booking.outcome == .refused {
-      let detail = "the notification was refused: \(booking.reason?.description ?? "")"
+      let reason = booking.reason.map { "\($0.code.rawValue): \($0.message)" } ?? ""
+      let detail = "the notification was refused: \(reason)"
+      let remedy = booking.reason?.remedy
       let isQueueFull = booking.reason?.code == .queueFull
       throw Rejection(
-        isQueueFull ? .unavailable(detail) : .badRequest(detail),
+        isQueueFull ? .unavailable(detail, remedy: remedy) : .badRequest(detail, remedy: remedy),
         retryAfter: isQueueFull ? Self.queueRetrySeconds : nil,
         subject: booking.reason?.code.rawValue)
     }
@@ -142,7 +144,7 @@ extension PurchaseResult {
       // A transaction of another account is left to that account's app: finishing tells the app store that the buyer
       // has the product.
       shouldFinish: outcome == .booked || outcome == .alreadyOwned,
-      reason: booking.reason?.code.rawValue, detail: booking.reason?.reason,
+      reason: booking.reason?.code.rawValue, detail: booking.reason?.advice,
       environment: booking.environment?.rawValue.lowercased(), items: items)
   }
 }

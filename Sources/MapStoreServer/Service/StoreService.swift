@@ -28,6 +28,8 @@ final class StoreService: Sendable {
   let devices: KnownDevices
   let capacity: StoreCapacity
   let proxies: TrustedProxies
+  /// Who may read the metrics.
+  let monitors: TrustedProxies
   let libraries: WebLibrary
   let passwordsByAddress: RateLimiter
   let passwordsByLogin: RateLimiter
@@ -75,6 +77,7 @@ final class StoreService: Sendable {
     devices = try KnownDevices(path: LinkUses.path(of: ledger))
     capacity = StoreCapacity(options.limits)
     proxies = TrustedProxies(options.trustedProxies)
+    monitors = TrustedProxies(options.metricsFrom)
     transfers = ConcurrencyLimiter(max: options.limits.transfersByAccount)
     grants = try GrantSigner(files: options.grantKeys)
     googlePush = try options.googlePush.map { try GooglePush($0, logger: logger) }
@@ -123,9 +126,26 @@ final class StoreService: Sendable {
     }
     guard failure != last else { return }
     if let failure {
-      logger.error("the ledger cannot be used, and nothing that needs it is answered: \(failure)")
+      logger.error("the ledger cannot be used: \(failure)")
     } else {
       logger.notice("the ledger can be used again")
+    }
+  }
+
+  /// Records what an account was given, once a day.
+  ///
+  /// While another process holds the ledger's lock the answer waits a second for that, and the event follows when the
+  /// lock is free: an owner's map does not depend on a note of it.
+  func recordGranted(
+    kind: String, account: AccountID, subject: String?, detail: String?, onceADay occasion: String
+  ) async throws {
+    try await Deadline.waiting(atMost: .seconds(1)) { [ledger, logger] isAlone in
+      do {
+        try await ledger.recordAudit(
+          kind: kind, account: account, subject: subject, outcome: "granted", detail: detail, onceADay: occasion)
+      } catch  where isAlone() {
+        logger.error("what was given out could not be noted: \(error)")
+      }
     }
   }
 

@@ -32,8 +32,7 @@ package struct PaletteCensus: Hashable, Sendable {
           let pixels: PixelBuffer
           do { pixels = try ImageDecoder.decode(bytes) } catch {
             throw ReplayError(
-              .unreadableBundle,
-              "\(path): tile \(tile) cannot be decoded (\(error)); verify the bundle")
+              .unreadableBundle, path: path, "tile \(tile) cannot be decoded (\(error))", remedy: "verify the bundle")
           }
           let palette = PalettePixels.from(pixels)
           line.tiles += 1

@@ -95,11 +95,12 @@ struct BundleCoverage: Sendable {
   init(_ reader: any BundleReader) throws {
     guard reader.matrixSet == .webMercatorQuad else {
       throw ReplayError(
-        .unreadableBundle,
-        "\(reader.path): has the grid \(reader.matrixSet); sessions are replayed on bundles of WebMercatorQuad")
+        .unreadableBundle, path: reader.path, "has the grid \(reader.matrixSet)",
+        remedy: "replay sessions on a bundle of WebMercatorQuad")
     }
     guard let covered = try PrefetchPredictor.Options(covering: reader) else {
-      throw ReplayError(.unreadableBundle, "\(reader.path): the bundle has no tiles to replay sessions on")
+      throw ReplayError(
+        .unreadableBundle, path: reader.path, "the bundle has no tiles to replay sessions on")
     }
     (zooms, x, y) = (covered.zooms, covered.x, covered.y)
   }

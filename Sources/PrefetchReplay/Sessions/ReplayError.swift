@@ -1,8 +1,8 @@
-import Support
+package import Support
 import TileIndex
 
 /// Why sessions cannot be replayed. The message starts in lower case and names the file and the line.
-package struct ReplayError: Error, Hashable, Sendable, CustomStringConvertible {
+package struct ReplayError: ToolkitError, Hashable {
   /// The kind of failure.
   package struct Code: Hashable, Sendable, CustomStringConvertible {
     package let description: String
@@ -17,20 +17,13 @@ package struct ReplayError: Error, Hashable, Sendable, CustomStringConvertible {
   }
 
   package let code: Code
+  /// The session, bundle or folder.
+  package let path: String?
   package let message: String
-  /// Where nothing is.
-  package private(set) var missingPath: String?
+  package let remedy: String?
 
-  package init(_ code: Code, _ message: String) {
-    self.code = code
-    self.message = message
-  }
-
-  /// The error for a path at which nothing is.
-  static func missing(_ path: String) -> ReplayError {
-    var error = ReplayError(.missingInput, "\(path): there is no such file or folder; check the name")
-    error.missingPath = path
-    return error
+  package init(_ code: Code, path: String? = nil, _ message: String, remedy: String? = nil) {
+    (self.code, self.path, self.message, self.remedy) = (code, path, message, remedy)
   }
 
   /// Wraps an error of reading a bundle.
@@ -38,19 +31,10 @@ package struct ReplayError: Error, Hashable, Sendable, CustomStringConvertible {
     if let known = error as? ReplayError {
       self = known
     } else {
-      let isMissing = (error as? BundleError)?.code == .notFound
-      self.init(isMissing ? .missingInput : .unreadableBundle, "\(error)")
-      if isMissing { missingPath = (error as? BundleError)?.path }
+      let bundle = error as? BundleError
+      self.init(
+        bundle?.code == .notFound ? .missingInput : .unreadableBundle, path: bundle?.path,
+        bundle?.message ?? "\(error)", remedy: bundle?.remedy)
     }
   }
-
-  package var description: String { message }
-}
-
-// What LocalizedError asks for; the conformance is where Foundation is: LocalizedErrors.swift.
-extension ReplayError {
-  /// What is wrong: a sentence for people.
-  package var errorDescription: String? { Sentence.of(Sentence.parts(of: message).what) }
-  /// What to do about it, where the message says it: a sentence for people.
-  package var recoverySuggestion: String? { Sentence.parts(of: message).remedy.map(Sentence.of) }
 }

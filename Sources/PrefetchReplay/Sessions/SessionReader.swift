@@ -10,27 +10,30 @@ package enum SessionReader {
     var hasMeta = false
     for (index, line) in bytes.split(separator: 0x0a, omittingEmptySubsequences: false).enumerated() {
       if line.allSatisfy({ $0 == 0x20 || $0 == 0x0d || $0 == 0x09 }) { continue }
-      let place = "\(file): line \(index + 1)"
       let value: JSONValue
       do {
         value = try JSONValue(parsing: Array(line))
       } catch {
-        throw ReplayError(.malformedSession, "\(place) is not JSON: \(error); sessions have one JSON object a line")
+        throw ReplayError(
+          .malformedSession, path: file, "line \(index + 1) is not JSON: \(error)",
+          remedy: "write one JSON object a line")
       }
       if let meta = value["meta"], !hasMeta {
         session.source = meta["src"]?.string ?? ""
         hasMeta = true
         continue
       }
-      let fields = GestureFields(value: value, place: place)
+      let fields = GestureFields(value: value, file: file, line: index + 1)
       let gesture = try fields.gesture()
       if let last = session.gestures.last, gesture.time < last.time {
-        throw ReplayError(.malformedSession, "\(place): t goes back; put the gestures in the order of their times")
+        throw ReplayError(
+          .malformedSession, path: file, "line \(index + 1): t goes back",
+          remedy: "put the gestures in the order of their times")
       }
       session.gestures.append(gesture)
     }
     guard case .start = session.gestures.first?.kind else {
-      throw ReplayError(.malformedSession, "\(file): the first gesture must be start or startS")
+      throw ReplayError(.malformedSession, path: file, "the first gesture must be start or startS")
     }
     return session
   }
@@ -39,7 +42,8 @@ package enum SessionReader {
 /// The fields of one line.
 private struct GestureFields {
   let value: JSONValue
-  let place: String
+  let file: String
+  let line: Int
 
   func gesture() throws -> MapGesture {
     guard let op = value["op"]?.string else { throw malformed("has no \"op\"") }
@@ -100,7 +104,9 @@ private struct GestureFields {
   }
 
   private func malformed(_ what: String) -> ReplayError {
-    ReplayError(.malformedSession, "\(place) \(what); docs/explanation/prefetch.md describes the format")
+    ReplayError(
+      .malformedSession, path: file, "line \(line) \(what)", remedy: "docs/explanation/prefetch.md describes the format"
+    )
   }
 }
 
@@ -112,7 +118,8 @@ extension RecordedSession {
     var sessions: [RecordedSession] = []
     for path in paths {
       guard let status = try? FileSystem.status(path) else {
-        throw ReplayError.missing(path)
+        throw ReplayError(
+          .missingInput, path: path, "there is no such file or folder", remedy: "check the name")
       }
       guard status.kind == .folder else {
         sessions.append(try read(file: path))
@@ -121,7 +128,7 @@ extension RecordedSession {
       let files = FileSystem.names(in: path).filter { $0.hasSuffix(".jsonl") }.sorted()
       guard !files.isEmpty else {
         throw ReplayError(
-          .missingInput, "\(path): the folder has no .jsonl files, which hold sessions, or cannot be read")
+          .missingInput, path: path, "the folder has no .jsonl files, which hold sessions, or cannot be read")
       }
       for file in files { sessions.append(try read(file: "\(path)/\(file)")) }
     }
@@ -130,7 +137,7 @@ extension RecordedSession {
 
   private static func read(file path: String) throws -> RecordedSession {
     guard let bytes = try? FileSystem.bytes(of: path, countMax: .max) else {
-      throw ReplayError(.missingInput, "\(path): the file cannot be read; check its permissions")
+      throw ReplayError(.missingInput, path: path, "the file cannot be read", remedy: "check its permissions")
     }
     return try SessionReader.read(bytes, name: FileSystem.stem(path), file: path)
   }

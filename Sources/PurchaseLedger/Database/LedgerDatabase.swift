@@ -198,44 +198,50 @@ final class LedgerDatabase: Sendable {
     throw LedgerError(
       .notALedger, at: path,
       version > LedgerSchema.version
-        ? "was written by a newer version (\(version)); open it with that one"
-        : "says that it is of version \(version), which no release had; restore a backup from before it was changed")
+        ? "was written by a newer version (\(version))" : "says that it is of version \(version), which no release had",
+      remedy: version > LedgerSchema.version
+        ? "open it with that one" : "restore a backup from before it was changed")
   }
 
   /// Checks that a file exists and is a ledger, by the application id (byte 68) in its header.
   private static func checkHeader(_ path: String) throws {
     guard FileSystem.kind(path) != nil else {
-      throw LedgerError(.noLedger, at: path, "there is no ledger; create one with `purchase-ledger init`")
+      throw LedgerError(.noLedger, at: path, "there is no ledger", remedy: "create one with `purchase-ledger init`")
     }
     try refuseFolder(path)
     let file: ReadOnlyFile
     do { file = try ReadOnlyFile(path) } catch {
-      throw LedgerError(.database, at: path, "cannot be read; check its permissions")
+      throw LedgerError(.database, at: path, "cannot be read", remedy: "check its permissions")
     }
     guard let header = try? file.bytes(at: 0, count: 100), header.starts(with: Array("SQLite format 3".utf8)),
       header[68..<72].reduce(0, { $0 << 8 | Int32($1) }) == LedgerSchema.applicationID
-    else { throw LedgerError(.notALedger, at: path, "is not a ledger; name the file that `purchase-ledger init` made") }
+    else {
+      throw LedgerError(
+        .notALedger, at: path, "is not a ledger", remedy: "name the file that `purchase-ledger init` made")
+    }
+    // Byte 18: 2 for a file with a write-ahead log, whose changes are never in a rollback journal. SQLite would say
+    // that the file cannot be opened, or roll another file's pages back into it.
+    guard header[18] != 2 || FileSystem.size(path + "-journal") <= 0 else {
+      throw LedgerError(
+        .damaged, at: path, "\(FileSystem.split(path).name)-journal lies beside it, which is another file's",
+        remedy: "move that away, then verify the ledger")
+    }
   }
 
   /// Converts errors of SQLite to a `LedgerError` that names the file and the remedy.
   static func reporting<Value>(_ path: String, _ work: () throws -> Value) throws -> Value {
     do { return try work() } catch let error as SQLiteError {
-      let remedy =
+      let (code, message, remedy): (LedgerError.Code, String, String?) =
         switch error.primary {
-        case SQLITE_BUSY, SQLITE_LOCKED: "another process is writing; try again when it is done"
-        case SQLITE_FULL: "the disk is full; free space and run it again"
-        case SQLITE_NOTADB: "is not a ledger; name the file that `purchase-ledger init` made"
-        case SQLITE_CORRUPT: "the file is damaged; restore a backup"
-        case SQLITE_READONLY, SQLITE_CANTOPEN, SQLITE_PERM: "check the permissions of the file and its folder"
-        default: "the database failed"
+        case SQLITE_BUSY, SQLITE_LOCKED: (.database, "another process is writing", "try again when it is done")
+        case SQLITE_FULL: (.database, "the disk is full", "free space and run it again")
+        case SQLITE_NOTADB: (.notALedger, "is not a ledger", "name the file that `purchase-ledger init` made")
+        case SQLITE_CORRUPT: (.damaged, "the file is damaged", "restore a backup")
+        case SQLITE_READONLY, SQLITE_CANTOPEN, SQLITE_PERM:
+          (.database, "cannot be opened or written", "check the permissions of the file and its folder")
+        default: (.database, "the database failed", nil)
         }
-      let code: LedgerError.Code =
-        switch error.primary {
-        case SQLITE_NOTADB: .notALedger
-        case SQLITE_CORRUPT: .damaged
-        default: .database
-        }
-      throw LedgerError(code, at: path, "\(remedy) (\(error.message))")
+      throw LedgerError(code, at: path, "\(message) (\(error.message))", remedy: remedy)
     }
   }
 }

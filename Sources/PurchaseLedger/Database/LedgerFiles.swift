@@ -40,7 +40,8 @@ final class OpenedFiles: Sendable {
     guard isGone.load(ordering: .relaxed), let name = gone.withLock({ $0 }) else { return }
     throw LedgerError(
       .gone, at: path,
-      "\(name == path ? "it" : name) was removed or replaced while it is open; put the same file back, or start again")
+      "\(name == path ? "it" : name) was removed or replaced while it is open",
+      remedy: "put the same file back, or start again")
   }
 }
 
@@ -101,7 +102,8 @@ final class NewLedgerFile {
     do { try FileSystem.rename(path, replacing: name) } catch { throw failure }
     guard (try? FileSystem.synchronise(folder)) != nil else {
       throw LedgerError(
-        .database, at: target, "was created, but its folder cannot be synced to the disk; check the disk, then open it")
+        .database, at: target, "was created, but its folder cannot be synced to the disk",
+        remedy: "check the disk, then open it")
     }
   }
 
@@ -120,7 +122,8 @@ final class NewLedgerFile {
       if flock(folder, LOCK_EX | LOCK_NB) == 0 { return }
       guard errno == EWOULDBLOCK || errno == EINTR else { throw failure }
       guard attempt < 500 else {
-        throw LedgerError(.database, at: target, "another process keeps its folder locked; try again when it is done")
+        throw LedgerError(
+          .database, at: target, "another process keeps its folder locked", remedy: "try again when it is done")
       }
       usleep(20_000)
     }
@@ -131,14 +134,14 @@ final class NewLedgerFile {
       if status.kind == .folder { throw LedgerError.isFolder(target) }
       // An empty file may have been made to reserve the name; any other file is kept.
       guard status.kind == .file, status.bytes == 0 || replaces else {
-        throw LedgerError(.exists, at: target, "the file exists already; \(remedy)")
+        throw LedgerError(.exists, at: target, "the file exists already", remedy: remedy)
       }
     }
     // SQLite would apply a leftover log to the new ledger.
     for log in Self.logs.map({ name + $0 }) {
       guard FileSystem.size(log) > 0 else { continue }
       throw LedgerError(
-        .configuration, at: target, "\(log) contains changes to a ledger that no longer exists; move it away")
+        .configuration, at: target, "\(log) contains changes to a ledger that no longer exists", remedy: "move it away")
     }
   }
 
@@ -146,12 +149,12 @@ final class NewLedgerFile {
   private var failure: LedgerError {
     LedgerError(
       .database, at: target,
-      "cannot be created (\(FileSystem.SystemError(number: errno))); check the folder and its permissions")
+      "cannot be created (\(FileSystem.SystemError(number: errno)))", remedy: "check the folder and its permissions")
   }
 }
 
 extension LedgerError {
   static func isFolder(_ path: String) -> LedgerError {
-    LedgerError(.notALedger, at: path, "is a folder; name the ledger's file in it")
+    LedgerError(.notALedger, at: path, "is a folder", remedy: "name the ledger's file in it")
   }
 }

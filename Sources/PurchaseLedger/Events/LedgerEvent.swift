@@ -28,7 +28,7 @@ extension LedgerEvent {
     guard let type = EventType(rawValue: UInt16(truncatingIfNeeded: row.int64(1))),
       let content = try? EventContent(type: type, version: row.int64(2), body: row.blob(6))
     else {
-      throw LedgerError(.damaged, at: "\(path): event \(seq)", "cannot be read; run `purchase-ledger verify`")
+      throw LedgerError(.damaged, at: "\(path): event \(seq)", "cannot be read", remedy: "run `purchase-ledger verify`")
     }
     self.init(
       seq: seq, version: Int(row.int64(2)), recordedAt: row.int64(3), evidence: row.optionalBlob(5), hash: row.blob(7),

@@ -28,11 +28,13 @@ package final class EvidenceFile {
       (descriptor, bytesTotal) = (STDIN_FILENO, nil)
     } else {
       let status = try? FileSystem.status(path)
-      guard status?.kind != .folder else { throw LedgerError(.input, at: path, "is a folder; name the files in it") }
+      guard status?.kind != .folder else {
+        throw LedgerError(.input, at: path, "is a folder", remedy: "name the files in it")
+      }
       descriptor = open(path, O_RDONLY | O_CLOEXEC)
       guard descriptor >= 0 else {
         let reason = FileSystem.SystemError(number: errno)
-        throw LedgerError(.input, at: path, "cannot be read: \(reason); check the name and permissions")
+        throw LedgerError(.input, at: path, "cannot be read: \(reason)", remedy: "check the name and permissions")
       }
       bytesTotal = status?.bytes
     }
@@ -203,7 +205,7 @@ package struct EvidenceWrapper {
     for (index, member) in members.enumerated() {
       guard Self.names.contains(member.name) else { throw Self.unknown("member", member.name, Self.names) }
       guard !members[..<index].contains(where: { $0.name == member.name }) else {
-        throw VerificationError(.malformed, "the line has \"\(member.name)\" twice; leave one of them")
+        throw VerificationError(.malformed, "the line has \"\(member.name)\" twice", remedy: "leave one of them")
       }
     }
     evidence = Array(bytes[place])

@@ -92,7 +92,7 @@ package struct StorePull: Sendable {
     do {
       try await ask(&report)
     } catch let error as LedgerError where error.code == .notInStore {
-      report.refusals.append(VerificationError(.storeRefused, error.description))
+      report.refusals.append(VerificationError(.storeRefused, "\(error)"))
     }
   }
 }

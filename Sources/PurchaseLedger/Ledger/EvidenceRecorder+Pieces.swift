@@ -29,7 +29,7 @@ extension EvidenceRecorder {
       claimant = try projections.accounts.account(id: account)
       guard let known = claimant, known.erasedSeq == nil else {
         return booking.refused(
-          VerificationError(.noSuchAccount, "account \(account) is unknown or erased; add it first"))
+          VerificationError(.noSuchAccount, "account \(account) is unknown or erased", remedy: "add it first"))
       }
     }
     if let refusal = unsignedRefusal(of: piece) { return booking.refused(refusal) }
@@ -47,7 +47,8 @@ extension EvidenceRecorder {
     if queued < content.lookups.count {
       guard queued > 0 else {
         return booking.refused(
-          VerificationError(.queueFull, "the queue of queries to the store is full; run pull, then submit it again"))
+          VerificationError(
+            .queueFull, "the queue of queries to the store is full", remedy: "run pull, then submit it again"))
       }
       booking.notes = booking.notes.map { $0 == "look-up" ? "look-up-partly" : $0 }
     }

@@ -104,7 +104,7 @@ package final class EvidenceRecorder {
       if let known, name == "environment" {
         throw LedgerError(
           .configuration, at: "policy environment",
-          "is \(known.0) and cannot be changed; use another ledger for \(value)")
+          "is \(known.0) and cannot be changed", remedy: "use another ledger for \(value)")
       }
       try append(.policy(name: name, value: value, after: known?.1 ?? 0))
     }
@@ -145,10 +145,10 @@ extension EvidenceRecorder {
     if owners.tokenAccount.map({ $0.erasedSeq == nil }) ?? (fold.token != nil && policy.unknownToken == .refuse) {
       return VerificationError(
         .tokenOfAnotherAccount,
-        "transaction \(key.id) was bought for another account; sign in to that one")
+        "transaction \(key.id) was bought for another account", remedy: "sign in to that one")
     }
     return VerificationError(
       .claimedByAnotherAccount,
-      "transaction \(key.id) belongs to another account already; sign in to that one")
+      "transaction \(key.id) belongs to another account already", remedy: "sign in to that one")
   }
 }

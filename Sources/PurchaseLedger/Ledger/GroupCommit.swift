@@ -24,6 +24,8 @@ package final class GroupCommit: Sendable {
   private let waiting = Mutex(Waiting())
   private let queue = DispatchQueue(label: "purchase-ledger.commits")
   private let lastFailure = Mutex<LedgerError?>(nil)
+  /// When the commit began that waits for the lock or the disk, on the monotonic clock.
+  private let began = Mutex<Double?>(nil)
 
   init(path: String, database: LedgerDatabase, clock: LedgerClock) {
     self.path = path
@@ -35,6 +37,9 @@ package final class GroupCommit: Sendable {
 
   /// The error of the last commit if the disk or the database failed; nil after a successful one.
   var failure: LedgerError? { lastFailure.withLock { $0 } }
+
+  /// How long the present commit has been waiting for the lock and the disk; 0 without one.
+  var waitingSeconds: Double { began.withLock { $0.map { MonotonicClock.seconds - $0 } } ?? 0 }
 
   /// Runs `work` in a write transaction shared with other callers; returns after the commit.
   package func perform<Value: Sendable>(
@@ -79,6 +84,8 @@ package final class GroupCommit: Sendable {
   }
 
   private func commit(_ batch: [Item]) {
+    began.withLock { $0 = MonotonicClock.seconds }
+    defer { began.withLock { $0 = nil } }
     do {
       try files.refuseIfGone()
       let results = try LedgerDatabase.reporting(path) {

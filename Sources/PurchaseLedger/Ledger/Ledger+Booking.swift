@@ -163,17 +163,28 @@ extension Ledger {
 
   /// Checks whether the ledger can be written. A test commit is made only if the last commit failed.
   ///
-  /// - Throws: `LedgerError` if its files are gone, the disk is full or fails, or the database is damaged.
+  /// - Throws: `LedgerError` if its files are gone, the disk is full or fails, the database is damaged, or another
+  ///   process does not let it be written.
   package func checkUse() throws {
     try files.check()
+    guard commits.waitingSeconds < Self.lockSecondsMax else {
+      throw LedgerError(
+        .database, at: path, "another process holds its write lock, so that nothing can be recorded",
+        remedy: "wait until that process is done, or end it")
+    }
     var info = statvfs()
     // About the size of two commits. Some file systems report no size.
     if statvfs(path, &info) == 0, info.f_blocks > 0, UInt64(info.f_bavail) * UInt64(info.f_frsize) < 1 << 20 {
-      throw LedgerError(.database, at: path, "the disk is full; free space")
+      throw LedgerError(.database, at: path, "the disk is full", remedy: "free space")
     }
     guard commits.failure != nil else { return }
     try commits.probe()
   }
+}
+
+extension Ledger {
+  /// Commits take milliseconds.
+  private static let lockSecondsMax = 2.0
 }
 
 extension Submission {

@@ -25,7 +25,7 @@ extension Ledger {
     to file: String, replacing: Bool = false, progress: (Int, Int) -> Void = { _, _ in }
   ) throws -> Backup {
     guard !owns(file) else {
-      throw LedgerError(.input, at: file, "is the ledger itself; name another file for the copy")
+      throw LedgerError(.input, at: file, "is the ledger itself", remedy: "name another file for the copy")
     }
     let new = try NewLedgerFile(for: file, replaces: replacing, remedy: "name another")
     do {
@@ -48,10 +48,13 @@ extension Ledger {
     }
   }
 
+  /// The cursor that a backup has, and the ledger that it was made of has not: when it was made.
+  static let backupMade = "backup.made"
+
   /// Notes in the copy when it was made, so that `reconcile` knows a restored ledger.
   private func mark(_ copy: SQLiteConnection) throws {
     let insert = try copy.prepare("INSERT OR REPLACE INTO cursor (name, value, updated_at) VALUES (?, ?, ?)")
-    insert.bind(1, Snapshot.backupMade)
+    insert.bind(1, Self.backupMade)
     insert.bind(2, String(clock.now()))
     insert.bind(3, clock.now())
     try insert.run()
@@ -65,11 +68,12 @@ extension Ledger {
       guard chain.advance(over: select) == (true, true) else {
         throw LedgerError(
           .damaged, at: "\(path): event \(select.int64(0))",
-          "does not follow from the previous event, so no copy was made; run `purchase-ledger verify`")
+          "does not follow from the previous event, so no copy was made", remedy: "run `purchase-ledger verify`")
       }
     }
     guard chain.seq == head.seq, chain.hash == head.hash else {
-      throw LedgerError(.database, at: path, "the copy ends with another event than the ledger; check the disk")
+      throw LedgerError(
+        .database, at: path, "the copy ends with another event than the ledger", remedy: "check the disk")
     }
   }
 }
@@ -163,11 +167,12 @@ extension Ledger {
   package func dismissEvidence(_ prefix: String, because: String) throws -> Quarantined {
     let matches = try quarantined().filter { $0.sha256.hexadecimal.hasPrefix(prefix.lowercased()) }
     guard let piece = matches.first, !prefix.isEmpty else {
-      throw LedgerError(.input, at: prefix, "no hash of quarantined evidence begins so; list what is in quarantine")
+      throw LedgerError(
+        .input, at: prefix, "no hash of quarantined evidence begins so", remedy: "list what is in quarantine")
     }
     guard matches.count == 1 else {
       throw LedgerError(
-        .input, at: prefix, "\(matches.count) hashes of quarantined evidence begin so; give more digits")
+        .input, at: prefix, "\(matches.count) hashes of quarantined evidence begin so", remedy: "give more digits")
     }
     try write { recorder in
       try recorder.evidence.dismiss(piece.sha256)

@@ -1,4 +1,5 @@
-import Support
+import LocalizedErrors
+@_exported public import Support
 
 #if canImport(FoundationEssentials)
   public import FoundationEssentials
@@ -8,7 +9,7 @@ import Support
 
 /// A failure of the ledger: what happened, where, and the remedy. Evidence that is not accepted is a
 /// `VerificationError` instead.
-public struct LedgerError: Error, Sendable, CustomStringConvertible {
+public struct LedgerError: ToolkitError, LocalizedError {
   /// The kind of failure, for programs; new kinds may be added.
   public struct Code: RawRepresentable, Sendable, Hashable {
     public let rawValue: String
@@ -47,19 +48,19 @@ public struct LedgerError: Error, Sendable, CustomStringConvertible {
   }
 
   /// The kind of failure.
-  public var code: Code
+  public let code: Code
   /// The file, row, address or key where it happened.
-  public var location: String
-  /// What happened and what to do, starting in lower case.
-  public var message: String
+  public let path: String?
+  /// What happened.
+  public let message: String
+  /// What to do about it.
+  public let remedy: String?
   /// The setting that is missing, for a command, which knows how it is given.
   package var missing: MissingSetting?
 
   /// An error at a file, a row or an option; the message begins in lower case.
-  public init(_ code: Code, at location: String, _ message: String) {
-    self.code = code
-    self.location = location
-    self.message = message
+  public init(_ code: Code, at path: String?, _ message: String, remedy: String? = nil) {
+    (self.code, self.path, self.message, self.remedy) = (code, path, message, remedy)
   }
 
   /// A setting of ``StoreIdentity`` without which evidence cannot be checked.
@@ -76,11 +77,10 @@ public struct LedgerError: Error, Sendable, CustomStringConvertible {
   /// - Parameter evidence: the beginning of the sentence, such as "is a receipt".
   package init(missing setting: MissingSetting, at location: String, _ evidence: String) {
     self.init(
-      .configuration, at: location, "\(evidence), which cannot be checked without \(setting.rawValue); configure it")
+      .configuration, at: location, "\(evidence), which cannot be checked without \(setting.rawValue)",
+      remedy: "configure it")
     missing = setting
   }
-
-  public var description: String { location.isEmpty ? message : "\(location): \(message)" }
 }
 
 /// The current time: the system clock, or a fixed time for tests (`--now`).
@@ -93,13 +93,6 @@ public struct LedgerClock: Sendable {
 
   /// A clock that stands, for tests; milliseconds since 1970.
   public static func fixed(_ milliseconds: Int64) -> Self { Self(now: { milliseconds }) }
-}
-
-extension LedgerError: LocalizedError {
-  /// What is wrong, and where.
-  public var errorDescription: String? { Sentence.of(file: location, Sentence.parts(of: message).what) }
-  /// What to do about it, where the message says it.
-  public var recoverySuggestion: String? { Sentence.parts(of: message).remedy.map(Sentence.of) }
 }
 
 /// Why the ledger refuses evidence that verifies.

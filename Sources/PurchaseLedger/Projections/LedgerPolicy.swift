@@ -129,7 +129,8 @@ extension LedgerPolicy {
 
   private static func unknown(_ value: String, for name: String, allowed: [String]) -> LedgerError {
     LedgerError(
-      .configuration, at: "policy \(name)", "does not know \"\(value)\"; set it to \(allowed.joined(separator: " or "))"
+      .configuration, at: "policy \(name)", "does not know \"\(value)\"",
+      remedy: "set it to \(allowed.joined(separator: " or "))"
     )
   }
 }

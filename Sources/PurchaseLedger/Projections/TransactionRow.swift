@@ -216,6 +216,13 @@ struct PartialRefunds: Sendable, Equatable {
 
   var isEmpty: Bool { entries.isEmpty }
 
+  /// Those that the store dated until a time.
+  func until(_ time: Int64) -> Self {
+    var earlier = self
+    earlier.entries.removeAll { $0.date > time }
+    return earlier
+  }
+
   /// The number of revoked items.
   var count: Int64 {
     entries.reduce(0) { sum, entry in

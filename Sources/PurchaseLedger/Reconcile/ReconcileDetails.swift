@@ -69,7 +69,7 @@ struct ReconcileDetails {
     return try selectFact.first { row in
       guard let facts = try? SnapshotFacts(bodies: row.blob(0), digests: row.blob(1)) else {
         throw LedgerError(
-          .damaged, at: "store_snapshot \(key.id)", "cannot be read; pull the store's records again")
+          .damaged, at: "store_snapshot \(key.id)", "cannot be read", remedy: "pull the store's records again")
       }
       return facts
     }

@@ -101,7 +101,7 @@ struct ReconcileUnknowns {
   }
 
   private func backupTime() throws -> Int64? {
-    try Snapshot.cursor(Snapshot.backupMade, db).flatMap { Int64($0.value) }
+    try Snapshot.cursor(Ledger.backupMade, db).flatMap { Int64($0.value) }
   }
 }
 

@@ -131,9 +131,6 @@ public struct Snapshot: SnapshotSink {
     (store == .apple ? "apple.notifications." : voidedCursor) + environment.rawValue
   }
 
-  /// The cursor that a backup has, and the ledger that it was made of has not: when it was made.
-  static let backupMade = "backup.made"
-
   static let lostWindow = "window-lost.google"
 
   /// Whether Google's voided list has a gap that no pull has closed.

@@ -47,7 +47,8 @@ package final class AppStoreClient: Sendable {
     let key: P256.Signing.PrivateKey
     do { key = try P256.Signing.PrivateKey(pemRepresentation: credentials.privateKey) } catch {
       throw LedgerError(
-        .configuration, at: "apple.privateKey", "is no P-256 key in PEM form; use the .p8 file of App Store Connect")
+        .configuration, at: "apple.privateKey", "is no P-256 key in PEM form",
+        remedy: "use the .p8 file of App Store Connect")
     }
     self.environment = environment
     self.verifier = verifier
@@ -186,8 +187,8 @@ extension AppStoreClient {
   private func noProgress(_ request: StoreRequests.Request, _ what: String) -> LedgerError {
     requests.failure(
       request,
-      "says that there is more, but returns the same or an empty \(what); earlier pages are stored: run it again later"
-    )
+      "says that there is more, but returns the same or an empty \(what)",
+      remedy: "run it again later: earlier pages are stored")
   }
 
 }

@@ -18,7 +18,8 @@ package enum GoogleCredentials: Sendable {
     else {
       throw LedgerError(
         .configuration, at: file,
-        "lacks client_email or private_key; use the JSON key of a service account of the Google Cloud console")
+        "lacks client_email or private_key", remedy: "use the JSON key of a service account of the Google Cloud console"
+      )
     }
     return .serviceAccount(
       email: email, privateKey: key, tokenURI: value["token_uri"]?.string ?? "https://oauth2.googleapis.com/token")

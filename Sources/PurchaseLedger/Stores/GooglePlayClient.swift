@@ -128,7 +128,8 @@ extension GooglePlayClient {
       if answer == .null {
         guard !hasRestarted else {
           throw requests.failure(
-            request, "rejects its own page token repeatedly; earlier pages are stored: run it again later")
+            request, "rejects its own page token repeatedly",
+            remedy: "run it again later: earlier pages are stored")
         }
         hasRestarted = true
         // The page token has expired: the window is read again from its start. Storing a page twice does no harm.
@@ -145,7 +146,7 @@ extension GooglePlayClient {
       if next.isEmpty { return report }
       guard moves else {
         throw requests.failure(
-          request, "returns the same page token again; earlier pages are stored: run it again later")
+          request, "returns the same page token again", remedy: "run it again later: earlier pages are stored")
       }
     }
   }

@@ -26,7 +26,7 @@ struct StoreRequests: Sendable {
   /// - Parameter option: where it stands, for the message.
   static func checked(_ url: String, option: String) throws(LedgerError) -> String {
     do { _ = try HTTPAddress(url) } catch {
-      throw LedgerError(.configuration, at: option, "\(error); give a URL such as https://api.example.com")
+      throw LedgerError(.configuration, at: option, "\(error)", remedy: "give a URL such as https://api.example.com")
     }
     return url
   }
@@ -75,7 +75,8 @@ struct StoreRequests: Sendable {
             RetryAfter.seconds($0, now: clock.now(), mayBeTime: true)
           }) {
             guard asked <= retry.retryAfterMax else {
-              throw failure(request, "\(complaint): accepts no requests for \(Int(asked)) s; run it again then")
+              throw failure(
+                request, "\(complaint): accepts no requests for \(Int(asked)) s", remedy: "run it again then")
             }
             wait = max(wait, asked)
           }
@@ -93,7 +94,8 @@ struct StoreRequests: Sendable {
     }
     throw failure(
       request,
-      "gave up after \(retry.attemptsMax) attempts, the last: \(complaint); run it again, it continues there")
+      "gave up after \(retry.attemptsMax) attempts, the last: \(complaint)",
+      remedy: "run it again, it continues there")
   }
 
   private func exchange(
@@ -122,9 +124,11 @@ struct StoreRequests: Sendable {
     return escaped.allSatisfy { $0 == "." } ? escaped.replacing(".", with: "%2E") : escaped
   }
 
-  func failure(_ request: Request, _ message: String, _ code: LedgerError.Code = .store) -> LedgerError {
+  func failure(
+    _ request: Request, _ message: String, remedy: String? = nil, _ code: LedgerError.Code = .store
+  ) -> LedgerError {
     // The query is left out: page tokens mean nothing to people.
-    LedgerError(code, at: String(request.url.prefix { $0 != "?" }), message)
+    LedgerError(code, at: String(request.url.prefix { $0 != "?" }), message, remedy: remedy)
   }
 
   private static func complaint(_ status: Int, _ body: JSONValue?) -> String {

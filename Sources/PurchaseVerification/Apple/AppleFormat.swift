@@ -88,10 +88,8 @@ enum AppleFormat {
     guard isPropertyList(bytes) else { return VerificationError(.malformed, "not a PKCS#7 receipt") }
     return VerificationError(
       .unsupportedFormat,
-      """
-      a receipt of one transaction, as of iOS 6: its signer chains to no current root; ask the store for the transaction
-      """
-    )
+      "a receipt of one transaction, as of iOS 6: its signer chains to no current root",
+      remedy: "ask the store for the transaction")
   }
 }
 

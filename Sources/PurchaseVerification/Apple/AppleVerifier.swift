@@ -79,7 +79,8 @@ package struct AppleVerifier: StoreEvidenceVerifier {
   func quarantineFuture(_ evidence: inout VerifiedEvidence, _ signedDate: Int64, at now: Int64) {
     guard signedDate > now, signedDate - now > skew, evidence.quarantine == nil else { return }
     evidence.quarantine = VerificationError(
-      .signedInFuture, "signed at \(signedDate), \((signedDate - now) / 1000) s later than our clock; check the clock")
+      .signedInFuture, "signed at \(signedDate), \((signedDate - now) / 1000) s later than our clock",
+      remedy: "check the clock")
   }
 }
 
@@ -99,7 +100,7 @@ struct AppleIdentity: Sendable {
 
   func check(bundleID found: String?, in layer: String) throws(VerificationError) {
     if bundleID == nil, requiresApp {
-      throw VerificationError(.noBundleID, "cannot be checked without the app's bundle id; configure it")
+      throw VerificationError(.noBundleID, "cannot be checked without the app's bundle id", remedy: "configure it")
     }
     guard let bundleID, found != bundleID else { return }
     throw VerificationError(.wrongBundle, "the \(layer) is of \(found ?? "no app"), not of \(bundleID)")

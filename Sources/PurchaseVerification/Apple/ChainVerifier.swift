@@ -28,7 +28,8 @@ struct ChainVerifier: Sendable {
       do { certificates.append(try Certificate(derEncoded: bytes)) } catch {
         throw VerificationError(
           .configuration,
-          "root certificate \(index + 1) is no X.509 certificate in DER; give the file as the store publishes it")
+          "root certificate \(index + 1) is no X.509 certificate in DER",
+          remedy: "give the file as the store publishes it")
       }
     }
     roots = CertificateStore(certificates)
@@ -45,7 +46,7 @@ struct ChainVerifier: Sendable {
     leaf: Certificate, intermediates: [Certificate], root: Certificate? = nil
   ) async throws(VerificationError) -> SigningChain {
     guard hasRoots else {
-      throw VerificationError(.noRootCertificate, "no root certificate is configured; add that of the store")
+      throw VerificationError(.noRootCertificate, "no root certificate is configured", remedy: "add that of the store")
     }
     var verifier = Verifier(rootCertificates: roots) { RFC5280Policy.withValidityCheckDisabled() }
     let result = await verifier.validate(leaf: leaf, intermediates: CertificateStore(intermediates))

@@ -62,7 +62,7 @@ struct JWSVerifier: Sendable {
   }
 
   private func certificates(in header: JSONValue) throws(VerificationError) -> [Certificate] {
-    if let repetition = header.repetition { throw VerificationError(.malformed, "the header: \(repetition.reason)") }
+    if let repetition = header.repetition { throw VerificationError(.malformed, "the header: \(repetition.message)") }
     guard header["alg"]?.string == "ES256" else {
       throw VerificationError(
         .unsupportedAlgorithm, "signed with \(header["alg"]?.string ?? "no algorithm"), not ES256")

@@ -7,15 +7,15 @@ extension AppleVerifier {
     guard answer.members != nil else {
       throw VerificationError(.malformed, "an answer of verifyReceipt is a JSON object")
     }
-    guard let status = answer["status"]?.integer else { return waiting("the answer has no status; ask again", context) }
+    guard let status = answer["status"]?.integer else { return waiting("the answer has no status", context) }
     let isRetryable = answer["is-retryable"] ?? answer["is_retryable"]
     switch VerifyReceiptStatus(status, isRetryable: isRetryable?.flag) {
     case .permanent(let reason): throw VerificationError(.storeRefused, "status \(status): \(reason)")
-    case .retryable(let reason): return waiting("status \(status): \(reason)", context)
+    case .retryable(let reason, let remedy): return waiting("status \(status): \(reason)", remedy: remedy, context)
     case .valid: break
     }
     guard let receipt = answer["receipt"], receipt.members != nil else {
-      return waiting("status 0, but the answer has no receipt; ask again", context)
+      return waiting("status 0, but the answer has no receipt", context)
     }
     try identity.check(bundleID: (receipt["bundle_id"] ?? receipt["bid"])?.string, in: "receipt")
     let (environment, mismatch) = try environment(of: answer, receipt, context)
@@ -43,10 +43,12 @@ extension AppleVerifier {
   }
 
   /// Evidence in quarantine until the store is asked again.
-  private func waiting(_ reason: String, _ context: EvidenceContext) -> VerifiedEvidence {
+  private func waiting(
+    _ reason: String, remedy: String = "ask again", _ context: EvidenceContext
+  ) -> VerifiedEvidence {
     VerifiedEvidence(
       kind: .verifyReceipt, store: .apple, environment: context.environment,
-      quarantine: VerificationError(.retryLater, reason))
+      quarantine: VerificationError(.retryLater, reason, remedy: remedy))
   }
 
   /// The environment, and the reason to quarantine if the response and its receipt name different ones.
@@ -56,7 +58,7 @@ extension AppleVerifier {
     let stated = try AppleFields(answer).word("environment").map { StoreEnvironment(storeText: $0) }
     let type = try AppleFields(receipt).word("receipt_type").map { AppReceipt.environment(ofReceiptType: $0) }
     guard let environment = stated ?? type ?? context.environment ?? identity.requiredEnvironment else {
-      throw VerificationError(.incomplete, "the answer names no environment; give it beside the evidence")
+      throw VerificationError(.incomplete, "the answer names no environment", remedy: "give it beside the evidence")
     }
     guard let stated, let type, stated != type else { return (environment, nil) }
     return (
@@ -123,7 +125,7 @@ enum VerifyReceiptStatus {
   /// Asking again gives the same result.
   case permanent(String)
   /// The store did not evaluate the receipt, which revokes nothing.
-  case retryable(String)
+  case retryable(String, remedy: String = "ask again")
 
   /// - Parameter isRetryable: `is-retryable` of the response, which accompanies 21100 to 21199.
   init(_ status: Int64, isRetryable: Bool?) {
@@ -134,17 +136,17 @@ enum VerifyReceiptStatus {
       case 21001: .permanent("the App Store no longer supports this request")
       case 21002: .permanent("the receipt was malformed or missing")
       case 21003: .permanent("the receipt could not be authenticated")
-      case 21004: .retryable("the shared secret was wrong; correct it and ask again")
-      case 21005: .retryable("the receipt server was not available; ask again")
+      case 21004: .retryable("the shared secret was wrong", remedy: "correct it and ask again")
+      case 21005: .retryable("the receipt server was not available")
       case 21006: .permanent("the receipt is valid, but its subscription has expired")
-      case 21007: .retryable("a sandbox receipt was sent to production; ask the sandbox")
-      case 21008: .retryable("a production receipt was sent to the sandbox; ask production")
-      case 21009: .retryable("the App Store failed; ask again")
+      case 21007: .retryable("a sandbox receipt was sent to production", remedy: "ask the sandbox")
+      case 21008: .retryable("a production receipt was sent to the sandbox", remedy: "ask production")
+      case 21009: .retryable("the App Store failed")
       case 21010: .permanent("the customer's account was not found or is deleted")
       case 21100...21199:
         isRetryable == false
-          ? .permanent("the App Store failed for good") : .retryable("the App Store failed; ask again")
-      default: .retryable("a status that is not known here; ask again")
+          ? .permanent("the App Store failed for good") : .retryable("the App Store failed")
+      default: .retryable("a status that is not known here")
       }
   }
 }

@@ -72,16 +72,17 @@ extension AppleVerifier {
 ///
 /// It authorises requests in the app's name, so it is removed before the evidence is stored.
 package enum VersionOneSecret {
-  /// The same JSON with asterisks in place of the secret, at any depth.
+  /// The same JSON with asterisks in place of the secret, at any depth and of any type.
   ///
   /// - Complexity: O(bytes).
   package static func blanked(_ bytes: [UInt8]) -> [UInt8] {
     guard let places = try? JSONReader.places(of: "password", in: bytes) else { return bytes }
     var blanked = bytes
     for place in places {
-      // A value that is not a string is not a secret, and asterisks would make the JSON invalid.
-      guard bytes[place.lowerBound] == UInt8(ascii: "\""), place.count > 2 else { continue }
-      for index in place.dropFirst().dropLast() { blanked[index] = UInt8(ascii: "*") }
+      // Whatever it is: a list of one has a secret in it, too. A text of the same length takes its place, or a digit.
+      for index in place { blanked[index] = UInt8(ascii: place.count < 2 ? "0" : "*") }
+      guard place.count >= 2 else { continue }
+      for end in [place.lowerBound, place.upperBound - 1] { blanked[end] = UInt8(ascii: "\"") }
     }
     return blanked
   }

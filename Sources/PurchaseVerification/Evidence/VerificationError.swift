@@ -1,4 +1,5 @@
-import Support
+import LocalizedErrors
+@_exported public import Support
 
 #if canImport(FoundationEssentials)
   public import FoundationEssentials
@@ -7,7 +8,7 @@ import Support
 #endif
 
 /// Why evidence is not accepted, or why a verifier cannot be made: a code for programs and a text for people.
-public struct VerificationError: Error, Sendable, Hashable, Codable, CustomStringConvertible {
+public struct VerificationError: ToolkitError, LocalizedError, Hashable {
   /// The kind of failure, for programs; new kinds may be added.
   public struct Code: RawRepresentable, Sendable, Hashable, Codable {
     public let rawValue: String
@@ -94,22 +95,24 @@ public struct VerificationError: Error, Sendable, Hashable, Codable, CustomStrin
 
   /// The kind of failure.
   public var code: Code
-  /// What was found and what to do. Starts in lower case and does not name the file, which the caller knows.
-  public var reason: String
+  /// What was found. Does not name the file, which the caller knows.
+  public let message: String
+  /// What to do about it.
+  public let remedy: String?
 
   /// A refusal of evidence.
   ///
-  /// - Parameter reason: May quote untrusted input, so control characters, which could forge log lines, become question
+  /// - Parameter message: May quote untrusted input, so control characters, which could forge log lines, become question
   ///   marks.
-  public init(_ code: Code, _ reason: String) {
-    self.code = code
-    let isShort = reason.utf8.count <= Self.reasonBytesMax
-    self.reason = (isShort ? reason : String(reason.unicodeScalars.prefix(Self.reasonBytesMax))).withoutControls
+  public init(_ code: Code, _ message: String, remedy: String? = nil) {
+    (self.code, self.remedy) = (code, remedy)
+    let isShort = message.utf8.count <= Self.messageBytesMax
+    self.message = (isShort ? message : String(message.unicodeScalars.prefix(Self.messageBytesMax))).withoutControls
   }
 
-  private static let reasonBytesMax = 500
+  private static let messageBytesMax = 500
 
-  public var description: String { "\(code.rawValue): \(reason)" }
+  public var description: String { "\(code.rawValue): \(advice)" }
 }
 
 extension String {
@@ -128,11 +131,4 @@ extension String {
           }
         }))
   }
-}
-
-extension VerificationError: LocalizedError {
-  /// Why the evidence is not accepted.
-  public var errorDescription: String? { Sentence.of(Sentence.parts(of: reason).what) }
-  /// What to do about it, where the reason says it.
-  public var recoverySuggestion: String? { Sentence.parts(of: reason).remedy.map(Sentence.of) }
 }

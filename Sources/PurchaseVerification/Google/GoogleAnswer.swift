@@ -63,7 +63,8 @@ struct GoogleAnswer {
     // 401 and 403 are fixed on the operator's side: credentials, permissions.
     case 401, 403, 408, 429, 500...599:
       return VerifiedEvidence(
-        kind: kind, store: .google, environment: nil, quarantine: VerificationError(.retryLater, "\(text); ask again"))
+        kind: kind, store: .google, environment: nil,
+        quarantine: VerificationError(.retryLater, text, remedy: "ask again"))
     default: throw VerificationError(.storeRefused, text)
     }
   }

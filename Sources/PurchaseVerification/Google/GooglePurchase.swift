@@ -47,7 +47,7 @@ extension GoogleVerifier {
     }
     let stated = (product: try fields.identifier("productId"), token: try fields.token())
     guard let product = stated.product ?? context.productID else {
-      throw VerificationError(.incomplete, "the product is not named; give productId beside the evidence")
+      throw VerificationError(.incomplete, "the product is not named", remedy: "give productId beside the evidence")
     }
     let token = stated.token ?? context.purchaseToken
     _ = try FieldRules.identifier(product, "productId")

@@ -27,7 +27,8 @@ package struct GoogleVerifier: StoreEvidenceVerifier {
     } catch {
       throw VerificationError(
         .configuration,
-        "googlePublicKey is no RSA public key; take the licensing key from the Play console, Monetisation setup")
+        "googlePublicKey is no RSA public key",
+        remedy: "take the licensing key from the Play console, Monetisation setup")
     }
   }
 
@@ -60,7 +61,8 @@ package struct GoogleVerifier: StoreEvidenceVerifier {
     try checkEnvironment(evidence)
     if let date = evidence.signedDate, date > now, date - now > identity.futureSkewMilliseconds {
       evidence.quarantine = VerificationError(
-        .signedInFuture, "dated \(date), later than our clock \(now) allows; check the clock, then present it again")
+        .signedInFuture, "dated \(date), later than our clock \(now) allows",
+        remedy: "check the clock, then present it again")
     }
     return evidence
   }
@@ -69,7 +71,7 @@ package struct GoogleVerifier: StoreEvidenceVerifier {
   func checkSignature(_ signature: String, of text: String) throws(VerificationError) {
     guard let key else {
       throw VerificationError(
-        .noLicensingKey, "cannot be checked without the app's licensing key; configure it")
+        .noLicensingKey, "cannot be checked without the app's licensing key", remedy: "configure it")
     }
     guard let signature = Base64.decode(signature.utf8, skippingSpace: true) else {
       throw VerificationError(.malformed, "the signature is not base64")
@@ -87,7 +89,8 @@ package struct GoogleVerifier: StoreEvidenceVerifier {
   func checkPackage(_ name: String?, isRequired: Bool) throws(VerificationError) {
     guard let expected = identity.packageName else {
       guard identity.requiresApp else { return }
-      throw VerificationError(.noPackageName, "cannot be checked without the app's package name; configure it")
+      throw VerificationError(
+        .noPackageName, "cannot be checked without the app's package name", remedy: "configure it")
     }
     guard let name else {
       if isRequired { throw VerificationError(.incomplete, "packageName is missing") }

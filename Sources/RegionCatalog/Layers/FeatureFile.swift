@@ -1,4 +1,4 @@
-import Support
+public import Support
 import TileIndex
 
 /// Reads the features of GeoJSON and GPX files.
@@ -50,9 +50,9 @@ package enum FeatureFile {
     } catch let error as XMLReader.SyntaxError {
       throw TrackError(path: path, "is not well-formed XML: \(error)", remedy: "export it again")
     } catch let error as JSONFile.Unreadable {
-      throw TrackError(path: path, isUnreadable: true, "cannot be read: \(error)", remedy: "check the name")
+      throw TrackError(.unreadable, path: path, "cannot be read: \(error)", remedy: "check the name")
     } catch let error as FileSystem.SystemError {
-      throw TrackError(path: path, isUnreadable: true, "cannot be read: \(error)", remedy: "check the disk")
+      throw TrackError(.unreadable, path: path, "cannot be read: \(error)", remedy: "check the disk")
     }
   }
 }
@@ -164,24 +164,27 @@ private struct GPXFeatures {
 }
 
 /// Why a file cannot be read as a track.
-public struct TrackError: Error, CustomStringConvertible, Sendable {
+public struct TrackError: ToolkitError {
+  /// The kind of failure.
+  public struct Code: Hashable, Sendable {
+    private let name: String
+
+    /// The file does not exist or may not be read.
+    public static let unreadable = Code(name: "unreadable track")
+    /// It is no GPX or GeoJSON, or has no track.
+    public static let malformed = Code(name: "malformed track")
+  }
+
+  /// The kind of failure.
+  public let code: Code
   /// The file.
-  public let path: String
-  /// True when the file does not exist or may not be read.
-  public let isUnreadable: Bool
+  public let path: String?
   /// What is wrong; starts in lower case.
   public let message: String
   /// What to do about it; begins in lower case.
-  public let remedy: String
+  public let remedy: String?
 
-  init(path: String, isUnreadable: Bool = false, _ message: String, remedy: String) {
-    (self.path, self.isUnreadable, self.message, self.remedy) = (path, isUnreadable, message, remedy)
+  init(_ code: Code = .malformed, path: String, _ message: String, remedy: String) {
+    (self.code, self.path, self.message, self.remedy) = (code, path, message, remedy)
   }
-
-  /// `path: message; remedy`
-  public var description: String { "\(path): \(message); \(remedy)" }
-  /// What is wrong, with the name of the file: a sentence for people.
-  public var errorDescription: String? { Sentence.of(file: path, message) }
-  /// What to do about it: a sentence for people.
-  public var recoverySuggestion: String? { Sentence.of(remedy) }
 }

@@ -145,26 +145,6 @@ package enum FileSystem {
 
   package static func remove(_ path: String) { unlink(path) }
 
-  /// Overwrites an existing, empty file with the bytes of another one.
-  ///
-  /// - Parameter progress: called with the number of bytes copied so far.
-  package static func copy(_ path: String, over target: String, progress: (Int) -> Void = { _ in }) throws {
-    let source = try ReadOnlyFile(path)
-    let descriptor = open(target, O_WRONLY | O_CLOEXEC)
-    guard descriptor >= 0 else { throw SystemError(number: errno) }
-    defer { close(descriptor) }
-    let block = UnsafeMutableRawBufferPointer.allocate(byteCount: 1 << 20, alignment: 16)
-    defer { block.deallocate() }
-    var offset = 0
-    while true {
-      let count = try source.read(into: block, at: offset)
-      guard count > 0 else { return }
-      try write(UnsafeRawBufferPointer(rebasing: block[..<count]), to: descriptor)
-      offset += count
-      progress(offset)
-    }
-  }
-
   /// Creates a folder; fails with `isExisting` when there is something of that name.
   package static func makeFolder(_ path: String) throws {
     guard mkdir(path, 0o777) == 0 else { throw SystemError(number: errno) }

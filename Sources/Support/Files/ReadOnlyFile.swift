@@ -43,6 +43,28 @@ package final class ReadOnlyFile: Sendable {
   }
 }
 
+extension FileSystem {
+  /// Overwrites an existing, empty file with the bytes of another one.
+  ///
+  /// - Parameter progress: called with the number of bytes copied so far.
+  package static func copy(_ path: String, over target: String, progress: (Int) -> Void = { _ in }) throws {
+    let source = try ReadOnlyFile(path)
+    let descriptor = open(target, O_WRONLY | O_CLOEXEC)
+    guard descriptor >= 0 else { throw SystemError(number: errno) }
+    defer { close(descriptor) }
+    let block = UnsafeMutableRawBufferPointer.allocate(byteCount: 1 << 20, alignment: 16)
+    defer { block.deallocate() }
+    var offset = 0
+    while true {
+      let count = try source.read(into: block, at: offset)
+      guard count > 0 else { return }
+      try write(UnsafeRawBufferPointer(rebasing: block[..<count]), to: descriptor)
+      offset += count
+      progress(offset)
+    }
+  }
+}
+
 /// Bytes with random access: a file, or one on another machine.
 package protocol ByteSource {
   /// The number of bytes.

@@ -16,10 +16,4 @@ package enum Sentence {
       ? String(path.prefix { $0 != "?" }) : path.split(separator: "/").last.map(String.init) ?? path
     return name.isEmpty ? of(message) : "\(name): \(message)" + (message.hasSuffix(".") ? "" : ".")
   }
-
-  /// A message that may have its remedy behind the last semicolon.
-  package static func parts(of message: String) -> (what: String, remedy: String?) {
-    guard let range = message.indices.last(where: { message[$0...].hasPrefix("; ") }) else { return (message, nil) }
-    return (String(message[..<range]), String(message[range...].dropFirst(2)))
-  }
 }

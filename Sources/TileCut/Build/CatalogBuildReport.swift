@@ -1,4 +1,4 @@
-import Support
+public import Support
 
 /// The result of building a region.
 public struct RegionReport: Sendable, Codable {
@@ -81,7 +81,7 @@ public struct SourceReading: Sendable {
 }
 
 /// Why a catalogue could not be built. The message names the file and the remedy.
-public struct CatalogBuildError: Error, CustomStringConvertible, Sendable {
+public struct CatalogBuildError: ToolkitError {
   /// The kind of failure, for programs; new kinds may be added.
   public struct Code: Hashable, Sendable, CustomStringConvertible {
     public let description: String
@@ -97,55 +97,35 @@ public struct CatalogBuildError: Error, CustomStringConvertible, Sendable {
     public static let orphansOwners = Code("orphans owners")
     /// No space, no permission, or another failure of the disk.
     public static let unwritableOutput = Code("unwritable output")
+    /// Some regions failed (``CatalogBuildFailure``).
+    public static let failedRegions = Code("failed regions")
   }
 
   public let code: Code
   /// The file or folder concerned.
-  public let path: String
+  public let path: String?
   /// What is wrong; starts in lower case.
   public let message: String
-  public let remedy: String
+  public let remedy: String?
 
-  init(_ code: Code, path: String, _ message: String, remedy: String) {
+  init(_ code: Code, path: String?, _ message: String, remedy: String) {
     (self.code, self.path, self.message, self.remedy) = (code, path, message, remedy)
   }
-
-  /// `path: message; remedy`
-  public var description: String { "\(path): \(message); \(remedy)" }
-}
-
-// What LocalizedError asks for; the conformance is where Foundation is: LocalizedErrors.swift.
-extension CatalogBuildError {
-  /// What is wrong, with the name of the file: a sentence for people.
-  public var errorDescription: String? { Sentence.of(file: path, message) }
-  /// What to do about it: a sentence for people.
-  public var recoverySuggestion: String? { Sentence.of(remedy) }
 }
 
 /// Some regions failed. Those that succeeded are kept for the next build, and the published catalogue is unchanged.
-public struct CatalogBuildFailure: Error, CustomStringConvertible {
+public struct CatalogBuildFailure: ToolkitError {
   /// The results of all regions.
   public let regions: [RegionReport]
   /// The error of the first region that failed.
   public let first: any Error
-  let path: String
+  public let path: String?
 
-  private var message: String {
+  public var code: CatalogBuildError.Code { .failedRegions }
+  public var message: String {
     let failed = regions.count { $0.outcome == .failed }
     let what = failed == 1 ? "1 region" : "\(failed) regions"
     return "\(what) of \(regions.count) could not be built, so the catalogue is as it was"
   }
-
-  public var description: String {
-    "\(path): \(message); mend what is named above and build again: what is finished is kept"
-  }
-}
-
-extension CatalogBuildFailure {
-  /// How many regions failed, with the name of the folder: a sentence for people.
-  public var errorDescription: String? { Sentence.of(file: path, message) }
-  /// What to do about it: a sentence for people.
-  public var recoverySuggestion: String? {
-    "Mend what the regions' reports name, and build again: what is finished is kept."
-  }
+  public var remedy: String? { "mend what the regions' reports name, and build again: what is finished is kept" }
 }

@@ -1,5 +1,5 @@
 public import RegionCatalog
-import Support
+public import Support
 public import TileIndex
 
 /// A publisher's list of regions: sources, settings and descriptions. Stored as JSON (`regions.json`); see
@@ -98,7 +98,7 @@ public struct RegionSettings: Sendable {
 }
 
 /// All errors of a manifest, reported together.
-public struct ManifestError: Error, CustomStringConvertible, Sendable {
+public struct ManifestError: ToolkitError {
   /// The kind of failure, for programs; new kinds may be added.
   public struct Code: Hashable, Sendable, CustomStringConvertible {
     public let description: String
@@ -126,7 +126,9 @@ public struct ManifestError: Error, CustomStringConvertible, Sendable {
     }
 
     /// `path: place message; remedy`
-    public var description: String { "\(path): \(place.isEmpty ? "" : "\(place) ")\(message); \(remedy)" }
+    public var description: String { "\(path): \(what); \(remedy)" }
+    /// `place message`
+    fileprivate var what: String { place.isEmpty ? message : "\(place) \(message)" }
   }
 
   /// The kind of failure.
@@ -141,14 +143,15 @@ public struct ManifestError: Error, CustomStringConvertible, Sendable {
   }
 
   /// One line for each error.
-  public var description: String { faults.map(\.description).joined(separator: "\n") }
+  public var description: String { lines(\.description) }
+  /// What is wrong, a line for each error.
+  public var message: String { lines(\.what) }
+  /// What to do about each, on a line.
+  public var remedy: String? { lines(\.remedy) }
   /// A sentence for people on each error, with the name of the file; each on a line.
-  public var errorDescription: String? {
-    let sentences = faults.map { fault in
-      Sentence.of(file: fault.path, fault.place.isEmpty ? fault.message : "\(fault.place) \(fault.message)")
-    }
-    return sentences.joined(separator: "\n")
-  }
+  public var errorDescription: String? { lines { Sentence.of(file: $0.path, $0.what) } }
   /// What to do about each; each on a line.
-  public var recoverySuggestion: String? { faults.map { Sentence.of($0.remedy) }.joined(separator: "\n") }
+  public var recoverySuggestion: String? { lines { Sentence.of($0.remedy) } }
+
+  private func lines(_ text: (Fault) -> String) -> String { faults.map(text).joined(separator: "\n") }
 }

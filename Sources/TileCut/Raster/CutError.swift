@@ -1,8 +1,8 @@
-import Support
+@_exported public import Support
 import Synchronization
 
 /// Why a cut could not be planned or finished. The message names the file and the remedy.
-public struct CutError: Error, CustomStringConvertible, Sendable {
+public struct CutError: ToolkitError {
   /// The kind of failure, for programs; new kinds may be added.
   public struct Code: Hashable, Sendable, CustomStringConvertible {
     public let description: String
@@ -60,21 +60,6 @@ public struct CutError: Error, CustomStringConvertible, Sendable {
     self.remedy = remedy
     self.repair = repair
   }
-
-  /// `path: message; remedy`
-  public var description: String {
-    var text = path.map { "\($0): \(message)" } ?? message
-    if let remedy { text += "; \(remedy)" }
-    return text
-  }
-}
-
-// What LocalizedError asks for; the conformance is where Foundation is: LocalizedErrors.swift.
-extension CutError {
-  /// What is wrong, with the name of the file: a sentence for people.
-  public var errorDescription: String? { path.map { Sentence.of(file: $0, message) } ?? Sentence.of(message) }
-  /// What to do about it: a sentence for people.
-  public var recoverySuggestion: String? { remedy.map(Sentence.of) }
 }
 
 /// A source's distinct warnings, limited in number, collected from all threads.

@@ -210,7 +210,7 @@ private final class FinishedShards {
     do {
       return try body()
     } catch let error as BundleError where error.code == .malformed && error.path == folder.bundle(shard) {
-      throw damaged(error.path, shard)
+      throw damaged(folder.bundle(shard), shard)
     }
   }
 

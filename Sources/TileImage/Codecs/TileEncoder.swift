@@ -72,7 +72,7 @@ public final class TileEncoder {
 private final class PNGTiles {
   private let encoder: PNGEncoder
   private let colours: Int?
-  private let table = ColourTable()
+  private let table = ColourIndex()
   private let indices = ScratchBuffer()
   private var quantizer: ColourQuantizer?
 

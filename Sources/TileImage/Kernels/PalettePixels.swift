@@ -26,7 +26,7 @@ public final class PalettePixels: Sendable {
   /// - Complexity: O(pixels): about 0.1 ms for a tile of 256 pixels. An image with many colours is abandoned after its
   ///   first few hundred pixels.
   public static func from(_ pixels: PixelBuffer) -> PalettePixels? {
-    let table = ColourTable()
+    let table = ColourIndex()
     let pixelCount = pixels.width * pixels.height
     var fits = true
     let indices = [UInt8](unsafeUninitializedCapacity: pixelCount) { buffer, count in

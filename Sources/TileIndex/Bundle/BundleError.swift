@@ -1,7 +1,7 @@
-import Support
+@_exported public import Support
 
 /// Why a bundle could not be opened, read or written. The message names the file and what to do about it.
-public struct BundleError: Error, Hashable, CustomStringConvertible, Sendable {
+public struct BundleError: ToolkitError, Hashable {
   /// The kind of failure, for programs; new kinds may be added.
   public struct Code: Hashable, Sendable, CustomStringConvertible {
     public let description: String
@@ -57,7 +57,7 @@ public struct BundleError: Error, Hashable, CustomStringConvertible, Sendable {
   /// The kind of failure.
   public let code: Code
   /// The bundle, as the caller named it.
-  public let path: String
+  public let path: String?
   /// What is wrong; starts in lower case.
   public let message: String
   /// What to do about it.
@@ -68,7 +68,7 @@ public struct BundleError: Error, Hashable, CustomStringConvertible, Sendable {
   private(set) var tilePutTwice: TileID?
 
   /// An error about a file or folder; message and remedy begin in lower case.
-  public init(_ code: Code, path: String, _ message: String, remedy: String? = nil, repair: Repair? = nil) {
+  public init(_ code: Code, path: String?, _ message: String, remedy: String? = nil, repair: Repair? = nil) {
     self.code = code
     self.path = path
     self.message = message
@@ -100,21 +100,6 @@ public struct BundleError: Error, Hashable, CustomStringConvertible, Sendable {
       .notIndexed, path: path, "has no index of its tiles, so that \(reader) reads the whole table",
       remedy: "make an indexed copy", repair: .convert)
   }
-
-  /// `path: message; remedy`
-  public var description: String {
-    var text = "\(path): \(message)"
-    if let remedy { text += "; \(remedy)" }
-    return text
-  }
-}
-
-// What LocalizedError asks for; the conformance is where Foundation is: LocalizedErrors.swift.
-extension BundleError {
-  /// What is wrong, with the name of the file: a sentence for people.
-  public var errorDescription: String? { Sentence.of(file: path, message) }
-  /// What to do about it: a sentence for people.
-  public var recoverySuggestion: String? { remedy.map(Sentence.of) }
 }
 
 extension BundleError {

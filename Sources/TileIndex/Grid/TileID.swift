@@ -1,4 +1,4 @@
-import Support
+public import Support
 
 /// The address of a tile in a tile matrix set: zoom level, column and row from the top left corner (XYZ).
 ///
@@ -175,7 +175,7 @@ extension TileID {
 }
 
 /// A tile, quadkey, Hilbert id or tile matrix set that cannot exist. The message names the value and its range.
-public struct GridError: Error, CustomStringConvertible, Hashable, Sendable {
+public struct GridError: ToolkitError, Hashable {
   /// The kind of failure, for programs; new kinds may be added.
   public struct Code: Hashable, Sendable, CustomStringConvertible {
     public let description: String
@@ -200,7 +200,7 @@ public struct GridError: Error, CustomStringConvertible, Hashable, Sendable {
   /// What is wrong; starts in lower case.
   public let message: String
   /// What to do about it; starts in lower case.
-  public var remedy: String {
+  public var remedy: String? {
     switch code {
     case .zoomOutOfRange: "take one of the zooms of its tile matrix set"
     case .columnOutOfRange: "count columns from the west, beginning with 0"
@@ -217,10 +217,4 @@ public struct GridError: Error, CustomStringConvertible, Hashable, Sendable {
     self.code = code
     self.message = message
   }
-
-  public var description: String { message }
-  /// The value that cannot be, and its range: a sentence for people.
-  public var errorDescription: String? { Sentence.of(message) }
-  /// What to do about it: a sentence for people.
-  public var recoverySuggestion: String? { Sentence.of(remedy) }
 }

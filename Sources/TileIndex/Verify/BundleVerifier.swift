@@ -86,7 +86,7 @@ public struct BundleVerifier {
       try each { try $0.end(coverage, &$1) }
     } catch let error as BundleError where error.code == .malformed {
       // The bundle is damaged inside. The findings so far are still valid.
-      let shard = error.path == path ? "" : "\(error.path) "
+      let shard = error.path.map { $0 == path ? "" : "\($0) " } ?? ""
       checks[0].findings.error("\(shard)\(error.message)", remedy: error.remedy ?? "make or copy the bundle again")
     }
     return VerificationReport(

@@ -1,4 +1,5 @@
-import Support
+import LocalizedErrors
+@_exported public import Support
 
 #if canImport(FoundationEssentials)
   public import FoundationEssentials
@@ -7,7 +8,7 @@ import Support
 #endif
 
 /// A failure of the server. The message starts in lower case and names the bundle, file or option.
-public struct ServeError: Error, Hashable, Sendable, CustomStringConvertible {
+public struct ServeError: ToolkitError, LocalizedError, Hashable {
   /// The kinds of failure.
   public struct Code: Hashable, Sendable, CustomStringConvertible {
     public let description: String
@@ -38,7 +39,8 @@ public struct ServeError: Error, Hashable, Sendable, CustomStringConvertible {
   public let message: String
   /// What to do about it.
   public let remedy: String?
-  /// The file or folder that an option names and that cannot be used; nil for other errors.
+  /// The file or folder that an option names and that cannot be used; nil for other errors, whose message names the
+  /// bundle.
   public let path: String?
 
   /// An error; message and remedy begin in lower case.
@@ -48,14 +50,4 @@ public struct ServeError: Error, Hashable, Sendable, CustomStringConvertible {
     self.remedy = remedy
     self.path = path
   }
-
-  /// `message; remedy`
-  public var description: String { remedy.map { "\(message); \($0)" } ?? message }
-}
-
-extension ServeError: LocalizedError {
-  /// What is wrong.
-  public var errorDescription: String? { Sentence.of(message) }
-  /// What to do about it.
-  public var recoverySuggestion: String? { remedy.map(Sentence.of) }
 }

@@ -142,7 +142,8 @@ public struct ConnectionLimits: Hashable, Sendable {
 extension TileServerOptions {
   /// A warning in a line, without the file's folder.
   func text(of warning: BundleError) -> String {
-    ["\(Folder.name(warning.path)) \(warning.message)", warning.remedy].compactMap(\.self).joined(separator: "; ")
+    ["\(warning.path.map(Folder.name) ?? "") \(warning.message)", warning.remedy].compactMap(\.self).joined(
+      separator: "; ")
       + (repairCommand(warning).map { ": \($0)" } ?? "")
   }
 

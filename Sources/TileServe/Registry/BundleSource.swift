@@ -105,7 +105,7 @@ final class BundleSource: ServedSource {
       // The bundle could be opened and did not change: only this tile is damaged.
       throw ServeError(
         .damagedTile,
-        "tile \(tile) of \(id) cannot be read (\(error.path == path ? "" : "\(Folder.name(error.path)) ")"
+        "tile \(tile) of \(id) cannot be read (\(error.path == path ? "" : "\(Folder.name(error.path ?? path)) ")"
           + "\(error.message)): verify the bundle")
     }
     state.withLock { $0.readTimes.add(MonotonicClock.seconds - start) }
@@ -190,7 +190,7 @@ final class BundleSource: ServedSource {
       } catch let error as BundleError where error.code == .changed {
         continue
       } catch let error as BundleError where error.code == .tooCostly {
-        throw afterCostlyRead(of: error.path) ?? error
+        throw afterCostlyRead(of: error.path ?? path) ?? error
       } catch {
         // What was interrupted says nothing of the bundle.
         try Cancellation.check()
@@ -209,11 +209,11 @@ final class BundleSource: ServedSource {
       } catch let error as BundleError where error.code == .changed {
         endEdition(of: reader)
       } catch let error as BundleError where error.code == .tooCostly {
-        throw afterCostlyRead(of: error.path) ?? error
+        throw afterCostlyRead(of: error.path ?? path) ?? error
       } catch {
         try Cancellation.check()
-        if let error = error as? BundleError, error.code == .notFound, error.path != path {
-          throw ServeError(.missingShard, "\(id): its shard \(Folder.name(error.path)) is not there")
+        if let error = error as? BundleError, error.code == .notFound, let shard = error.path, shard != path {
+          throw ServeError(.missingShard, "\(id): its shard \(Folder.name(shard)) is not there")
         }
         throw error
       }

@@ -50,7 +50,7 @@ public final class TilesetRegistry: Sendable {
         reason = "\(error)"
         return
       }
-      let reason = "\(Folder.name(error.path)): \(error.message)"
+      let reason = "\(Folder.name(error.path ?? "")): \(error.message)"
       // Other remedies may contain paths.
       self.reason = [.tooManyOpenFiles, .tooCostly].contains(error.code) ? "\(reason); \(error.remedy ?? "")" : reason
     }
@@ -103,7 +103,7 @@ public final class TilesetRegistry: Sendable {
     provided = Dictionary(
       uniqueKeysWithValues: sources.map { ($0.key, Tileset($0.key, providedBy: $0.value, work)) })
     for path in paths where FileSystem.kind(path) == nil {
-      throw ServeError(.invalidOption, "\(path): there is no such file or folder", remedy: "check the name", path: path)
+      throw ServeError(.invalidOption, "there is no such file or folder", remedy: "check the name", path: path)
     }
     let found = BundlePlaces(paths, besides: Set(provided.keys))
     var contents = Contents(tilesets: provided)

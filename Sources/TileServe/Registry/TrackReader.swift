@@ -41,7 +41,7 @@ final class TrackReader: BundleReader {
       features = try FeatureFile.features(path: path, properties: ["name", "sym"])
     } catch let error as TrackError {
       throw BundleError(
-        error.isUnreadable ? .notFound : .malformed, path: path, error.message, remedy: error.remedy)
+        error.code == .unreadable ? .notFound : .malformed, path: path, error.message, remedy: error.remedy)
     } catch {
       throw BundleError(.readFailed, path: path, "cannot be read: \(error)")
     }

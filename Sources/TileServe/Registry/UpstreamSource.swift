@@ -57,7 +57,7 @@ final class UpstreamSource: ServedSource {
       } catch let error as ServeError where error.code == .invalidOption {
         // Clients are told what is wrong, without paths.
         throw ServeError(
-          .unavailable, Folder.name(path) + error.message.dropFirst(path.count), remedy: error.remedy)
+          .unavailable, "\(Folder.name(path)): \(error.message)", remedy: error.remedy)
       }
     }
   }

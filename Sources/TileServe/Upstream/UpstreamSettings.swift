@@ -59,12 +59,12 @@ struct UpstreamSettings: Hashable, Sendable {
     do {
       guard let found = try JSONValue(parsing: bytes).members else {
         throw ServeError(
-          .invalidOption, "\(path): is no JSON object",
+          .invalidOption, "is no JSON object",
           remedy: "describe an upstream with url, format and zooms")
       }
       members = found
     } catch let error as JSONValue.SyntaxError {
-      throw ServeError(.invalidOption, "\(path): is no JSON: \(error)", remedy: "correct it")
+      throw ServeError(.invalidOption, "is no JSON: \(error)", remedy: "correct it", path: path)
     }
     let reader = UpstreamMembers(members, path: path)
     try reader.check()
@@ -147,7 +147,7 @@ struct UpstreamMembers {
   init(_ members: [JSONValue.Member], path: String) { (self.members, self.path) = (members, path) }
 
   func wrong(_ name: String, _ reason: String, remedy: String? = nil) -> ServeError {
-    ServeError(.invalidOption, "\(path): \(name): \(reason)", remedy: remedy)
+    ServeError(.invalidOption, "\(name): \(reason)", remedy: remedy, path: path)
   }
 
   /// Refuses unknown members, so that typing errors are noticed.

@@ -64,16 +64,23 @@ import Testing
     try expectRead(shop)
   }
 
-  /// Only commands that write record the policies of the configuration.
-  @Test func readingCommandsWarnOfPoliciesNotYetInForce() throws {
+  /// Other policies in the configuration take nothing away until `policy --apply`; every other command says so.
+  @Test func policiesOfTheConfigurationComeIntoForceByTheirOwnCommand() throws {
     let shop = try filled()
     let text = try String(decoding: shop.folder.bytes("config.json"), as: UTF8.self)
       .replacing("{\"ledger\"", with: "{\"policy\": {\"family-sharing\": \"withhold\"}, \"ledger\"")
     try shop.folder.write("config.json", text)
-    let before = try shop.run("export")
-    #expect(before.status == 0 && before.stderr.contains("not in force"), "\(before)")
-    #expect(!before.stdout.contains("withhold"))
-    #expect(try shop.run("rebuild").status == 0)
+    for run in [try shop.run("export"), try shop.run("backup", shop.folder.file("copy.sqlite"))] {
+      #expect(
+        run.status == 0 && run.stderr.contains("family-sharing is grant, and withhold in the configuration"), "\(run)")
+      #expect(!run.stdout.contains("withhold"))
+    }
+    let trial = try shop.run("policy")
+    #expect(trial.status == 1 && trial.stdout.contains("family-sharing: withhold would replace grant"), "\(trial)")
+    #expect(try shop.run("policy", "--json").stdout.contains("\"applied\":false"))
+    let applied = try shop.run("policy", "--apply")
+    #expect(applied.status == 0 && applied.stdout.contains("withhold replaces grant"), "\(applied)")
+    #expect(try shop.run("policy").stdout.contains("family-sharing=withhold"))
     let after = try shop.run("export")
     #expect(after.stdout.contains("withhold") && after.stderr.isEmpty, "\(after)")
   }

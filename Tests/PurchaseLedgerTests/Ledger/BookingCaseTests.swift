@@ -88,7 +88,7 @@ import Testing
     #expect(booking.notes.isEmpty && booking.reason == nil)
     let real = try test.book(.sample("2"), as: account)
     #expect(real.entitlements.map(\.status) == [.withheld])
-    #expect(real.notes == ["production"] && real.reason?.reason.contains("grants nothing") == true)
+    #expect(real.notes == ["production"] && real.reason?.message.contains("grants nothing") == true)
   }
 
   @Test func case26_anUnknownNotificationIsStoredAndChangesNothing() throws {

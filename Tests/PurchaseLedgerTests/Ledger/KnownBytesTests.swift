@@ -322,6 +322,21 @@ import Testing
     let kept = try ledger.readStatement { try $0.cached("SELECT bytes FROM evidence").all { $0.blob(0) } }
     #expect(
       kept.map { String(decoding: $0, as: UTF8.self) }
-        == [hint.replacing(secret, with: String(repeating: "*", count: 32))])
+        == [
+          hint.replacing(secret, with: String(repeating: "*", count: 32)).replacing(
+            "\"password\":5", with: "\"password\":0")
+        ])
+  }
+
+  /// What is no text may have the secret in it, too.
+  @Test(arguments: [
+    "[\"0123456789abcdef\"]", "{\"is\":\"0123456789abcdef\"}", "[[ \"0123456789abcdef\", 1 ]]", "123456789",
+  ])
+  func aSharedSecretOfAnyTypeIsNotStored(_ value: String) async throws {
+    let hint = "{\"notification_type\":\"CANCEL\",\"password\":\(value),\"bid\":\"org.example.maps\"}"
+    #expect(try await book(hint, as: nil).outcome == .accepted)
+    let kept = try ledger.readStatement { try $0.cached("SELECT bytes FROM evidence").all { $0.blob(0) } }
+    let masked = "\"" + String(repeating: "*", count: value.utf8.count - 2) + "\""
+    #expect(kept.map { String(decoding: $0, as: UTF8.self) } == [hint.replacing(value, with: masked)])
   }
 }

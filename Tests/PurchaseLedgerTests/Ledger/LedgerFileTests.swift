@@ -83,6 +83,19 @@ import Testing
     withExtendedLifetime(ledger) {}
   }
 
+  /// A journal beside a ledger is another file's: it is neither rolled back nor taken for a lack of permission.
+  @Test func aStrayJournalIsNamed() throws {
+    let folder = try TemporaryFolder()
+    try Ledger.create(at: folder.file("l"), policy: .init(), clock: .system).close()
+    try folder.write("l-journal", bytes: (0..<8192).map { UInt8(truncatingIfNeeded: $0 &* 31) })
+    for open in [Ledger.openToRead, { try Ledger.open(at: $0, policy: nil, clock: $1) }] {
+      let error = #expect(throws: LedgerError.self) { _ = try open(folder.file("l"), .system) }
+      #expect(error?.message == "l-journal lies beside it, which is another file's" && error?.remedy != nil)
+    }
+    try FileManager.default.removeItem(atPath: folder.file("l-journal"))
+    #expect(try Ledger.openToRead(at: folder.file("l"), clock: .system).verify().isClean)
+  }
+
   @Test func theEnvironmentOfALedgerIsFixed() throws {
     let test = try TestLedger()
     var policy = LedgerPolicy()

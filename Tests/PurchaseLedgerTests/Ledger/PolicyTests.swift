@@ -30,6 +30,27 @@ import Testing
     }
   }
 
+  /// What another policy would do is counted, and nothing is changed until it is asked for.
+  @Test func aChangeOfPolicyIsCountedFirst() throws {
+    let test = try TestLedger()
+    for id in 1...3 { try test.book(.sample("\(id)") { $0.ownership = .familyShared }) }
+    try test.book(.sample("4"))
+    var policy = try test.ledger.policy
+    policy.familySharing = .withhold
+    let before = try test.projections()
+    let effect = try test.ledger.effect(of: policy)
+    #expect(effect.settings == [.init(name: "family-sharing", present: "grant", wanted: "withhold")])
+    #expect(effect.moves == [.init(from: .active, to: .withheld, count: 3)])
+    #expect(effect.endingCount == 3 && effect.beginningCount == 0)
+    #expect(try test.projections() == before && test.events(.policy) == LedgerPolicy().settings.count)
+    #expect(try test.ledger.change(to: policy) == effect)
+    #expect(try test.status("3") == .withheld && test.status("4") == .active)
+    #expect(try test.ledger.effect(of: policy).settings.isEmpty)
+    policy.familySharing = .grant
+    #expect(try test.ledger.change(to: policy).beginningCount == 3)
+    #expect(try test.ledger.verify().isClean)
+  }
+
   @Test func purchasesAreAcknowledgedAfterAConfiguredTime() throws {
     let test = try TestLedger { $0.acknowledgeAfterSeconds = 3600 }
     for (id, age) in [("GPA.1", 3600), ("GPA.2", 3599)] as [(String, Int64)] {

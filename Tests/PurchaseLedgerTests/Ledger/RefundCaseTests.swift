@@ -25,6 +25,23 @@ import Testing
     #expect(try test.amounts("1") == [1: 1099, 2: 1099])
   }
 
+  /// What an account owned at a time, by what is known now.
+  @Test func ownershipAtATimeLeavesOutLaterRefundsAndPurchases() throws {
+    let test = try TestLedger()
+    let (anna, carl) = (try test.account(), try test.account())
+    let sale = StoreTransaction.sample(signed: TestLedger.now - 9 * TestLedger.day)
+    try test.book(sale, as: anna)
+    try test.book(sale.revoked(at: Self.refundDate), channel: .storeNotification)
+    func states(_ account: AccountID, daysAgo: Int64) throws -> [Entitlement.Status] {
+      try test.ledger.entitlements(of: account, asOf: TestLedger.now - daysAgo * TestLedger.day).map(\.status)
+    }
+    #expect(try states(anna, daysAgo: 11).isEmpty)
+    #expect(try states(anna, daysAgo: 5) == [.active])
+    #expect(try states(anna, daysAgo: 1) == [.revoked])
+    #expect(try states(carl, daysAgo: 5).isEmpty)
+    #expect(try test.ledger.entitlements(of: anna).map(\.status) == [.revoked])
+  }
+
   @Test func case20_aCopySignedBeforeTheRefundChangesNothing() throws {
     let test = try TestLedger()
     let old = StoreTransaction.sample(signed: TestLedger.now - 9 * TestLedger.day)

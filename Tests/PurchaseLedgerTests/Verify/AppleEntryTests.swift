@@ -76,7 +76,7 @@ struct AppleEntryTests {
       _ = try EvidenceVerifier(identity: identity)
     } else {
       let error = #expect(throws: VerificationError.self) { try EvidenceVerifier(identity: identity) }
-      #expect(error?.code == .configuration && error?.reason.contains("DER") == true)
+      #expect(error?.code == .configuration && error?.message.contains("DER") == true)
     }
   }
 

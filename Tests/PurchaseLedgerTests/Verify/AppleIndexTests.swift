@@ -98,7 +98,7 @@ struct AppleIndexTests {
     let verifier = try EvidenceVerifier(identity: StoreIdentity())
     let refusal = await refusal { try await verifier.read(item.bytes, at: testNow) }
     #expect(refusal?.code == .unsupportedFormat)
-    #expect(refusal?.reason.contains("iOS 6") == true)
+    #expect(refusal?.message.contains("iOS 6") == true)
   }
 
   @Test(arguments: ReceiptIndex.items.filter { $0.family.hasPrefix("verifyreceipt") })

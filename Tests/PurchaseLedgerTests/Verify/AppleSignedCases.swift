@@ -79,7 +79,7 @@ import Testing
     let other = try unfit.verifier()
     let found = await refusal { try await other.verify(jws, at: testNow) }
     #expect(
-      found?.code == .untrustedChain && found?.reason.contains("keyCertSign") == true, "\(String(describing: found))")
+      found?.code == .untrustedChain && found?.message.contains("keyCertSign") == true, "\(String(describing: found))")
   }
 
   /// JSON parsers disagree on which of two duplicates counts. The store signed the payload, so it is quarantined for

@@ -29,7 +29,7 @@ struct GoogleDataTests {
   func entries095And100_aDeniedPermissionIsQuarantined(_ name: String) async throws {
     let found = try await product(name)
     #expect(found.quarantine?.code == .retryLater && found.transactions.isEmpty)
-    #expect(found.quarantine?.reason.contains("401") == true)
+    #expect(found.quarantine?.message.contains("401") == true)
   }
 
   @Test func entry096_anAcknowledgementHasNoTransaction() async throws {

@@ -82,9 +82,8 @@ import TileIndex
   /// Text that the message quotes is no remedy, whatever punctuation it has.
   @Test func theRemedyIsApart() {
     let error = #expect(throws: ServeError.self) { try settings(#"{"url; x": 1}"#) }
-    #expect(error?.message == "/maps/topo.upstream.json: url; x: is not known")
+    #expect(error?.message == "url; x: is not known" && error?.path == "/maps/topo.upstream.json")
     #expect(error?.remedy?.isEmpty == false)
-    #expect(ServeError(.cannotListen, "one; two").recoverySuggestion == nil)
     #expect(ServeError(.cannotListen, "one", remedy: "two").description == "one; two")
   }
 

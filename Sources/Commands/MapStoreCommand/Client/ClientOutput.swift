@@ -135,9 +135,9 @@ extension ExitStatus {
       }
     case let error as BundleError:
       self = [.notFound, .readFailed].contains(error.code) ? .unreadableInput : .outputFailed
-    case let error as TrackError: self = error.isUnreadable ? .unreadableInput : .badInput
+    case let error as TrackError: self = error.code == .unreadable ? .unreadableInput : .badInput
     case let error as FakeStoreFileError:
-      switch error.fault {
+      switch error.code {
       case .unreadable: self = .unreadableInput
       case .damaged: self = .badInput
       case .unwritable: self = .outputFailed

@@ -243,7 +243,7 @@ final class FakeTransactionQueue: StoreQueue {
       return try WireJSON.decode([OutstandingTransaction].self, from: bytes)
     } catch {
       throw FakeStoreFileError(
-        description: "\(path): \(error); remove it: what was paid can be restored", fault: .damaged)
+        .damaged, path: path, "\(error)", remedy: "remove it: what was paid can be restored")
     }
   }
 

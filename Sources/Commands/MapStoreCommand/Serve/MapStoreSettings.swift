@@ -22,7 +22,7 @@ struct MapStoreSettings {
     environmentPrefix: "mapstore", manual: "docs/reference/store.md lists its members",
     otherVariables: ["PASSWORD"],
     options: ConfigurationOption.texts(
-      "host", "publicUrl", "accelPrefix", "trustedProxies", "bundleId", "packageName", "logLevel", "web",
+      "host", "publicUrl", "accelPrefix", "trustedProxies", "metricsFrom", "bundleId", "packageName", "logLevel", "web",
       "googlePushAudience", "googlePushAccount")
       + ["catalogue", "ledger", "products", "googlePublicKey", "googlePushKeys"].map { .init($0, .path) }
       + ["hmacKeyFiles", "grantKeyFiles", "rootCertificates"].map { .init($0, .paths) }
@@ -82,6 +82,8 @@ struct MapStoreSettings {
     options.googlePush = try Self.googlePush(settings)
     options.refusesAppleV1 = try settings.flag("refuseAppleV1") ?? false
     options.trustedProxies = Set(settings.list("trustedProxies"))
+    let monitors = settings.list("metricsFrom")
+    if !monitors.isEmpty { options.metricsFrom = Set(monitors) }
     options.webFolders = settings.list("web") + options.webFolders
     options.linkSeconds = try settings.number("linkSeconds") ?? options.linkSeconds
     options.sessionSeconds = try settings.number("sessionSeconds") ?? options.sessionSeconds

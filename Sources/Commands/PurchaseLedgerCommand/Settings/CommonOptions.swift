@@ -16,8 +16,8 @@ struct CommonOptions: ParsableArguments {
   @Option(
     help: ArgumentHelp(
       """
-      Work as if it were this time, for tests and to see what was owned then: 2026-11-21T15:00:00Z, or milliseconds \
-      since 1970. (default: the present)
+      Work as if it were this time, for tests: 2026-11-21T15:00:00Z, or milliseconds since 1970. (default: the \
+      present)
       """, valueName: "time"))
   var now: String?
 

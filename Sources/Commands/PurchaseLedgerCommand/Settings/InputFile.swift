@@ -28,8 +28,8 @@ enum InputFile {
       }
       return UTF8Mark.removed(from: bytes)
     } catch {
-      if error.number == EISDIR { throw LedgerError(.input, at: path, "is a folder; name a file in it") }
-      throw LedgerError(.input, at: path, "cannot be read: \(error); check the name and permissions")
+      if error.number == EISDIR { throw LedgerError(.input, at: path, "is a folder", remedy: "name a file in it") }
+      throw LedgerError(.input, at: path, "cannot be read: \(error)", remedy: "check the name and permissions")
     }
   }
 
@@ -47,7 +47,7 @@ enum InputFile {
     }
     guard !password.isEmpty else {
       let place = path == "-" ? "standard input" : path
-      throw LedgerError(.input, at: place, "holds no password; write one into its first line")
+      throw LedgerError(.input, at: place, "holds no password", remedy: "write one into its first line")
     }
     return password
   }
@@ -55,7 +55,8 @@ enum InputFile {
   /// DER out of DER, PEM or bare base64.
   static func der(_ path: String) throws(LedgerError) -> [UInt8] {
     guard let der = DERText.decode(try read(path)) else {
-      throw LedgerError(.configuration, at: path, "is neither DER nor PEM; give the file as the store publishes it")
+      throw LedgerError(
+        .configuration, at: path, "is neither DER nor PEM", remedy: "give the file as the store publishes it")
     }
     return der
   }
@@ -73,7 +74,8 @@ enum TimeArgument {
       if let date = try? style.parse(text) { return Int64((date.timeIntervalSince1970 * 1000).rounded()) }
     }
     throw LedgerError(
-      .configuration, at: option, "\"\(text)\" is no time; give milliseconds since 1970 or 2026-11-21T15:00:00Z")
+      .configuration, at: option, "\"\(text)\" is no time",
+      remedy: "give milliseconds since 1970 or 2026-11-21T15:00:00Z")
   }
 
   /// RFC 3339, to the second.

@@ -83,7 +83,7 @@ struct LedgerSettings {
     // Not the other spellings of old notifications.
     guard environment.code != nil, environment.rawValue.lowercased() == text.lowercased() else {
       throw LedgerError(
-        .configuration, at: "environment", "\"\(text)\" is neither production nor sandbox; give one of them")
+        .configuration, at: "environment", "\"\(text)\" is neither production nor sandbox", remedy: "give one of them")
     }
     return environment
   }
@@ -93,43 +93,46 @@ struct LedgerSettings {
     guard let environment, environment != StoreEnvironment(storeText: policy) else { return }
     throw LedgerError(
       .configuration, at: "environment",
-      "is \(environment.rawValue.lowercased()), and the policy environment is \(policy); leave one of them out")
+      "is \(environment.rawValue.lowercased()), and the policy environment is \(policy)",
+      remedy: "leave one of them out")
   }
 
   // MARK: The ledger
 
-  /// Opens the ledger to write. Policies of the file come into force; those that it does not name stay as recorded.
-  func openLedger() throws -> Ledger {
+  /// Opens the ledger to write. The recorded policies stay in force.
+  func openLedger(warning: Bool = true) throws -> Ledger {
     let ledger = try Ledger.open(at: ledgerPath, policy: nil, clock: clock)
-    try ledger.adopt(configuredPolicy(of: ledger))
+    if warning { try warnOfPolicies(ledger) }
     return ledger
   }
 
   /// Opens the ledger to read: the recorded policies stay in force.
   func openLedgerToRead() throws -> Ledger {
     let ledger = try Ledger.openToRead(at: ledgerPath, clock: clock)
-    if try configuredPolicy(of: ledger) != ledger.policy {
-      printError(
-        """
-        purchase-ledger: policies of the configuration are not in force in \(ledgerPath) yet; the next command that \
-        writes to it records them
-        """
-      )
-    }
+    try warnOfPolicies(ledger)
     return ledger
   }
 
+  private func warnOfPolicies(_ ledger: Ledger) throws {
+    let (wanted, present) = (try configuredPolicy(of: ledger), try ledger.policy)
+    let differing = zip(wanted.settings, present.settings).filter { $0.value != $1.value }
+    guard !differing.isEmpty else { return }
+    let list = differing.map { "\($0.name) is \($1.value), and \($0.value) in the configuration" }
+    printError(
+      """
+      purchase-ledger: \(ledgerPath): \(list.joined(separator: "; ")): `purchase-ledger policy` says what that would \
+      change, and with --apply changes it
+      """)
+  }
+
   /// - Throws: `LedgerError` when the ledger was made for another environment.
-  private func configuredPolicy(of ledger: Ledger) throws -> LedgerPolicy {
+  func configuredPolicy(of ledger: Ledger) throws -> LedgerPolicy {
     var policy = try ledger.policy
     if let environment, environment != policy.environment {
       throw LedgerError(
         .configuration, at: "environment",
-        """
-        is \(environment) here, but \(ledgerPath) was made for \(policy.environment); leave it out or name another \
-        ledger
-        """
-      )
+        "is \(environment) here, but \(ledgerPath) was made for \(policy.environment)",
+        remedy: "leave it out or name another ledger")
     }
     for (name, value) in policies { try policy.set(name, to: value) }
     return policy

@@ -37,7 +37,8 @@ extension LedgerSettings {
 
   private func required(_ value: String?, _ name: String) throws -> String {
     guard let value else {
-      throw LedgerError(.configuration, at: name, "is needed to query the store; put it into the configuration file")
+      throw LedgerError(
+        .configuration, at: name, "is needed to query the store", remedy: "put it into the configuration file")
     }
     return value
   }

@@ -102,7 +102,8 @@ extension Accounts {
   /// - Throws: `LedgerError` when there is none.
   func existing(_ loginOrID: String) throws -> AccountID {
     guard let id = try find(loginOrID) else {
-      throw LedgerError(.account, at: loginOrID, "is no account's login or id; see purchase-ledger account list")
+      throw LedgerError(
+        .account, at: loginOrID, "is no account's login or id", remedy: "see purchase-ledger account list")
     }
     return id
   }

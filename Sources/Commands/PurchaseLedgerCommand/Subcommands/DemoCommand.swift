@@ -177,14 +177,14 @@ private struct DemoFolder {
     do {
       try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: true)
     } catch {
-      throw LedgerError(.input, at: folder, "cannot be made; name a folder that can be written")
+      throw LedgerError(.input, at: folder, "cannot be made", remedy: "name a folder that can be written")
     }
     try Self.refuse(path("ledger.sqlite"))
   }
 
   private static func refuse(_ ledger: String) throws {
     guard FileManager.default.fileExists(atPath: ledger) else { return }
-    throw LedgerError(.input, at: ledger, "is there already; name another, or remove it")
+    throw LedgerError(.input, at: ledger, "is there already", remedy: "name another, or remove it")
   }
 
   var ledger: String { keptLedger ?? path("ledger.sqlite") }
@@ -194,7 +194,7 @@ private struct DemoFolder {
   func write(_ shop: ShopGenerator, _ authority: EphemeralCA) throws {
     func put(_ name: String, _ data: Data) throws {
       do { try data.write(to: URL(fileURLWithPath: path(name))) } catch {
-        throw LedgerError(.input, at: path(name), "cannot be written; check room and permissions")
+        throw LedgerError(.input, at: path(name), "cannot be written", remedy: "check room and permissions")
       }
     }
     try put("root.der", Data(authority.rootCertificate))

@@ -51,7 +51,7 @@ struct DismissCommand: AsyncParsableCommand {
     do {
       return try ledger.dismissEvidence(hash, because: because ?? "")
     } catch let error as LedgerError where error.code == .input {
-      throw LedgerError(error.code, at: error.location, "\(error.message) (--list)")
+      throw LedgerError(error.code, at: error.path, error.message, remedy: error.remedy.map { "\($0) (--list)" })
     }
   }
 }

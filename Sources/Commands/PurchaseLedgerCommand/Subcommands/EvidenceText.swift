@@ -14,7 +14,7 @@ enum EvidenceText {
       case .unknownKind: "--as"
       default: nil
       }
-    return refusal.reason + (option.map { " (\($0))" } ?? "")
+    return refusal.advice + (option.map { " (\($0))" } ?? "")
   }
 
   /// The reason's code and the message.

@@ -35,7 +35,8 @@ struct ExportCommand: AsyncParsableCommand {
     let output = output == "-" ? nil : output
     let ledger = try LedgerSettings(options).openLedgerToRead()
     if let output, ledger.owns(output) {
-      throw LedgerError(.input, at: output, "is the ledger itself, which an export must not replace; name another file")
+      throw LedgerError(
+        .input, at: output, "is the ledger itself, which an export must not replace", remedy: "name another file")
     }
     do {
       let file = try CommandOutput(output, replacing: force)
@@ -59,13 +60,15 @@ struct ExportCommand: AsyncParsableCommand {
       }
     } catch let error as FileSystem.SystemError {
       guard let output else {
-        throw LedgerError(.database, at: "standard output", "could not be written: \(error); check where it goes")
+        throw LedgerError(
+          .database, at: "standard output", "could not be written: \(error)", remedy: "check where it goes")
       }
       if error.number == EEXIST {
-        throw LedgerError(.exists, at: output, "is there already; name another file, or replace it with --force")
+        throw LedgerError(
+          .exists, at: output, "is there already", remedy: "name another file, or replace it with --force")
       }
       throw LedgerError(
-        .input, at: output, "cannot be written: \(error); check the folder, its permissions and the disk")
+        .input, at: output, "cannot be written: \(error)", remedy: "check the folder, its permissions and the disk")
     }
   }
 }

@@ -11,11 +11,20 @@ struct EntitlementsCommand: AsyncParsableCommand {
 
   @Argument(help: "Login name or id.")
   var account: String
+  @Option(
+    help: ArgumentHelp(
+      "What was owned at this time, as far as is known now: 2026-11-21T15:00:00Z, or milliseconds since 1970.",
+      valueName: "time"))
+  var asOf: String?
   @OptionGroup var options: CommonOptions
 
   func run() async throws {
     let ledger = try LedgerSettings(options).openLedgerToRead()
-    for entitlement in try ledger.entitlements(of: ledger.accounts.existing(account)) {
+    let account = try ledger.accounts.existing(account)
+    let time = try asOf.map { try TimeArgument.milliseconds($0, option: "--as-of") }
+    for entitlement in try time.map({ try ledger.entitlements(of: account, asOf: $0) })
+      ?? ledger.entitlements(of: account)
+    {
       if options.json {
         printLine(entitlement.json.text)
       } else {
@@ -55,7 +64,7 @@ struct HistoryCommand: AsyncParsableCommand {
     let ledger = try LedgerSettings(options).openLedgerToRead()
     let events = try ledger.history(of: transaction)
     guard !events.isEmpty else {
-      throw LedgerError(.input, at: transaction, "no event is about it; check the id, or import its evidence")
+      throw LedgerError(.input, at: transaction, "no event is about it", remedy: "check the id, or import its evidence")
     }
     for event in events { printLine(options.json ? event.jsonLine : EventText.line(event)) }
   }

@@ -20,23 +20,23 @@ enum ToolVersion {
 /// The command that does what the remedy of an error says. Libraries know operations and files; of `tilecut` they name
 /// options such as `--crs`, and a command only within a sentence on other ways, which nothing can follow.
 func nextCommand(after error: any Error) -> String? {
-  switch error {
-  case let error as BundleError where error.repair == .verify: "tilecut verify \(error.path.shellQuoted)"
-  case let error as BundleError where error.repair == .convert:
-    "tilecut convert \(error.path.shellQuoted) indexed.mbtiles"
-  case let error as BundleError where error.repair == .mergeShards:
-    "tilecut merge --plan PLAN -o \(error.path.shellQuoted)"
-  case let error as BundleError where error.repair == .cut: "tilecut cut \(error.path.shellQuoted) -o NAME.mbtiles"
-  case let error as BundleError where error.code == .notFound: listing(around: error.path)
-  case let error as CutError:
-    error.repair.map { command(for: $0, path: error.path ?? "-") }
-      ?? (error.code == .unreadableSource ? error.path.flatMap(listing) : nil)
+  guard let path = (error as? any ToolkitError)?.path else {
+    return (error as? CutError).flatMap { next($0, path: "-") }
+  }
+  return switch error {
+  case let error as BundleError where error.repair == .verify: "tilecut verify \(path.shellQuoted)"
+  case let error as BundleError where error.repair == .convert: "tilecut convert \(path.shellQuoted) indexed.mbtiles"
+  case let error as BundleError where error.repair == .mergeShards: "tilecut merge --plan PLAN -o \(path.shellQuoted)"
+  case let error as BundleError where error.repair == .cut: "tilecut cut \(path.shellQuoted) -o NAME.mbtiles"
+  case let error as BundleError where error.code == .notFound: listing(around: path)
+  case let error as CutError: next(error, path: path) ?? (error.code == .unreadableSource ? listing(around: path) : nil)
   default: nil
   }
 }
 
-private func command(for repair: CutError.Repair, path: String) -> String {
-  switch repair {
+private func next(_ error: CutError, path: String) -> String? {
+  switch error.repair {
+  case nil: nil
   case .nameCRS(let likely): "tilecut cut \(path.shellQuoted) -o OUT.mbtiles --crs \(likely ?? "EPSG:NUMBER")"
   case .sendRaster: "tilecut cut - ... < map.tif"
   case .makePlan: "tilecut plan"
@@ -73,7 +73,7 @@ func exitStatus(of error: any Error) -> ExitStatus? {
   case let error as ManifestError: error.code == .unreadable ? .unreadableInput : .badInput
   case let error as GazetteerError: error.code == .unreadable ? .unreadableInput : .badInput
   case is ImageError: .badInput
-  case let error as TrackError: error.isUnreadable ? .unreadableInput : .badInput
+  case let error as TrackError: error.code == .unreadable ? .unreadableInput : .badInput
   case let error as CatalogBuildFailure: exitStatus(of: error.first) ?? .internalError
   case let error as CatalogBuildError:
     switch error.code {

@@ -8,7 +8,7 @@
 ///    sRGB by convention.
 final class PNGEncoder {
   private let options: PNGOptions
-  private let table = ColourTable()
+  private let table = ColourIndex()
   private var deflaters = [Deflater?](repeating: nil, count: 13)
   private let huffmanDeflater = HuffmanDeflater()
   private let repeatEstimate = RepeatEstimate()

@@ -97,7 +97,7 @@ struct PNGPalette {
   /// Up to 16 colours keep the order of their first appearance, more are sorted by luminance. Measured on maps, the
   /// former are 1-18% smaller than sorted by luminance, and the latter (antialiased edges are ramps of luminance) 1-5%
   /// smaller than in order of appearance.
-  init(_ table: ColourTable) {
+  init(_ table: ColourIndex) {
     let byLuminance = table.count > 16
     let numbers = (0..<table.count).sorted { a, b in
       let (colourA, colourB) = (table.colours[a], table.colours[b])

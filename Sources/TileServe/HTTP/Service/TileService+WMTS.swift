@@ -68,7 +68,7 @@ extension TileService {
     do {
       _ = try layers(id)
     } catch let error as ServeError where error.code != .unavailable {
-      throw WMTSError(.invalidParameterValue, "Layer", error.description)
+      throw WMTSError(.invalidParameterValue, "Layer", "\(error)")
     }
     var address = try TileAddress(
       id: id, zoom: number("TileMatrix"), column: number("TileCol"), row: number("TileRow"))

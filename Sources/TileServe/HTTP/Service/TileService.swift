@@ -135,7 +135,7 @@ final class TileService: Sendable {
     let writer = context.writer(route)
     let (status, reason) = Self.fault(error)
     if let error = error as? BundleError, error.code == .tooManyOpenFiles {
-      alarm.ring("\(error.path): \(error.message)")
+      alarm.ring("\(error.path ?? ""): \(error.message)")
     }
     let fields = status == 503 ? Self.retry : ""
     guard route == .wmts else { return writer.failure(status, reason, fields: fields) }

@@ -20,7 +20,7 @@ import TileIndex
       """
     try #require(sqlite3_exec(handle, sql, nil, nil, nil) == SQLITE_OK)
     try await serving([folder.path]) {
-      $0.repairCommand = { warning in warning.repair == .convert ? "copy \(Folder.name(warning.path))" : nil }
+      $0.repairCommand = { warning in warning.repair == .convert ? "copy \(Folder.name(warning.path ?? ""))" : nil }
     } _: { served in
       for tile in [TileID(unchecked: 0, 0, 0), TileID(unchecked: 1, 1, 1)] {
         let response = try served.get("/a/\(tile.zoom)/\(tile.column)/\(tile.row).png")

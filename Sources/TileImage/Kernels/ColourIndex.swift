@@ -1,7 +1,7 @@
 /// Finds the distinct colours of an image, up to 256, and gives every pixel its colour's number.
 ///
 /// One instance per worker: it reuses the hash table.
-final class ColourTable {
+final class ColourIndex {
   /// The colours as pixel words, in the order of their first appearance; the first `count` are valid.
   let colours: UnsafeMutablePointer<UInt32>
   private(set) var count = 0

@@ -1,7 +1,0 @@
-#if canImport(Darwin)
-  package import Foundation
-
-  // On Linux this module has no Foundation.
-
-  extension ReplayError: LocalizedError {}
-#endif
