@@ -19,17 +19,17 @@ package final class FairQueue: Sendable {
 
   /// Who is charged for a piece of work.
   package struct Client: Hashable, Sendable {
-    package var lane: Lane
+    package let lane: Lane
     /// An IPv4 address, or the first 64 bits of an IPv6 address (``ClientAddress/network``).
-    package var network: String
+    package let network: String
     /// Shares what its network gets with the other accounts there; empty without a session.
-    package var account: String
+    package let account: String
+    fileprivate let path: [String]
 
     package init(_ lane: Lane, network: String, account: String = "") {
       (self.lane, self.network, self.account) = (lane, network, account)
+      path = [lane.name, network, account]
     }
-
-    fileprivate var path: [String] { [lane.name, network, account] }
   }
 
   /// There was no place for the piece, or it lost it to a client that has fewer pieces.

@@ -61,7 +61,7 @@ final class ThreadPool: @unchecked Sendable {
     }
     // The system allows no thread at all.
     guard hasThreads else { return job() }
-    condition.broadcast()
+    condition.signal()
   }
 
   /// Ends the threads once they have nothing to do.

@@ -89,6 +89,8 @@ package final class ThreadCondition: @unchecked Sendable {
   }
 
   package func broadcast() { pthread_cond_broadcast(condition) }
+  /// Wakes one of those that wait: enough where any of them does what there is.
+  package func signal() { pthread_cond_signal(condition) }
 }
 
 package enum Processors {

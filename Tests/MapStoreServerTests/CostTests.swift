@@ -50,13 +50,14 @@ import Testing
     }
   }
 
-  /// Whoever reads the ledger waits for a turn of such reads, on another thread than the event loops, which answer
+  /// Whoever reads the ledger, where that is not quick, waits for a turn of such reads, on another thread than the event loops, which answer
   /// others meanwhile. Each client has at most so many that wait.
   @Test(arguments: ["account", "library", "grants", "downloads", "file", "sign-in"])
   func ledgerReadsLeaveTheLoop(_ name: String) async throws {
     try await TestStore.run {
       $0.trustedProxies = [Self.proxy]
       $0.limits.computationsByAddress = 4
+      $0.limits.quickReadSeconds = -1
     } _: { store in
       let anna = try store.person()
       _ = try await store.post([try store.evidence("alps", for: anna)], as: anna)
@@ -93,6 +94,38 @@ import Testing
       #expect(try await onThread { eventually(seconds: 60) { reads.waitingCount == 5 } })
       hold.end()
       for task in asking + [other] { #expect(try await task.value != 503) }
+    }
+  }
+
+  /// A read stays on the event loop if it was quick the last time, and leaves it when it was not twice.
+  @Test func quickReadsAreThoseThatWereQuick() throws {
+    let quick = QuickReads(secondsMax: 0.02)
+    let (library, session) = (QuickReads.Kind(route: .library, account: nil), QuickReads.Kind(route: nil, account: nil))
+    #expect(!quick.contains(library))
+    #expect(quick.timing(library) { 7 } == 7 && quick.contains(library) && !quick.contains(session))
+    for isQuick in [true, false] {
+      #expect(throws: CancellationError.self) {
+        try quick.timing(library) {
+          usleep(30_000)
+          throw CancellationError()
+        }
+      }
+      #expect(quick.contains(library) == isQuick)
+    }
+    quick.timing(library) {}
+    #expect(quick.contains(library))
+  }
+
+  /// Many quick reads of one client wait for no turn.
+  @Test func quickReadsWaitForNoTurn() async throws {
+    try await TestStore.run {
+      $0.limits.quickReadSeconds = 3_600
+    } _: { store in
+      let anna = try store.person()
+      #expect(try await store.send("GET", StoreRoute.account.path, token: anna.token).status == 200)
+      let hold = try await store.holdTurns(of: { $0.reads })
+      defer { hold.end() }
+      #expect(try await store.send("GET", StoreRoute.account.path, token: anna.token).status == 200)
     }
   }
 

@@ -68,21 +68,18 @@ struct StoreRequest: Sendable {
   ///
   /// - Throws: ``Rejection`` 503 if too much waits already, or what the work throws.
   func compute<Value: Sendable>(_ work: @escaping @Sendable () async throws -> Value) async throws -> Value {
-    try await turn(in: capacity.queue, work)
+    try await capacity.turn(
+      in: capacity.queue, of: route, network: address, account: session?.account, channel, work)
   }
 
-  /// Reads the ledger when it is the client's turn. These turns are apart from those of ``compute(_:)``: most take less
-  /// than a millisecond, and none waits for a search.
+  /// Reads the ledger: at once what is quick (``QuickReads``), all else when it is the client's turn. These turns are
+  /// apart from those of ``compute(_:)``: none waits for a search.
   ///
   /// - Throws: ``Rejection`` 503 if too much waits already, or what the work throws.
   func read<Value: Sendable>(_ work: @escaping @Sendable () throws -> Value) async throws -> Value {
-    try await turn(in: capacity.reads, work)
-  }
-
-  private func turn<Value: Sendable>(
-    in queue: FairQueue, _ work: @escaping @Sendable () async throws -> Value
-  ) async throws -> Value {
-    try await capacity.turn(in: queue, of: route, network: address, account: session?.account, channel, work)
+    let account = session?.account
+    return try await capacity.read(
+      QuickReads.Kind(route: route, account: account), of: route, network: address, account: account, channel, work)
   }
 
   /// The body of a key, and its compressed form if the client accepts that: kept ones at once, others when it is the
@@ -171,6 +168,7 @@ struct StoreCapacity: Sendable {
   let queue: FairQueue
   /// The turns of what reads the ledger.
   let reads: FairQueue
+  private let quick: QuickReads
   let bodies: BodyBudgets
   let answers: FairBudget
   let connections: FairBudget
@@ -187,6 +185,7 @@ struct StoreCapacity: Sendable {
     self.queue = queue(runningMax: max(1, Processors.count / 2))
     // One that waits for the disk does not keep the others.
     reads = queue(runningMax: max(2, Processors.count / 2))
+    quick = QuickReads(secondsMax: limits.quickReadSeconds)
     bodies = BodyBudgets(limits)
     answers = .answers(limits)
     connections = .connections(limits)
@@ -196,6 +195,19 @@ struct StoreCapacity: Sendable {
   func lane(of route: StoreRoute) -> FairQueue.Lane {
     if route.isNotification { return Self.notifications }
     return route.access == .session ? Self.accounts : Self.everybody
+  }
+
+  /// Reads the ledger: a quick read here, another when it is the client's turn.
+  ///
+  /// - Throws: ``Rejection`` 503 if too much waits already, or what the work throws.
+  func read<Value: Sendable>(
+    _ kind: QuickReads.Kind, of route: StoreRoute, network: String, account: AccountID?, _ channel: any Channel,
+    _ work: @escaping @Sendable () throws -> Value
+  ) async throws -> Value {
+    if quick.contains(kind) { return try quick.timing(kind, work) }
+    return try await turn(in: reads, of: route, network: network, account: account, channel) { [quick] in
+      try quick.timing(kind, work)
+    }
   }
 
   /// Runs work when it is the client's turn.

@@ -100,6 +100,8 @@ public struct StoreLimits: Sendable {
   /// Answers that wait to be computed (`FairQueue`), of one address and of all.
   public var computationsByAddress = 64
   public var computations = 512
+  /// A read of the ledger that takes no longer stays on the event loop.
+  var quickReadSeconds = 0.000_5
   public var connections = 4_096
   /// Many customers may share one address. Trusted proxies have no limit.
   public var connectionsByAddress = 512

@@ -276,8 +276,8 @@ struct StoreEndpoint: HTTPResponder {
     let words = field.split(separator: " ", maxSplits: 1)
     guard words.count == 2, words[0].lowercased() == "bearer", words[1].utf8.count <= 256 else { return nil }
     let token = SessionToken(String(words[1]))
-    let account = try await service.capacity.turn(
-      in: service.capacity.reads, of: route, network: context.client, account: nil, context.channel
+    let account = try await service.capacity.read(
+      QuickReads.Kind(route: nil, account: nil), of: route, network: context.client, account: nil, context.channel
     ) { [ledger = service.ledger] in try ledger.accounts.account(for: token) }
     guard let account else { throw Problem.unauthorized }
     return StoreRequest.Session(token: token, account: account)

@@ -35,7 +35,8 @@ extension StoreService {
         kind: "purchase", account: account, subject: result.items.first?.transactionId, outcome: "refused",
         detail: result.reason)
     }
-    return try await request.compute { try Reply.message(PurchaseResults(results: results)) }
+    @Sendable func reply() throws -> Response { try Reply.message(PurchaseResults(results: results)) }
+    return results.count > Self.piecesOfTurn ? try await request.compute(reply) : try reply()
   }
 
   /// Verifies what was posted, some pieces at a turn: a restore has hundreds.
