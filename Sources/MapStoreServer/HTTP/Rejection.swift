@@ -59,7 +59,7 @@ extension Problem {
   static func notOwned(_ detail: String) -> Self {
     Self(.notOwned, title: "the account does not own this", status: 403, detail: detail)
   }
-  static func linkRefused(_ detail: String, remedy: String) -> Self {
+  static func linkRefused(_ detail: String, remedy: String? = nil) -> Self {
     Self(.linkRefused, title: "the link does not count", status: 403, detail: detail, remedy: remedy)
   }
   static let notFound = Self(.notFound, title: "there is nothing of this name", status: 404)

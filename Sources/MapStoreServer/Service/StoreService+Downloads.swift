@@ -198,7 +198,7 @@ extension StoreService {
   /// - Throws: ``Rejection`` 403 if the link is used up.
   private func count(_ count: Int, of link: DownloadLink, fileBytes: Int, _ request: StoreRequest) async throws {
     func refused(_ why: String) -> Rejection {
-      Rejection(.linkRefused("\(why)", remedy: "ask for another"), subject: link.file, account: link.account)
+      Rejection(.linkRefused(why, remedy: "ask for another"), subject: link.file, account: link.account)
     }
     let isUsed = "the file was fetched through it already"
     if request.isHead {
