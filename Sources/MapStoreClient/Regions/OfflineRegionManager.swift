@@ -30,9 +30,9 @@ public actor OfflineRegionManager {
 
   /// Opens a folder of regions, or creates it, and completes what a kill has interrupted.
   ///
-  /// Blocks its thread while it reads the folder's database, and a tenth of a second where somebody else has the folder;
-  /// ``open(folder:options:grants:)`` waits for that without a thread. ``OfflineRegionReader`` needs no folder of its
-  /// own.
+  /// Blocks its thread while it reads the folder's database, and a tenth of a second where somebody else has the
+  /// folder; ``open(folder:options:grants:)`` waits for that without a thread. ``OfflineRegionReader`` needs no folder
+  /// of its own.
   ///
   /// - Parameter grants: which keys prove ownership without network. A rule without keys and without
   ///   ``OfflineGrants/Rule/keysChanged`` allows to open no region.

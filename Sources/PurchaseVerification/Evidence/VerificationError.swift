@@ -102,7 +102,8 @@ public struct VerificationError: ToolkitError, LocalizedError, Hashable {
 
   /// A refusal of evidence.
   ///
-  /// - Parameter message: May quote untrusted input, so control characters, which could forge log lines, become question
+  /// - Parameter message: May quote untrusted input, so control characters, which could forge log lines, become
+  /// question
   ///   marks.
   public init(_ code: Code, _ message: String, remedy: String? = nil) {
     (self.code, self.remedy) = (code, remedy)

@@ -21,8 +21,8 @@ final class ManifestFaults {
   func addRepeated(_ place: String) { add(place, "stands there twice", remedy: "leave one of them out") }
 }
 
-/// An object of the document, or an option of a command in its place. Its members are read one by one; an invalid member
-/// adds to ``ManifestFaults`` and reads as nil.
+/// An object of the document, or an option of a command in its place. Its members are read one by one; an invalid
+/// member adds to ``ManifestFaults`` and reads as nil.
 struct ManifestObject {
   let place: String
   private let members: [String: JSONValue]

@@ -107,8 +107,8 @@ package struct FlatImage: Hashable, Sendable {
   }
 }
 
-/// The metadata row of bundles whose tiles are not encoded as is usual for their format, such as with fewer colours: the
-/// options of `tilecut cut` that encode others alike.
+/// The metadata row of bundles whose tiles are not encoded as is usual for their format, such as with fewer colours:
+/// the options of `tilecut cut` that encode others alike.
 package enum TileEncodingRow {
   package static let key = "tile_encoding"
 }

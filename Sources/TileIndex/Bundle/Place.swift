@@ -35,8 +35,8 @@ public struct Place: Hashable, Sendable, Codable {
     return nil
   }
 
-  /// Each place once: of several of one name and kind at one position the last. Positions are compared to a millionth of
-  /// a degree, since containers round them.
+  /// Each place once: of several of one name and kind at one position the last. Positions are compared to a millionth
+  /// of a degree, since containers round them.
   package static func withoutRepeats(_ places: [Place]) -> [Place] {
     struct Key: Hashable {
       let words: [String]

@@ -162,7 +162,8 @@ extension TileServerOptions {
 }
 
 extension TileServerOptions {
-  /// - Throws: ``ServeError`` with `.invalidOption` for a ``publicURL`` that no client could use, and for a proxy that is
+  /// - Throws: ``ServeError`` with `.invalidOption` for a ``publicURL`` that no client could use, and for a proxy that
+  /// is
   ///   no address: it would never be trusted.
   func check() throws {
     if let wrong = trustedProxies.first(where: { !ClientAddress.isAddress($0) }) {

@@ -152,7 +152,8 @@ package final class WorkPool: Sendable {
       }, width: Self.laneWidth)
   }
 
-  /// Two lanes for a tileset of an upstream or of an app, the second for composites; together they have ``remoteWidth`` threads.
+  /// Two lanes for a tileset of an upstream or of an app, the second for composites; together they have ``remoteWidth``
+  /// threads.
   package func remoteLanes() -> (Lane, Lane) {
     let threads = remoteThreads.withLock { threads in
       if let threads { return threads }

@@ -118,8 +118,8 @@ final class Upstream: Sendable {
     return found.bytes.map { .tile($0) } ?? .none
   }
 
-  /// What is stored of a tile. A part of a picture, which other programs and earlier versions may have stored, counts as
-  /// nothing: the tile is fetched again.
+  /// What is stored of a tile. A part of a picture, which other programs and earlier versions may have stored, counts
+  /// as nothing: the tile is fetched again.
   private func stored(_ tile: TileID) throws -> UpstreamTileStore.Found? {
     guard let found = try bundle.find(tile, now: WallClock.seconds) else { return nil }
     let isWhole = found.bytes?.withUnsafeBytes { TileFormat(sniffing: $0)?.isWhole($0) ?? true } ?? true

@@ -88,7 +88,8 @@ final class SourceFile: Sendable {
     return Array(bytes.prefix(done))
   }
 
-  /// The content of a small text file, without a byte order mark; nil if it does not exist or is longer than `bytesMax`.
+  /// The content of a small text file, without a byte order mark; nil if it does not exist or is longer than
+  /// `bytesMax`.
   static func text(at path: String, bytesMax: Int) -> String? {
     guard let file = try? SourceFile(path: path), file.size <= bytesMax else { return nil }
     return UTF8Mark.text(file.prefix(file.size))
