@@ -35,6 +35,25 @@ import TileIndex
     #expect(zoom.bounds == whole.metadata.bounds && zoom.center?.longitude == 100)
   }
 
+  /// Both spellings of an area over the antimeridian give one extract, and one a turn away the same as at home.
+  @Test(arguments: [(170.0, 190.0), (170, -170), (-190, -170), (530, 550 - 360)])
+  func boundsMeetTheTilesOverTheAntimeridian(west: Double, east: Double) throws {
+    let box = BoundingBox(west: west, south: -20, east: east, north: -10)
+    try BundleExtract(area: TileArea(bounds: box), zooms: 4...4).write(whole, to: folder.file("part.mbtiles"))
+    let part = try BundleFile.open(folder.file("part.mbtiles"))
+    #expect(part.metadata.bounds?.west == -180 && part.metadata.bounds?.east == 180)
+    #expect(try part.range(zoom: 4)?.columns == 0...15)
+    let report = try BundleVerifier(path: part.path, decode: { _, _ in nil }).verify()
+    #expect(!report.outcomes.flatMap(\.findings).contains { $0.message.contains("outside the bounds") })
+  }
+
+  @Test func boundsATurnAwayAreThoseAtHome() throws {
+    let box = BoundingBox(west: 185, south: 10, east: 190, north: 20)
+    try BundleExtract(area: TileArea(bounds: box), zooms: 4...4).write(whole, to: folder.file("part.mbtiles"))
+    let metadata = try BundleFile.open(folder.file("part.mbtiles")).metadata
+    #expect(metadata.bounds == BoundingBox(west: -175, south: 10, east: -170, north: 20))
+  }
+
   /// A diamond with a hole.
   @Test func polygonsExcludeTheCornersOfTheirBox() throws {
     let polygon = try folder.write(
