@@ -10,7 +10,7 @@ import TileIndex
   let folder: TemporaryFolder
   init() throws { folder = try TemporaryFolder() }
 
-  @Test(arguments: [(175.0, 185.0), (-185, -175), (535, -175)])
+  @Test(arguments: [(175.0, 185.0), (-185.0, -175.0), (535.0, -175.0)])
   func everySpellingCutsTheSame(west: Double, east: Double) throws {
     let pixels = PixelBuffer(width: 200, height: 100)
     for i in 0..<20_000 { pixels.bytes.storeBytes(of: 0xff5a_5a5a, toByteOffset: i * 4, as: UInt32.self) }

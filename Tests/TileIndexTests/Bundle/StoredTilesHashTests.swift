@@ -4,7 +4,7 @@ import Testing
 @testable import TileIndex
 
 /// The row `tiles_hash`.
-@Suite(.ownThread) struct TilesHashTests {
+@Suite(.ownThread) struct StoredTilesHashTests {
   let folder: TemporaryFolder
   init() throws { folder = try TemporaryFolder() }
 
