@@ -61,35 +61,47 @@ package final class MBTilesReader: DatabaseReader {
     storesRowsFromNorth ? .rowsFlipped(path, from: "north", not: "south") : nil
   }
 
-  /// Looks at the first column of the deepest zoom.
+  /// Looks at the first column of the deepest zoom, and where that contradicts the bounds at those of the others: none
+  /// of them may contradict rows from the north. Bundles of our own writer are as they should be, also sparse ones, some
+  /// of whose zooms lie beside their bounds.
   ///
   /// - Complexity: three look-ups; bounded for a table without an index, which is then taken to be as it should.
   private static func storesRowsFromNorth(
     _ schema: BundleSchema, _ metadata: StoredMetadata, _ matrixSet: TileMatrixSet, _ connection: SQLiteConnection
   ) throws -> Bool {
-    guard let bounds = metadata.tellingBounds else { return false }
+    guard schema.hasIntegerIDs != true, let bounds = metadata.tellingBounds else { return false }
     func number(_ what: String, _ condition: String) throws -> Int? {
       let statement = try connection.prepare("SELECT \(what) FROM \(schema.keys) WHERE \(condition)")
       guard try statement.step(), statement.type(0) == .integer else { return nil }
       return statement.int(0)
     }
+    /// The positions of the first column of a zoom, read from the south and from the north.
+    func positions(_ zoom: Int) throws -> (south: StatedPosition, north: StatedPosition)? {
+      guard let column = try number("min(tile_column)", "zoom_level = \(zoom) AND tile_column >= 0") else { return nil }
+      let ofColumn = "zoom_level = \(zoom) AND tile_column = \(column)"
+      let height = matrixSet[zoom].matrixHeight
+      guard let first = try number("min(tile_row)", ofColumn), let last = try number("max(tile_row)", ofColumn),
+        first >= 0, last < height
+      else { return nil }
+      func position(_ rows: ClosedRange<Int>) -> StatedPosition {
+        StatedPosition(column: column, rows: rows, zoom: zoom, to: bounds, in: matrixSet)
+      }
+      let flipped = MBTilesRow.flipped(last, matrixHeight: height)...MBTilesRow.flipped(first, matrixHeight: height)
+      return (position(flipped), position(first...last))
+    }
     do {
       return try connection.limitingSteps(to: 100_000) {
-        guard let zoom = try number("max(zoom_level)", "zoom_level <= \(matrixSet.zooms.upperBound)"),
-          matrixSet.zooms.contains(zoom),
-          let column = try number("min(tile_column)", "zoom_level = \(zoom) AND tile_column >= 0")
-        else { return false }
-        let ofColumn = "zoom_level = \(zoom) AND tile_column = \(column)"
-        guard let first = try number("min(tile_row)", ofColumn), let last = try number("max(tile_row)", ofColumn),
-          first >= 0, last < matrixSet[zoom].matrixHeight
-        else { return false }
-        let height = matrixSet[zoom].matrixHeight
-        func position(_ rows: ClosedRange<Int>) -> StatedPosition {
-          StatedPosition(column: column, rows: rows, zoom: zoom, to: bounds, in: matrixSet)
+        var zoom = matrixSet.zooms.upperBound
+        var isContradicted = false
+        while let next = try number("max(zoom_level)", "zoom_level <= \(zoom)"), matrixSet.zooms.contains(next) {
+          if let found = try positions(next) {
+            if !isContradicted, !found.south.isContradicted(by: found.north) { return false }
+            if found.north.isContradicted(by: found.south) { return false }
+            isContradicted = true
+          }
+          zoom = next - 1
         }
-        let rows =
-          MBTilesRow.flipped(last, matrixHeight: height)...MBTilesRow.flipped(first, matrixHeight: height)
-        return position(rows).isContradicted(by: position(first...last))
+        return isContradicted
       }
     } catch let error as SQLiteError where error.isOverBudget {
       return false

@@ -9,19 +9,29 @@ struct TileFolderPlacement {
 
   /// 1. Take a column of the deepest zoom, with its rows.
   /// 2. Where it contradicts the bounds, take the first other reading that fits them: rows from the other end, and in
-  ///    degrees zooms that count from a single tile.
+  ///    degrees zooms that count from a single tile. No zoom may contradict it.
   ///
-  /// - Complexity: two listings of folders.
+  /// - Complexity: two listings of folders; of each zoom where the deepest contradicts the bounds.
   init(_ folder: TileFolder, _ metadata: TileFolderMetadata) throws {
     (isTMS, zoomShift) = (metadata.isTMS, metadata.zoomShift)
-    guard let bounds = metadata.bounds, let sample = try Sample(folder) else { return }
+    // Folders of our own writer are as they say.
+    guard metadata.stored[MetadataKey.tilesHash] == nil, let bounds = metadata.bounds else { return }
+    let zooms = try folder.zoomFolders()
+    guard let last = zooms.last, let deepest = try Sample(folder, zoom: last) else { return }
     let set = metadata.matrixSet
-    let stated = sample.position(isTMS: isTMS, zoomShift: zoomShift, to: bounds, in: set)
+    let stated = deepest.position(isTMS: isTMS, zoomShift: zoomShift, to: bounds, in: set)
     let shifts = set == .worldCRS84Quad ? [zoomShift, 1 - zoomShift] : [zoomShift]
     for shift in shifts {
       for flips in [false, true] {
-        let other = sample.position(isTMS: isTMS != flips, zoomShift: shift, to: bounds, in: set)
+        let other = deepest.position(isTMS: isTMS != flips, zoomShift: shift, to: bounds, in: set)
         guard stated.isContradicted(by: other) else { continue }
+        // The other zooms may say nothing, but not the opposite.
+        let isRefuted = try zooms.contains { zoom in
+          guard zoom >= shift, let sample = try Sample(folder, zoom: zoom) else { return false }
+          return sample.position(isTMS: isTMS != flips, zoomShift: shift, to: bounds, in: set)
+            .isContradicted(by: sample.position(isTMS: isTMS, zoomShift: zoomShift, to: bounds, in: set))
+        }
+        guard !isRefuted else { continue }
         (isFlipped, isShifted) = (flips, shift != zoomShift)
         (isTMS, zoomShift) = (isTMS != flips, shift)
         return
@@ -44,9 +54,8 @@ struct TileFolderPlacement {
     let column: Int
     let rows: ClosedRange<Int>
 
-    /// Nil where the deepest zoom has no tiles.
-    init?(_ folder: TileFolder) throws {
-      guard let zoom = try folder.zoomFolders().last else { return nil }
+    /// Nil for a zoom without tiles.
+    init?(_ folder: TileFolder, zoom: Int) throws {
       var found: (column: Int, rows: ClosedRange<Int>)?
       try folder.forEachColumn(zoom: zoom) { column in
         var rows: ClosedRange<Int>?
