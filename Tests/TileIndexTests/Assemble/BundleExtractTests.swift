@@ -123,7 +123,7 @@ import TileIndex
     try database.run(ForeignBundle.flat(index: false))
     try database.run("INSERT INTO tiles SELECT * FROM tiles WHERE zoom_level = 1 AND tile_column = 0")
     let bundle = try BundleFile.open(foreign)
-    let output = folder.file("out.mbtiles")
+    let (output, patch) = (folder.file("out.mbtiles"), folder.file("out.patch"))
     let box = TileArea(bounds: BoundingBox(west: -180, south: -80, east: 0, north: 0))
     let (old, new) = (foreign, folder.file("whole.mbtiles"))
     for attempt: () throws -> Void in [
@@ -132,8 +132,8 @@ import TileIndex
       { try BundleMerge(conflict: .error).write([bundle], to: output) },
       { try BundleMerge(conflict: .last).write([bundle], to: output) },
       { try BundleMerge(conflict: .combine { $2 }).write([bundle, bundle], to: output) },
-      { _ = try BundlePatch.diff(old: old, new: new, output: output) },
-      { _ = try BundlePatch.diff(old: new, new: old, output: output) },
+      { _ = try BundlePatch.diff(old: old, new: new, output: patch) },
+      { _ = try BundlePatch.diff(old: new, new: old, output: patch) },
     ] {
       let error = #expect(throws: BundleError.self) { try attempt() }
       #expect(error?.code == .malformed && error?.path == foreign && error?.message == "has tile 1/0/1 twice")
