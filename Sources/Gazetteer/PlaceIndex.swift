@@ -23,21 +23,21 @@ extension BundleReader {
 
 /// Places without an index, as all containers but MBTiles have them: each search compares all names.
 package struct PlaceList: Sendable {
-  /// With the words of their names, folded once.
-  private let places: [(place: Place, words: [String])]
+  /// With the words of their names, folded once, and a space before and after each.
+  private let places: [(place: Place, words: String)]
 
   package init(_ places: [Place]) {
-    self.places = places.map { ($0, PlaceQuery.words(of: PlaceQuery.plain($0.name))) }
+    self.places = places.map { ($0, " \(PlaceWords.joined($0.name)) ") }
   }
 
   /// The places whose names contain all words of the query, the last as a beginning; the best first.
   ///
   /// - Complexity: O(places).
   package func search(_ query: PlaceQuery) -> [PlaceMatch] {
-    let wanted = query.words.map(PlaceQuery.plain)
+    let wanted = query.folded
     guard let beginning = wanted.last else { return [] }
     let found = places.filter { place in
-      wanted.dropLast().allSatisfy(place.words.contains) && place.words.contains { $0.hasPrefix(beginning) }
+      wanted.dropLast().allSatisfy { place.words.contains(" \($0) ") } && place.words.contains(" \(beginning)")
     }
     return query.best(of: found.map(\.place))
   }
@@ -88,7 +88,11 @@ public final class PlaceIndex {
   ) throws {
     let box =
       near == nil
-      ? "" : " AND p.longitude BETWEEN ?3 AND ?4 AND p.latitude BETWEEN ?5 AND ?6"
+      ? ""
+      : """
+       AND (p.longitude BETWEEN ?3 AND ?4 OR p.longitude BETWEEN ?3 - 360 AND ?4 - 360 \
+      OR p.longitude BETWEEN ?3 + 360 AND ?4 + 360) AND p.latitude BETWEEN ?5 AND ?6
+      """
     let connection = table.bundle.connection
     try table.bundle.reading {
       let statement = try connection.prepare(

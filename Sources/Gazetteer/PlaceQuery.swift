@@ -10,10 +10,10 @@ public struct PlaceQuery: Hashable, Sendable {
     /// Degrees.
     public var latitude: Double
 
-    /// Nil for invalid coordinates.
+    /// Nil for invalid coordinates. Longitudes may be a turn beyond ±180, as those of a map that was moved over it.
     public init?(longitude: Double, latitude: Double) {
-      guard longitude >= -180, longitude <= 180, latitude >= -90, latitude <= 90 else { return nil }
-      (self.longitude, self.latitude) = (longitude, latitude)
+      guard abs(longitude) <= 540, abs(latitude) <= 90 else { return nil }
+      (self.longitude, self.latitude) = (TileMatrixSet.wrapped(longitude), latitude)
     }
   }
 
@@ -48,23 +48,22 @@ public struct PlaceQuery: Hashable, Sendable {
   }
 
   package static func words(of text: String) -> [String] {
-    let words = text.unicodeScalars.split { scalar in
-      switch scalar.properties.generalCategory {
-      case .uppercaseLetter, .lowercaseLetter, .titlecaseLetter, .modifierLetter, .otherLetter, .decimalNumber,
-        .letterNumber, .otherNumber, .nonspacingMark, .spacingMark:
-        false
-      default: true
-      }
-    }
-    return words.map { String($0) }
+    PlaceWords.written(in: text).map { String($0) }
   }
 
-  /// The query in FTS5 syntax: all words whole, and with the last as a prefix; nil when there are no words.
+  /// The words as ``PlaceWords`` folds them; one that is several, as in scripts without spaces, is a phrase.
+  var folded: [String] { words.map(PlaceWords.joined).filter { !$0.isEmpty } }
+
+  /// The query in FTS5 syntax: all words whole, and with the last as a prefix; nil when there are no words. Also as
+  /// written, for bundles whose index was not folded.
   var match: (whole: String, beginning: String)? {
-    let quoted = words.map { "\"\($0)\"" }
-    guard !quoted.isEmpty else { return nil }
-    let whole = quoted.joined(separator: " ")
-    return (whole, whole + "*")
+    func quoted(_ words: [String]) -> String { words.map { "\"\($0)\"" }.joined(separator: " ") }
+    let ways = [folded, words].filter { !$0.isEmpty }.map(quoted)
+    guard let first = ways.first else { return nil }
+    let all = ways.count == 1 || ways[1] == first ? [first] : ways
+    return (
+      all.map { "(\($0))" }.joined(separator: " OR "), all.map { "(\($0)*)" }.joined(separator: " OR ")
+    )
   }
 }
 
@@ -81,7 +80,7 @@ extension PlaceQuery {
   package func best(of places: [Place]) -> [PlaceMatch] { PlaceRanking(self).ranked(places) }
 
   /// A text normalised for comparison: lower case, without diacritics.
-  package static func plain(_ text: String) -> String { PlaceRanking.plain(text) }
+  package static func plain(_ text: String) -> String { PlaceWords.folded(text) }
 }
 
 /// Ranks places: by how well the name matches, by importance, and by nearness if the query has a position.
@@ -94,7 +93,7 @@ struct PlaceRanking {
 
   init(_ query: PlaceQuery) {
     self.query = query
-    wanted = Self.plain(query.words.joined(separator: " "))
+    wanted = query.folded.joined(separator: " ")
   }
 
   func ranked(_ places: [Place]) -> [PlaceMatch] {
@@ -110,34 +109,11 @@ struct PlaceRanking {
   }
 
   private func score(_ place: Place, _ distance: Double?) -> Double {
-    let name = Self.plain(PlaceQuery(place.name).words.joined(separator: " "))
+    let name = PlaceWords.joined(place.name)
     let fit = name == wanted ? 1 : name.hasPrefix(wanted + " ") ? 0.6 : name.hasPrefix(wanted) ? 0.5 : 0.25
     let nearness = distance.map { 0.5 / (1 + $0 / 10_000) } ?? 0
     return fit + place.importance / 2 + nearness
   }
-
-  /// Lower case, without diacritics; only for comparing, since the index has its own folding.
-  fileprivate static func plain(_ text: String) -> String {
-    var plain = String.UnicodeScalarView()
-    for character in text.lowercased() {
-      // Combining marks are dropped. A precomposed letter gives its base letter by its Unicode name, since the standard
-      // library does not expose decompositions.
-      for scalar in character.unicodeScalars where scalar.properties.canonicalCombiningClass == .notReordered {
-        plain.append(base(scalar))
-      }
-    }
-    return String(plain)
-  }
-
-  /// `é` is named LATIN SMALL LETTER E WITH ACUTE.
-  private static func base(_ scalar: Unicode.Scalar) -> Unicode.Scalar {
-    guard !scalar.isASCII, let name = scalar.properties.name, name.hasPrefix(letterName),
-      let letter = name.dropFirst(letterName.count).split(separator: " ").first, letter.utf8.count == 1
-    else { return scalar }
-    return letter.lowercased().unicodeScalars.first ?? scalar
-  }
-
-  private static let letterName = "LATIN SMALL LETTER "
 
   /// Haversine distance on a sphere of 6,371 km.
   private static func metres(from a: PlaceQuery.Coordinate, to b: Place) -> Double {

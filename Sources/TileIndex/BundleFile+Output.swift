@@ -102,7 +102,7 @@ extension BundleFile {
       remedy: "write MBTiles, a GeoPackage or a folder")
   }
 
-  /// Starts a bundle in the container that its name asks for.
+  /// Starts a bundle in the container that its name asks for. Its metadata get the hash of its tiles.
   ///
   /// - Parameters:
   ///   - path: the file to write, or the folder with a slash at its end; the folder above must exist.
@@ -115,6 +115,15 @@ extension BundleFile {
   package static func create(
     _ path: String, matrixSet: TileMatrixSet, format: TileFormat, replacing: Bool = false, scheme: TileScheme = .xyz,
     mixing: Set<TileFormat> = []
+  ) throws -> any TileSink {
+    HashedSink(
+      try sink(
+        path, matrixSet: matrixSet, format: format, replacing: replacing, scheme: scheme, mixing: mixing))
+  }
+
+  private static func sink(
+    _ path: String, matrixSet: TileMatrixSet, format: TileFormat, replacing: Bool, scheme: TileScheme,
+    mixing: Set<TileFormat>
   ) throws -> any TileSink {
     try check(output: path, grid: matrixSet)
     switch try kind(ofOutput: path) {

@@ -31,7 +31,7 @@ struct ConvertCommand: ParsableCommand {
   func run() throws {
     let output = second ?? self.output ?? ""
     try options.check(output, inputs: [bundle])
-    let reader = try BundleFile.open(bundle)
+    let reader = try openBundle(bundle)
     let convert = BundleConvert(scheme: options.rows)
     try options.write(output, of: reader.knownTileCount) {
       try convert.write(reader, to: output, replacing: options.file.force, progress: $0)

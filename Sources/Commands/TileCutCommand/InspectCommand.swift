@@ -16,7 +16,7 @@ struct InspectCommand: ParsableCommand {
   @OptionGroup var progress: ProgressOption
 
   func run() throws {
-    let reader = try BundleFile.open(bundle)
+    let reader = try openBundle(bundle)
     let inspection = try progress.showing(of: reader.knownReadCount) { shown in
       try BundleInspection(reader, progress: shown)
     }
@@ -29,6 +29,7 @@ struct InspectCommand: ParsableCommand {
       "grid       \(bundle.tileMatrixSet) (\(bundle.crs))",
       "tiles      \(bundle.tiles), \(bundle.distinctTiles) distinct, \(formatted(bytes: bundle.blobBytes)) of blobs",
     ]
+    if let placement = bundle.placement { lines.append("placement  \(placement)") }
     for kind in bundle.kinds {
       let size = kind.width.flatMap { width in kind.height.map { ", \(width) x \($0) pixels" } } ?? ""
       lines.append("format     \(kind.format?.rawValue ?? "unknown")\(size): \(counted(kind.blobs, "blob"))")
@@ -67,6 +68,7 @@ struct InspectCommand: ParsableCommand {
     case .flat: "one table of tiles"
     case .mapAndImages: "tables map and images"
     case .view: "a view of tiles"
+    case .numbered: "one table, whose numbers are of another type"
     }
   }
 

@@ -66,7 +66,7 @@ struct MergeCommand: ParsableCommand {
     var merge = BundleMerge(conflict: (onConflict ?? .error).rule, name: name)
     merge.scheme = options.rows
     do {
-      let readers = try bundles.map { try BundleFile.open($0) }
+      let readers = try bundles.map(openBundle)
       let warnings = onConflict == .overlay ? try Self.coveringWarnings(readers) : []
       try options.write(output, of: Self.tileCount(of: readers), warnings: warnings) {
         try merge.write(readers, to: output, replacing: options.file.force, progress: $0)

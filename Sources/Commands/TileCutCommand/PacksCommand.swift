@@ -38,7 +38,7 @@ struct PacksCommand: ParsableCommand {
     if let point, point.values.count != 2 || abs(point.values[0]) > 360 || abs(point.values[1]) > 90 {
       throw ValidationError("--point is longitude,latitude in degrees")
     }
-    if let box = bounds?.box, !(box.south <= box.north && abs(box.west) <= 360 && abs(box.east) <= 360) {
+    if let box = bounds?.box, !(box.south <= box.north && abs(box.west) <= 540 && abs(box.east) <= 540) {
       throw ValidationError("--bounds is west,south,east,north in degrees")
     }
   }

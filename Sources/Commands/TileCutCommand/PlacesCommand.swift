@@ -38,7 +38,7 @@ struct PlacesCommand: ParsableCommand {
 
   func run() throws {
     let query = PlaceQuery(self.query, near: near.flatMap(coordinate), limit: limit)
-    guard let found = try query.search(BundleFile.open(bundle)) else {
+    guard let found = try query.search(openBundle(bundle)) else {
       throw BundleError(
         .malformed, path: bundle, "has no places", remedy: "cut it with a list of them: tilecut cut --gazetteer FILE")
     }

@@ -47,7 +47,7 @@ struct PreviewCommand: ParsableCommand {
     }
     try OutputFile.check(output, replacing: options.force)
     let png = try stoppable {
-      let reader = try BundleFile.open(bundle)
+      let reader = try openBundle(bundle)
       return contactSheet
         ? try options.progress.showing(of: reader.knownTileCount) { try ContactSheet().png(of: reader, progress: $0) }
         : try BundlePreview(bounds: bounds?.box, zoom: zoom, size: size?.size)

@@ -71,7 +71,7 @@ extension StoreService {
   private static func box(_ query: Query) throws(Problem) -> BoundingBox? {
     guard try query.value("bounds") != nil else { return nil }
     let box = try query.numbers("bounds", count: 4)
-    guard abs(box[0]) <= 360, abs(box[2]) <= 360, -90 <= box[1], box[1] <= box[3], box[3] <= 90 else {
+    guard abs(box[0]) <= 540, abs(box[2]) <= 540, -90 <= box[1], box[1] <= box[3], box[3] <= 90 else {
       throw .badRequest("bounds: is not west, south, east, north in degrees")
     }
     return BoundingBox(west: box[0], south: box[1], east: box[2], north: box[3])

@@ -58,6 +58,26 @@ package enum Gunzip {
     return unpacked
   }
 
+  /// The first decompressed bytes of a gzip stream; fewer where it ends or is damaged.
+  ///
+  /// - Complexity: O(1).
+  package static func head(_ packed: UnsafeRawBufferPointer, byteCount: Int) -> [UInt8] {
+    guard let base = packed.baseAddress else { return [] }
+    var stream = z_stream()
+    guard
+      inflateInit2_(&stream, Packing.gzip.windowBits, ZLIB_VERSION, Int32(MemoryLayout<z_stream>.size)) == Z_OK
+    else { return [] }
+    defer { inflateEnd(&stream) }
+    stream.next_in = UnsafeMutablePointer(mutating: base.assumingMemoryBound(to: UInt8.self))
+    stream.avail_in = UInt32(min(packed.count, 1 << 16))
+    return [UInt8](unsafeUninitializedCapacity: byteCount) { head, count in
+      stream.next_out = head.baseAddress
+      stream.avail_out = UInt32(byteCount)
+      _ = inflate(&stream, Z_SYNC_FLUSH)
+      count = byteCount - Int(stream.avail_out)
+    }
+  }
+
   /// Checks a stream with its checksums and lengths, without keeping its content.
   ///
   /// - Returns: the number of decompressed bytes.

@@ -66,7 +66,7 @@ struct CutArea: Sendable {
   static func requireBox(_ bounds: BoundingBox) throws {
     let values = [bounds.west, bounds.south, bounds.east, bounds.north]
     guard values.allSatisfy(\.isFinite), bounds.south < bounds.north, bounds.west != bounds.east,
-      abs(bounds.south) <= 90, abs(bounds.north) <= 90, abs(bounds.west) <= 360, abs(bounds.east) <= 360
+      abs(bounds.south) <= 90, abs(bounds.north) <= 90, abs(bounds.west) <= 540, abs(bounds.east) <= 540
     else {
       throw CutError(
         .invalidOption, "these bounds are no box of degrees: \(values.map { "\($0)" }.joined(separator: ","))",
@@ -77,12 +77,8 @@ struct CutArea: Sendable {
   private static func clipBoxes(_ bounds: BoundingBox, matrixSet: TileMatrixSet) throws -> [BoundingBox] {
     try requireBox(bounds)
     // A fitted CRS knows no antimeridian.
-    let isSplit = matrixSet.isGlobal && bounds.west > bounds.east
-    guard isSplit else { return [matrixSet.crsBounds(ofGeographicBounds: bounds)] }
-    var (west, east) = (bounds, bounds)
-    west.east = 180
-    east.west = -180
-    return [west, east].filter { $0.width > 0 }.map { matrixSet.crsBounds(ofGeographicBounds: $0) }
+    let parts = matrixSet.isGlobal ? TileMatrixSet.splitAtAntimeridian(bounds) : [bounds]
+    return parts.filter { $0.width > 0 || !matrixSet.isGlobal }.map { matrixSet.crsBounds(ofGeographicBounds: $0) }
   }
 
   static let nothingToShow = CutError(

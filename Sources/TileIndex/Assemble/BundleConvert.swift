@@ -95,6 +95,11 @@ extension BundleReader {
   /// - Throws: ``BundleError`` with `.malformed` for tiles of unknown formats, and for a bundle without tiles.
   func requiredFormat() throws -> TileFormat {
     if let format = try tileFormat() { return format }
+    if try firstTile({ Gunzip.isGzip($0) }) == true {
+      throw BundleError(
+        .malformed, path: path, "has images that were compressed with gzip, which no reader of bundles expects",
+        remedy: "decompress its tiles first, or make it again without gzip")
+    }
     throw BundleError(
       .malformed, path: path, "has no tiles that are PNG, JPEG, WebP or gzipped vector tiles",
       remedy: "check what made it")

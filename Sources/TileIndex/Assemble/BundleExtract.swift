@@ -136,8 +136,8 @@ public struct BundleExtract: Sendable {
     metadata.center = nil
     guard let box = area.box else { return metadata }
     // The writer handles boxes across the antimeridian.
-    metadata.bounds =
-      box.west <= box.east ? (metadata.bounds?.intersection(box) ?? box) : box
+    let parts = bundle.matrixSet.isGlobal ? TileMatrixSet.splitAtAntimeridian(box) : [box]
+    metadata.bounds = parts.count == 1 ? (metadata.bounds?.intersection(parts[0]) ?? parts[0]) : box
     return metadata
   }
 }

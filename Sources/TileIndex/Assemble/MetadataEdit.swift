@@ -67,6 +67,9 @@ public struct MetadataEdit: Sendable {
     {
       throw refuse("\(name) says where the tiles lie, and cannot be changed without them", "make the bundle again")
     }
+    if name == MetadataKey.tilesHash, value != nil {
+      throw refuse("\(name) follows from the tiles", "convert the bundle: the copy has it")
+    }
     guard let value else {
       if ["name", "format"].contains(name) { throw refuse("every bundle needs a \(name)", "set another value") }
       return

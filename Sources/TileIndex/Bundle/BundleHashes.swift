@@ -49,11 +49,20 @@ public struct TilesHash: Hashable, Sendable, CustomStringConvertible {
     }
 
     package mutating func insert(_ tile: TileID, _ bytes: UnsafeRawBufferPointer) {
-      var tileHash = SHA256Hash()
-      tileHash.update(bytes)
+      insert(tile, digest: Self.digest(bytes))
+    }
+
+    /// - Parameter digest: of the tile's bytes.
+    mutating func insert(_ tile: TileID, digest: [UInt8]) {
       hash.update([UInt8(truncatingIfNeeded: tile.zoom)] + Self.big(tile.column) + Self.big(tile.row))
-      hash.update(tileHash.digest())
+      hash.update(digest)
       tileCount += 1
+    }
+
+    static func digest(_ bytes: UnsafeRawBufferPointer) -> [UInt8] {
+      var hash = SHA256Hash()
+      hash.update(bytes)
+      return hash.digest()
     }
 
     package func finalize() -> TilesHash { TilesHash(Hexadecimal.text(hash.digest()))! }

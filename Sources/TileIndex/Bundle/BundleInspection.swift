@@ -60,6 +60,8 @@ public struct BundleInspection: Hashable, Sendable, Codable {
   public internal(set) var scheme: String?
   /// The tables of tiles in a GeoPackage, the inspected one first; nil for other containers.
   public internal(set) var tables: [String]?
+  /// What is read otherwise than the container says, because the stated bounds fit only so; nil for most bundles.
+  public let placement: String?
   /// Name of the grid.
   public let tileMatrixSet: String
   /// CRS of the grid, as authority and code.
@@ -94,6 +96,7 @@ public struct BundleInspection: Hashable, Sendable, Codable {
     levels: [Level], _ blobs: Tally
   ) {
     (path, self.container, self.fileBytes) = (bundle.path, container, fileBytes)
+    placement = bundle.placementWarning?.message
     (tileMatrixSet, crs) = (bundle.matrixSet.identifier, bundle.matrixSet.crs)
     metadata = bundle.metadata.entries
     (self.tiles, self.distinctTiles, self.levels) = (tiles, distinctTiles, levels)
@@ -143,7 +146,7 @@ public struct BundleInspection: Hashable, Sendable, Codable {
 
     mutating func insert(_ blob: UnsafeRawBufferPointer) {
       let header = ImageHeader(blob)
-      counts[Key(format: TileFormat(sniffing: blob), width: header?.width, height: header?.height), default: 0] += 1
+      counts[Key(format: TileFormat(tile: blob), width: header?.width, height: header?.height), default: 0] += 1
       if countsDistinct { hashes.append(ContentHash.hash(blob)) }
       bytes += blob.count
       count.add()

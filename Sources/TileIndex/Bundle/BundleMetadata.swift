@@ -47,6 +47,8 @@ public struct BundleMetadata: Hashable, Sendable, Codable {
   /// The formats of the tiles of a bundle that may mix them; nil for those that its writer accepts. A single one
   /// becomes the bundle's format.
   public var formats: Set<TileFormat>?
+  /// Of the tiles; a sink sets it when it has them all.
+  package var tilesHash: TilesHash?
 
   /// The metadata of a bundle to write, which are not checked.
   ///

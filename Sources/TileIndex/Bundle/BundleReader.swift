@@ -10,6 +10,8 @@
 public protocol BundleReader: AnyObject {
   /// The file or folder, as the caller named it.
   var path: String { get }
+  /// What is read otherwise than the container says, because the stated bounds fit only so; nil for most bundles.
+  var placementWarning: BundleError? { get }
   /// The grid of the tiles.
   var matrixSet: TileMatrixSet { get }
   /// The bundle's metadata under the names of MBTiles; empty where it has none.
@@ -138,6 +140,8 @@ extension ResidentRead: Equatable where Value: Equatable {}
 extension ResidentRead: Sendable where Value: Sendable {}
 
 extension BundleReader {
+  /// See ``placementWarning``.
+  public var placementWarning: BundleError? { nil }
   /// The default for containers that cannot be without an index.
   public var scansForTiles: Bool { false }
   /// See ``scansForTiles``.
@@ -222,7 +226,7 @@ extension BundleReader {
   /// when there are no tiles, or the first is of no known format.
   package func tileFormat() throws -> TileFormat? {
     if let format = metadata.format, !metadata.mixedFormats.isEmpty { return format }
-    return try firstTile { TileFormat(sniffing: $0) } ?? nil
+    return try firstTile { TileFormat(tile: $0) } ?? nil
   }
 
   /// The pixels along the edge of the first tile; nil when there are no tiles, or its header does not state them.
@@ -230,7 +234,7 @@ extension BundleReader {
 
   /// Both of the above, of one search for a tile.
   package func tileFormatAndPixels() throws -> (format: TileFormat?, pixels: Int?) {
-    let tile = try firstTile { (format: TileFormat(sniffing: $0), pixels: ImageHeader($0)?.width) }
+    let tile = try firstTile { (format: TileFormat(tile: $0), pixels: ImageHeader($0)?.width) }
     return (metadata.mixedFormats.isEmpty ? tile?.format : metadata.format ?? tile?.format, tile?.pixels)
   }
 
@@ -243,7 +247,7 @@ extension BundleReader {
   }
 
   /// Passes the bytes of the first tile to a closure; nil when there are no tiles.
-  private func firstTile<Result>(_ body: (UnsafeRawBufferPointer) throws -> Result) throws -> Result? {
+  func firstTile<Result>(_ body: (UnsafeRawBufferPointer) throws -> Result) throws -> Result? {
     for zoom in try zooms() {
       guard let range = try range(zoom: zoom) else { continue }
       // A level may be sparse, so its first tile is anywhere in the rectangle: a few lookups usually find one,

@@ -56,6 +56,7 @@ struct MetadataRows {
     if formats.count > 1 {
       rows.append((MetadataKey.formats, MetadataKey.text(formats)))
     }
+    if let hash = metadata.tilesHash { rows.append((MetadataKey.tilesHash, hash.description)) }
     for (name, value) in metadata.extra.sorted(by: { $0.key < $1.key }) {
       guard !MetadataKey.reserved.contains(name), !name.isEmpty else {
         throw BundleError(.invalidContent, path: path, "extra metadata may not be called \"\(name)\"")

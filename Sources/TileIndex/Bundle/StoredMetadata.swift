@@ -148,7 +148,7 @@ extension StoredMetadata {
     )
   }
 
-  private static func plausible(_ box: BoundingBox) -> BoundingBox? {
+  static func plausible(_ box: BoundingBox) -> BoundingBox? {
     guard box.south < box.north, abs(box.south) <= 90, abs(box.north) <= 90, abs(box.west) <= 540, abs(box.east) <= 540
     else { return nil }
     if box.west < box.east { return box }
@@ -261,12 +261,14 @@ enum MetadataKey {
   static let formats = "formats"
   /// The value of ``formats``.
   static func text(_ formats: Set<TileFormat>) -> String { formats.map(\.rawValue).sorted().joined(separator: ",") }
+  /// ``TilesHash``.
+  static let tilesHash = "tiles_hash"
   /// Definition, as JSON, of a tile matrix set that is not a well-known one.
   static let grid = "tile_matrix_set_definition"
 
   /// The names that MBTiles 1.3 and this package define, which ``BundleMetadata/extra`` may not use.
   static let reserved: Set<String> = [
     "name", "format", "bounds", "center", "minzoom", "maxzoom", "attribution", "description", "type", "version", "json",
-    matrixSet, crs, grid, formats,
+    matrixSet, crs, grid, formats, tilesHash,
   ]
 }

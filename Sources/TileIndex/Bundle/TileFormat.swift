@@ -1,3 +1,5 @@
+import Support
+
 /// The encoding of tiles. The raw value is the name that MBTiles metadata use.
 public enum TileFormat: String, Sendable, CaseIterable, Codable {
   /// PNG (ISO 15948).
@@ -17,7 +19,7 @@ extension TileFormat {
   }
 
   /// The format that the first bytes identify, or nil. A gzip stream counts as a vector tile, since MBTiles stores
-  /// those compressed.
+  /// those compressed; ``init(tile:)`` looks into it.
   public init?(sniffing bytes: UnsafeRawBufferPointer) {
     func starts(_ prefix: [UInt8], at offset: Int = 0) -> Bool {
       bytes.count >= offset + prefix.count && bytes[offset..<(offset + prefix.count)].elementsEqual(prefix)
@@ -28,11 +30,34 @@ extension TileFormat {
       self = .jpg
     } else if starts(Array("RIFF".utf8)), starts(Array("WEBP".utf8), at: 8) {
       self = .webp
-    } else if starts([0x1f, 0x8b]) {
+    } else if starts([0x1f, 0x8b]) || Self.isPlainVectorTile(bytes) {
       self = .pbf
     } else {
       return nil
     }
+  }
+
+  /// The format of a stored tile: as ``init(sniffing:)``, but nil for an image that was compressed with gzip, which no
+  /// reader of bundles expects.
+  package init?(tile bytes: UnsafeRawBufferPointer) {
+    self.init(sniffing: bytes)
+    guard self == .pbf, Gunzip.isGzip(bytes) else { return }
+    let head = Gunzip.head(bytes, byteCount: 16)
+    if let inner = head.withUnsafeBytes({ TileFormat(sniffing: $0) }), inner != .pbf { return nil }
+  }
+
+  /// True for a vector tile that is not compressed: a layer, its length and one of its fields (Mapbox Vector Tile 2.1,
+  /// section 4.1).
+  private static func isPlainVectorTile(_ bytes: UnsafeRawBufferPointer) -> Bool {
+    guard bytes.count > 3, bytes[0] == 0x1a else { return false }
+    var (length, at) = (0, 1)
+    while at < min(bytes.count, 6) {
+      length |= Int(bytes[at] & 0x7f) << (7 * (at - 1))
+      at += 1
+      if bytes[at - 1] & 0x80 == 0 { break }
+    }
+    return at < bytes.count && length > 0 && at + length <= bytes.count
+      && [0x0a, 0x12, 0x1a, 0x22, 0x28, 0x78].contains(bytes[at])
   }
 
   /// False for the beginning of an image without its end: a PNG without its last chunk, a JPEG without its end marker,

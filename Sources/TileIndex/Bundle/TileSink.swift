@@ -129,7 +129,14 @@ extension TileSink {
     _ tile: TileID, _ bytes: UnsafeRawBufferPointer, hash: UInt64? = nil, from bundle: any BundleReader
   ) throws {
     do {
-      if let hash { try put(tile, bytes, hash: hash) } else { try put(tile, bytes) }
+      if format == .pbf, !Gunzip.isGzip(bytes), accepts(bytes) {
+        // MBTiles and our archives say that vector tiles are compressed, so all of them are.
+        try put(tile, try packed(tile, bytes, of: bundle))
+      } else if let hash {
+        try put(tile, bytes, hash: hash)
+      } else {
+        try put(tile, bytes)
+      }
     } catch let error as BundleError where error.code == .invalidContent {
       guard accepts(bytes) else {
         throw BundleError(
@@ -138,6 +145,14 @@ extension TileSink {
       }
       throw BundleError.repeated(tile, path: bundle.path)
     }
+  }
+
+  private func packed(
+    _ tile: TileID, _ bytes: UnsafeRawBufferPointer, of bundle: any BundleReader
+  ) throws -> [UInt8] {
+    if let packed = Gzip.compress(Array(bytes)) { return packed }
+    throw BundleError(
+      .readFailed, path: bundle.path, "there is no memory to compress tile \(tile)", remedy: "free some memory")
   }
 
   /// As ``finish(_:)`` for tiles of other bundles.
@@ -167,7 +182,7 @@ extension TileSink {
 
   /// True for the bytes of a tile of the right format.
   func accepts(_ data: UnsafeRawBufferPointer) -> Bool {
-    guard let found = TileFormat(sniffing: data) else { return false }
+    guard let found = TileFormat(tile: data) else { return false }
     return found == format || mixing.contains(found)
   }
 

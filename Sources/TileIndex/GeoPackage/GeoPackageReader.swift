@@ -92,7 +92,7 @@ package final class GeoPackageReader: DatabaseReader {
     }
     add("name", contents.identifier ?? contents.table)
     let first = try connection.prepare("SELECT tile_data FROM \(table) LIMIT 1").first {
-      TileFormat(sniffing: $0.bytes(0))
+      TileFormat(tile: $0.bytes(0))
     }
     add("format", (first ?? nil)?.rawValue)
     if let extent = contents.extent.flatMap({ $0.intersection(set.boundingBox) }), extent.width > 0, extent.height > 0 {
@@ -123,7 +123,8 @@ package final class GeoPackageReader: DatabaseReader {
     guard scansForTiles else { return }
     try database.keepingToThisState(path) {
       _ = try AddressIndex.make(
-        of: AddressIndex.Source(tiles: quotedTable, layout: .flat), bytes: BundleAccess.budgetBytes(path),
+        of: AddressIndex.Source(tiles: quotedTable, stored: quotedTable, layout: .flat),
+        bytes: BundleAccess.budgetBytes(path),
         connection)
       quotedTable = AddressIndex.tiles
       lookup = try connection.prepare(Self.lookup(in: quotedTable))

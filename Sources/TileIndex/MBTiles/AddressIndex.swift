@@ -18,6 +18,8 @@ enum AddressIndex {
   struct Source {
     /// The table or view of tiles, quoted.
     let tiles: String
+    /// The table or view behind it.
+    let stored: String
     let layout: BundleLayout
   }
 
@@ -66,6 +68,15 @@ enum AddressIndex {
           FROM main.map CROSS JOIN main.images ON images.tile_id = map.tile_id
           """, "images"
         )
+      case .numbered:
+        // The first three columns of a row of the view, found again by its number.
+        (
+          """
+          SELECT CAST(zoom_level AS INTEGER), CAST(tile_column AS INTEGER), CAST(tile_row AS INTEGER), rowid \
+          FROM main.\(source.stored) WHERE CAST(zoom_level AS INTEGER) = zoom_level \
+          AND CAST(tile_column AS INTEGER) = tile_column AND CAST(tile_row AS INTEGER) = tile_row
+          """, source.stored
+        )
       case .view: ("", "")
       }
     if rows.isEmpty { return try makeCopying(source, connection) }
@@ -86,7 +97,7 @@ enum AddressIndex {
   private static func makeCopying(_ source: Source, _ connection: SQLiteConnection) throws -> String {
     try connection.execute(
       """
-      CREATE TEMP TABLE \(tiles) AS SELECT zoom_level, tile_column, tile_row, tile_data FROM main.\(source.tiles);
+      CREATE TEMP TABLE \(tiles) AS SELECT zoom_level, tile_column, tile_row, tile_data FROM \(source.tiles);
       CREATE INDEX temp.\(addresses) ON \(tiles) (zoom_level, tile_column, tile_row)
       """)
     return tiles

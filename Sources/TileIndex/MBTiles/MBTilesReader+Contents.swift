@@ -38,9 +38,8 @@ extension MBTilesReader {
         statement.bind(2, matrix.matrixWidth - 1)
         statement.bind(3, matrix.matrixHeight - 1)
         guard try statement.step(), statement.int(0) > 0 else { return nil }
-        let north = MBTilesRow.flipped(statement.int(5), matrixHeight: matrix.matrixHeight)
-        let south = MBTilesRow.flipped(statement.int(4), matrixHeight: matrix.matrixHeight)
-        let range = TileRange(zoom: zoom, columns: statement.int(2)...statement.int(3), rows: north...south)
+        let ends = [4, 5].map { flipped(statement.int($0), matrixHeight: matrix.matrixHeight) }.sorted()
+        let range = TileRange(zoom: zoom, columns: statement.int(2)...statement.int(3), rows: ends[0]...ends[1])
         return (range, statement.int(0), statement.int(1))
       }
     }
@@ -69,11 +68,10 @@ extension MBTilesReader {
   ) throws {
     guard matrixSet.zooms.contains(range.zoom) else { return }
     let height = matrixSet[range.zoom].matrixHeight
-    let south = MBTilesRow.flipped(range.rows.upperBound, matrixHeight: height)
-    let north = MBTilesRow.flipped(range.rows.lowerBound, matrixHeight: height)
+    let ends = [range.rows.lowerBound, range.rows.upperBound].map { flipped($0, matrixHeight: height) }.sorted()
     let condition =
       "zoom_level = \(range.zoom) AND tile_column BETWEEN \(range.columns.lowerBound) AND \(range.columns.upperBound) "
-      + "AND tile_row BETWEEN \(south) AND \(north)"
+      + "AND tile_row BETWEEN \(ends[0]) AND \(ends[1])"
     try forEachRow(ordered: true, where: condition) { row in
       guard let tile = tile(of: row), !row.data.isEmpty else { return }
       try body(tile, row.data)
@@ -112,7 +110,7 @@ extension MBTilesReader {
     let height = matrixSet[place.zoom].matrixHeight
     // Checked first, because flipping a huge number would overflow.
     guard place.storedRow >= 0, place.storedRow < height else { return nil }
-    let tile = TileID(unchecked: place.zoom, place.column, MBTilesRow.flipped(place.storedRow, matrixHeight: height))
+    let tile = TileID(unchecked: place.zoom, place.column, flipped(place.storedRow, matrixHeight: height))
     return matrixSet.contains(tile) ? tile : nil
   }
 
@@ -121,7 +119,7 @@ extension MBTilesReader {
   /// - Parameter condition: trusted SQL; nil for all rows.
   func forEachRow(ordered: Bool, where condition: String? = nil, _ body: (Row) throws -> Void) throws {
     let columns = "zoom_level, tile_column, tile_row"
-    let order = (condition.map { " WHERE \($0)" } ?? "") + (ordered ? " ORDER BY \(columns)" : "")
+    let order = (condition.map { " WHERE \($0)" } ?? "") + (ordered ? " ORDER BY \(self.order)" : "")
     let all = "SELECT \(columns), tile_data FROM \(schema.tiles)\(order)"
     if ordered, schema.layout == .flat, try reading({ try sorts(all) }),
       let keys = try? connection.prepare("SELECT rowid FROM \(schema.tiles)\(order)"),
@@ -174,13 +172,13 @@ extension MBTilesReader {
 
   package var knownReadCount: Int? { layout == .mapAndImages ? try? distinctTileCount() : knownTileCount }
 
-  package var putOrder: PutOrder? { PutOrder(self) }
+  package var putOrder: PutOrder? { storesRowsFromNorth ? nil : PutOrder(self) }
 
   /// Without reading the blobs.
   package func forEachTileSize(_ body: (TileID, Int) throws -> Void) throws {
     try reading {
       let statement = try connection.prepare(
-        "SELECT zoom_level, tile_column, tile_row, length(tile_data) FROM \(schema.tiles) ORDER BY 1, 2, 3")
+        "SELECT zoom_level, tile_column, tile_row, length(tile_data) FROM \(schema.tiles) ORDER BY \(order)")
       while try statement.step() {
         let key = StoredKey(zoom: statement.int(0), column: statement.int(1), storedRow: statement.int(2))
         if let tile = tile(at: key), statement.int(3) > 0 { try body(tile, statement.int(3)) }

@@ -16,6 +16,9 @@ package final class MBTilesReader: DatabaseReader {
   /// The layout of the tables.
   package var layout: BundleLayout { schema.layout }
 
+  /// True where rows are stored from the north, against MBTiles 1.3: the stated bounds fit only so.
+  package let storesRowsFromNorth: Bool
+
   package let database: BundleDatabase
   private(set) var schema: BundleSchema
   package private(set) var lookup: SQLiteStatement
@@ -49,7 +52,69 @@ package final class MBTilesReader: DatabaseReader {
     } else {
       self.matrixSet = .webMercatorQuad
     }
+    storesRowsFromNorth = try database.reading(path) { [schema, metadata, matrixSet = self.matrixSet] in
+      try Self.storesRowsFromNorth(schema, metadata, matrixSet, connection)
+    }
   }
+
+  package var placementWarning: BundleError? {
+    storesRowsFromNorth ? .rowsFlipped(path, from: "north", not: "south") : nil
+  }
+
+  /// Looks at the first column of the deepest zoom, and where that contradicts the bounds at those of the others: none
+  /// of them may contradict rows from the north. Bundles of our own writer are as they should be, also sparse ones, some
+  /// of whose zooms lie beside their bounds.
+  ///
+  /// - Complexity: three look-ups; bounded for a table without an index, which is then taken to be as it should.
+  private static func storesRowsFromNorth(
+    _ schema: BundleSchema, _ metadata: StoredMetadata, _ matrixSet: TileMatrixSet, _ connection: SQLiteConnection
+  ) throws -> Bool {
+    guard schema.hasIntegerIDs != true, let bounds = metadata.tellingBounds else { return false }
+    func number(_ what: String, _ condition: String) throws -> Int? {
+      let statement = try connection.prepare("SELECT \(what) FROM \(schema.keys) WHERE \(condition)")
+      guard try statement.step(), statement.type(0) == .integer else { return nil }
+      return statement.int(0)
+    }
+    /// The positions of the first column of a zoom, read from the south and from the north.
+    func positions(_ zoom: Int) throws -> (south: StatedPosition, north: StatedPosition)? {
+      guard let column = try number("min(tile_column)", "zoom_level = \(zoom) AND tile_column >= 0") else { return nil }
+      let ofColumn = "zoom_level = \(zoom) AND tile_column = \(column)"
+      let height = matrixSet[zoom].matrixHeight
+      guard let first = try number("min(tile_row)", ofColumn), let last = try number("max(tile_row)", ofColumn),
+        first >= 0, last < height
+      else { return nil }
+      func position(_ rows: ClosedRange<Int>) -> StatedPosition {
+        StatedPosition(column: column, rows: rows, zoom: zoom, to: bounds, in: matrixSet)
+      }
+      let flipped = MBTilesRow.flipped(last, matrixHeight: height)...MBTilesRow.flipped(first, matrixHeight: height)
+      return (position(flipped), position(first...last))
+    }
+    do {
+      return try connection.limitingSteps(to: 100_000) {
+        var zoom = matrixSet.zooms.upperBound
+        var isContradicted = false
+        while let next = try number("max(zoom_level)", "zoom_level <= \(zoom)"), matrixSet.zooms.contains(next) {
+          if let found = try positions(next) {
+            if !isContradicted, !found.south.isContradicted(by: found.north) { return false }
+            if found.north.isContradicted(by: found.south) { return false }
+            isContradicted = true
+          }
+          zoom = next - 1
+        }
+        return isContradicted
+      }
+    } catch let error as SQLiteError where error.isOverBudget {
+      return false
+    }
+  }
+
+  /// The stored row of a tile, or the row of a stored tile.
+  func flipped(_ row: Int, matrixHeight: Int) -> Int {
+    storesRowsFromNorth ? row : MBTilesRow.flipped(row, matrixHeight: matrixHeight)
+  }
+
+  /// The order of all walks: by zoom, column and row from the south.
+  var order: String { "zoom_level, tile_column, tile_row\(storesRowsFromNorth ? " DESC" : "")" }
 
   /// Passes a tile's bytes to a closure without copying them; nil when the bundle has no such tile. The bytes are valid
   /// until the closure returns.
@@ -69,7 +134,8 @@ package final class MBTilesReader: DatabaseReader {
     guard scansForTiles else { return }
     try database.keepingToThisState(path) {
       schema.keys = try AddressIndex.make(
-        of: AddressIndex.Source(tiles: schema.tiles, layout: layout), bytes: BundleAccess.budgetBytes(path),
+        of: AddressIndex.Source(tiles: schema.tiles, stored: schema.stored, layout: layout),
+        bytes: BundleAccess.budgetBytes(path),
         connection)
       schema.tiles = AddressIndex.tiles
       lookup = try connection.prepare(Self.lookup(in: schema))
@@ -84,7 +150,7 @@ package final class MBTilesReader: DatabaseReader {
   }
 
   package func storedRow(of tile: TileID) -> Int {
-    MBTilesRow.flipped(tile.row, matrixHeight: matrixSet[tile.zoom].matrixHeight)
+    flipped(tile.row, matrixHeight: matrixSet[tile.zoom].matrixHeight)
   }
 
   package func withResidentTile<Value>(

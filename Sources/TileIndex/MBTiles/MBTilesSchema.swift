@@ -46,6 +46,13 @@ struct BundleSchema {
   var keys: String
   /// True when the blobs' ids are integers, false when they are text such as an MD5; nil for a flat table.
   let hasIntegerIDs: Bool?
+  /// The table or view as the file has it.
+  let stored: String
+  /// True where zooms, columns and rows are declared as text or decimals, which other programs compare as numbers.
+  let hasOtherNumbers: Bool
+
+  /// Stands for a table whose numbers are of other types.
+  private static let numberedView = "numbered_tiles"
 
   /// - Throws: ``BundleError`` with `.malformed` when there is no table of tiles.
   init(_ connection: SQLiteConnection, path: String) throws {
@@ -64,6 +71,16 @@ struct BundleSchema {
     for column in ["zoom_level", "tile_column", "tile_row", "tile_data"] where columns[column] == nil {
       throw BundleError(.malformed, path: path, "its \(tiles) has no column \(column), so it is not an MBTiles bundle")
     }
+    stored = tiles
+    let numbers = ["zoom_level", "tile_column", "tile_row"]
+    // A column without a type of numbers keeps integers as they are (SQLite, "Determination Of Column Affinity").
+    hasOtherNumbers = numbers.contains { Self.convertsIntegers(columns[$0] ?? "") }
+    if hasOtherNumbers {
+      try Self.makeNumberedView(of: tiles, connection)
+      (self.tiles, keys, hasIntegerIDs) = (Self.numberedView, Self.numberedView, nil)
+      layout = objects[tiles] == "view" ? .view : .numbered
+      return
+    }
     self.tiles = tiles
     guard objects[tiles] == "view" else {
       (layout, keys, hasIntegerIDs) = (.flat, tiles, nil)
@@ -77,6 +94,26 @@ struct BundleSchema {
     layout = isPair ? .mapAndImages : .view
     keys = isPair ? "map" : tiles
     hasIntegerIDs = images["tile_id"].map { $0.uppercased().contains("INT") }
+  }
+
+  /// True for a declared type with the affinity TEXT or REAL.
+  private static func convertsIntegers(_ type: String) -> Bool {
+    let type = type.uppercased()
+    guard !type.contains("INT") else { return false }
+    return ["CHAR", "CLOB", "TEXT", "REAL", "FLOA", "DOUB"].contains { type.contains($0) }
+  }
+
+  /// Rows whose numbers are not whole are none of a tile.
+  private static func makeNumberedView(of tiles: String, _ connection: SQLiteConnection) throws {
+    let numbers = ["zoom_level", "tile_column", "tile_row"]
+    try connection.execute("PRAGMA query_only = OFF")
+    defer { try? connection.execute("PRAGMA query_only = ON") }
+    try connection.execute(
+      """
+      CREATE TEMP VIEW IF NOT EXISTS \(numberedView) AS \
+      SELECT \(numbers.map { "CAST(\($0) AS INTEGER) AS \($0)" }.joined(separator: ", ")), tile_data \
+      FROM main.\(tiles) WHERE \(numbers.map { "CAST(\($0) AS INTEGER) = \($0)" }.joined(separator: " AND "))
+      """)
   }
 
   /// Column names in lower case with their declared types.
@@ -98,4 +135,6 @@ public enum BundleLayout: String, Sendable, Codable {
   case mapAndImages = "map and images"
   /// Another view.
   case view
+  /// One table with the blobs in it, whose columns of numbers are declared as text or decimals.
+  case numbered = "flat, its numbers of another type"
 }

@@ -76,8 +76,8 @@ enum PlaceTables {
   static let table = "places"
   static let index = "places_index"
 
-  /// The tokenizer folds diacritics, in queries too: `Zurich` finds `Zürich`. Prefixes of one to three characters have
-  /// their own index.
+  /// The index has the names as ``PlaceWords`` folds them, and so do queries. Prefixes of one to three characters have
+  /// their own index. Earlier bundles have the names as they are, folded by the tokenizer alone.
   static let statements = [
     """
     CREATE TABLE places (id INTEGER PRIMARY KEY, name TEXT NOT NULL, kind TEXT NOT NULL, longitude REAL NOT NULL, \
@@ -99,8 +99,13 @@ enum PlaceTables {
       place.bind(to: insert, from: 2)
       try insert.run()
     }
-    // Indexing all rows at once gives a single segment, whatever their number.
-    try connection.execute("INSERT INTO places_index (places_index) VALUES ('rebuild')")
+    let indexed = try connection.prepare("INSERT INTO places_index (rowid, name) VALUES (?1, ?2)")
+    for (index, place) in places.enumerated() {
+      indexed.bind(1, index + 1)
+      indexed.bind(2, PlaceWords.joined(place.name))
+      try indexed.run()
+    }
+    // A single segment, whatever their number.
     try connection.execute("INSERT INTO places_index (places_index) VALUES ('optimize')")
   }
 

@@ -84,7 +84,7 @@ struct PatchMaker {
         }
         return
       }
-      let found = TileFormat(sniffing: bytes)
+      let found = TileFormat(tile: bytes)
       guard found == format || found.map(mixing.contains) == true else {
         throw BundleError(
           .mismatch, path: new.path, "tile \(tile) is not \(format?.rawValue ?? "") like the first one",

@@ -1,7 +1,7 @@
 import Support
 
 /// The address of a tile as a table stores it, and the rowid of its row.
-struct TileEntry: Comparable {
+struct TileEntry: Comparable, BitwiseCopyable {
   let column, row, rowID: UInt32
   let zoom: UInt8
 
@@ -14,32 +14,21 @@ struct TileEntry: Comparable {
 }
 
 /// Addresses of tiles that come in any order and are read once by rising zoom, column and row.
-///
-/// At most ``heldMax`` of them, 16 bytes each, are in memory. More are sorted so many at a time and written to a file
-/// without a name, which is gone when the process is, and merged when they are read.
 final class TileAddresses {
-  static let heldMax = 1 << 20
-  private static let stride = MemoryLayout<TileEntry>.stride
-
-  private let target: String
-  private let heldMax: Int
-  private var held: [TileEntry] = []
-  private var spill: SpoolFile?
-  /// Sections of the file, in addresses.
-  private var runs: [Range<Int>] = []
-  private(set) var count = 0
+  private let sorted: SpilledSort<TileEntry>
   private var largest = (zoom: UInt8(0), column: UInt32(0), row: UInt32(0))
+  var count: Int { sorted.count }
 
-  /// - Parameter target: the file that is being written, in whose folder there is room.
-  init(spillingBeside target: String, heldMax: Int = TileAddresses.heldMax) {
-    (self.target, self.heldMax) = (target, heldMax)
+  /// - Parameters:
+  ///   - target: the file that is being written, in whose folder there is room.
+  ///   - heldMax: 16 bytes each.
+  init(spillingBeside target: String, heldMax: Int = 1 << 20) {
+    sorted = SpilledSort(beside: target, heldMax: heldMax)
   }
 
   /// - Throws: ``FileSystem/SystemError``.
   func append(_ address: TileEntry) throws {
-    if held.count == heldMax { try spillHeld() }
-    held.append(address)
-    count += 1
+    try sorted.append(address)
     largest = (max(largest.zoom, address.zoom), max(largest.column, address.column), max(largest.row, address.row))
   }
 
@@ -54,16 +43,45 @@ final class TileAddresses {
   /// Passes all to a closure, in order, and keeps none.
   ///
   /// - Throws: what the closure throws; ``FileSystem/SystemError``.
-  func drain(_ body: (TileEntry) throws -> Void) throws {
+  func drain(_ body: (TileEntry) throws -> Void) throws { try sorted.drain(body) }
+}
+
+/// Elements that come in any order and are read once by rising order.
+///
+/// At most so many are in memory. More are sorted so many at a time and written to a file without a name, which is gone
+/// when the process is, and merged when they are read.
+final class SpilledSort<Element: Comparable & BitwiseCopyable> {
+  private let target: String
+  private let heldMax: Int
+  private var held: [Element] = []
+  private var spill: SpoolFile?
+  /// Sections of the file, in elements.
+  private var runs: [Range<Int>] = []
+  private(set) var count = 0
+
+  /// - Parameter target: the file that is being written, in whose folder there is room.
+  init(beside target: String, heldMax: Int) { (self.target, self.heldMax) = (target, heldMax) }
+
+  /// - Throws: ``FileSystem/SystemError``.
+  func append(_ element: Element) throws {
+    if held.count == heldMax { try spillHeld() }
+    held.append(element)
+    count += 1
+  }
+
+  /// Passes all to a closure, in order, and keeps none.
+  ///
+  /// - Throws: what the closure throws; ``FileSystem/SystemError``.
+  func drain(_ body: (Element) throws -> Void) throws {
     guard let spill else {
       held.sort()
-      for address in held { try body(address) }
+      for element in held { try body(element) }
       held = []
       return
     }
     try spillHeld()
     held = []
-    var merge = try AddressMerge(spill, runs, stride: Self.stride)
+    var merge = try RunMerge<Element>(spill, runs)
     while let next = try merge.next() { try body(next) }
     self.spill = nil
   }
@@ -89,24 +107,24 @@ final class TileAddresses {
 }
 
 /// The sorted runs of a file, joined in order.
-private struct AddressMerge {
+private struct RunMerge<Element: Comparable & BitwiseCopyable> {
   /// 64 KiB of each run are in memory.
-  private static let blockMax = 4096
+  private let blockMax = max((64 << 10) / MemoryLayout<Element>.stride, 1)
 
   private struct Run {
     var left: Range<Int>
-    var block: [TileEntry] = []
+    var block: [Element] = []
     var position = 0
   }
 
   private let file: SpoolFile
-  private let stride: Int
+  private let stride = MemoryLayout<Element>.stride
   private var runs: [Run]
   /// A binary heap of indices of runs, that with the lowest next address first.
   private var heap: [Int] = []
 
-  init(_ file: SpoolFile, _ runs: [Range<Int>], stride: Int) throws {
-    (self.file, self.stride) = (file, stride)
+  init(_ file: SpoolFile, _ runs: [Range<Int>]) throws {
+    self.file = file
     self.runs = runs.map { Run(left: $0) }
     for run in runs.indices where try fill(run) {
       heap.append(run)
@@ -119,7 +137,7 @@ private struct AddressMerge {
     }
   }
 
-  mutating func next() throws -> TileEntry? {
+  mutating func next() throws -> Element? {
     guard let run = heap.first else { return nil }
     let address = runs[run].block[runs[run].position]
     runs[run].position += 1
@@ -134,9 +152,9 @@ private struct AddressMerge {
   /// Reads the next block of a run; false at its end.
   private mutating func fill(_ run: Int) throws -> Bool {
     let left = runs[run].left
-    let part = left.prefix(Self.blockMax)
+    let part = left.prefix(blockMax)
     guard !part.isEmpty else { return false }
-    runs[run].block = try [TileEntry](unsafeUninitializedCapacity: part.count) { block, count in
+    runs[run].block = try [Element](unsafeUninitializedCapacity: part.count) { block, count in
       try file.read(into: UnsafeMutableRawBufferPointer(block), at: part.lowerBound * stride)
       count = part.count
     }

@@ -3,6 +3,11 @@ import Support
 /// The files of a tile folder, as listed by the file system.
 struct TileFolder {
   let path: String
+  /// What the names of the zooms' folders exceed the zooms by.
+  var zoomShift = 0
+
+  /// The folder of a zoom.
+  func path(zoom: Int) -> String { "\(path)/\(zoom + zoomShift)" }
 
   static let metadataName = "metadata.json"
   static let resourceName = "tilemapresource.xml"
@@ -18,7 +23,9 @@ struct TileFolder {
   func zoomFolders() throws -> [Int] {
     var zooms: [Int] = []
     try FileSystem.forEachName(in: path) { name in
-      if let zoom = TileFileName.number(name), zoom <= TileID.zoomMax { zooms.append(zoom) }
+      if let number = TileFileName.number(name), (zoomShift...TileID.zoomMax + zoomShift).contains(number) {
+        zooms.append(number - zoomShift)
+      }
       return true
     }
     return zooms.sorted()
@@ -26,14 +33,14 @@ struct TileFolder {
 
   /// Passes the columns of a zoom to a closure, in no order, until it returns false.
   func forEachColumn(zoom: Int, _ body: (Int) throws -> Bool) throws {
-    try FileSystem.forEachName(in: "\(path)/\(zoom)") { name in
+    try FileSystem.forEachName(in: path(zoom: zoom)) { name in
       try TileFileName.number(name).map(body) ?? true
     }
   }
 
   /// Passes the tile files of a column to a closure, in no order, until it returns false.
   func forEachFile(zoom: Int, column: Int, _ body: (TileFileName) throws -> Bool) throws {
-    try FileSystem.forEachName(in: "\(path)/\(zoom)/\(column)") { name in
+    try FileSystem.forEachName(in: "\(path(zoom: zoom))/\(column)") { name in
       try TileFileName(name).map(body) ?? true
     }
   }

@@ -8,6 +8,10 @@ struct TileFolderMetadata {
   let isTMS: Bool
   /// True when one of the documents says so, or the opposite.
   let statesScheme: Bool
+  /// What the documents say the zooms' folders exceed the zooms by.
+  let zoomShift: Int
+  /// Where the tiles are, in degrees, as one of the documents says; nil where that tells nothing.
+  let bounds: BoundingBox?
 
   /// - Parameter extensions: of the tile files, the most likely first.
   /// - Throws: ``BundleError`` with `.malformed` or `.readFailed`.
@@ -22,6 +26,10 @@ struct TileFolderMetadata {
     statesScheme = scheme != nil || resource != nil
     // Rows are flipped by the reader, so users of the metadata must not flip them again.
     entries.removeAll { $0.name == "scheme" }
+    // A row of the tileset may have the same name (``TileFolderDocuments``).
+    if let index = entries.firstIndex(where: { $0.name == Self.schemeRow }) {
+      entries[index] = StoredMetadata.Entry(name: "scheme", value: entries[index].value)
+    }
     func add(_ name: String, _ value: String?) {
       guard let value, !value.isEmpty, !entries.contains(where: { $0.name == name }) else { return }
       entries.append(StoredMetadata.Entry(name: name, value: value))
@@ -38,7 +46,12 @@ struct TileFolderMetadata {
     } else {
       self.matrixSet = resource?.matrixSet ?? .webMercatorQuad
     }
+    zoomShift = resource?.zoomShift ?? 0
+    bounds = stored.tellingBounds ?? resource?.bounds
   }
+
+  /// The member that holds a metadata row called `scheme`, which is a name that folders have for the direction of rows.
+  static let schemeRow = "metadata_scheme"
 
   private static func document(_ folder: TileFolder) throws -> [StoredMetadata.Entry] {
     guard let text = try text(folder, TileFolder.metadataName), !text.isEmpty else { return [] }
@@ -96,12 +109,17 @@ struct TileMapResource {
   private(set) var title: String?
   private(set) var abstract: String?
   let matrixSet: TileMatrixSet
+  /// 1 where zoom 0 is one tile of 360 degrees.
+  let zoomShift: Int
+  /// In degrees.
+  let bounds: BoundingBox?
 
   /// - Throws: ``BundleError`` with `.malformed` for XML that is not well-formed, and for unknown grids.
   init(_ bytes: [UInt8], path: String) throws {
     var texts: [String: String] = [:]
     var profile: String?
     var tileSet: [String: String]?
+    var box: BoundingBox?
     var element = ""
     do {
       // An empty file is valid: its presence means that rows count from the south.
@@ -112,6 +130,7 @@ struct TileMapResource {
             // Of repeated elements the first one counts.
             if name == "TileSets", profile == nil { profile = attributes["profile"] ?? "" }
             if name == "TileSet", tileSet == nil { tileSet = attributes }
+            if name == "BoundingBox", box == nil { box = Self.box(attributes) }
             element = ["Title", "Abstract", "SRS"].contains(name) && texts[name] == nil ? name : ""
             if !element.isEmpty { texts[element] = "" }
           case .text(let text): if !element.isEmpty { texts[element, default: ""] += text }
@@ -124,12 +143,29 @@ struct TileMapResource {
         .malformed, path: path, "its \(TileFolder.resourceName) is not well-formed XML: \(error)",
         remedy: "correct or remove \(TileFolder.resourceName)")
     }
-    (title, abstract) = (texts["Title"], texts["Abstract"])
-    matrixSet = try Self.matrixSet(profile: profile ?? "", crs: texts["SRS"] ?? "", tileSet: tileSet ?? [:], path: path)
+    (title, abstract, bounds) = (texts["Title"], texts["Abstract"], box)
+    matrixSet = try Self.matrixSet(profile: profile ?? "", crs: texts["SRS"] ?? "", path: path)
+    zoomShift = matrixSet == .webMercatorQuad ? 0 : Self.zoomShift(tileSet ?? [:])
+  }
+
+  private static func box(_ attributes: [String: String]) -> BoundingBox? {
+    let edges = ["minx", "miny", "maxx", "maxy"].compactMap { attributes[$0].flatMap { Double($0) } }
+    guard edges.count == 4 else { return nil }
+    // Metres are none.
+    return StoredMetadata.plausible(
+      BoundingBox(west: edges[0], south: edges[1], east: edges[2], north: edges[3]))
+  }
+
+  /// By the size of pixels, where that is told: gdal2tiles states the same for both ways to count.
+  private static func zoomShift(_ tileSet: [String: String]) -> Int {
+    guard let order = tileSet["order"].flatMap({ Int($0) }), (0...TileID.zoomMax).contains(order),
+      let size = tileSet["units-per-pixel"].flatMap({ Double($0) })
+    else { return 0 }
+    return size / TileMatrixSet.worldCRS84Quad[order].cellSize > 1.5 ? 1 : 0
   }
 
   private static func matrixSet(
-    profile: String, crs: String, tileSet: [String: String], path: String
+    profile: String, crs: String, path: String
   ) throws -> TileMatrixSet {
     if profile.contains("raster") {
       throw BundleError(
@@ -144,16 +180,7 @@ struct TileMapResource {
       }
       return .webMercatorQuad
     }
-    let matrixSet = TileMatrixSet.worldCRS84Quad
-    if let order = tileSet["order"].flatMap({ Int($0) }), (0...TileID.zoomMax).contains(order),
-      let size = tileSet["units-per-pixel"].flatMap({ Double($0) }),
-      abs(size / matrixSet[order].cellSize - 1) > 0.25
-    {
-      throw BundleError(
-        .malformed, path: path, "its tiles are degrees with one tile at zoom 0, a grid that is not known here",
-        remedy: "make it again with gdal2tiles --profile=geodetic --tmscompatible")
-    }
-    return matrixSet
+    return .worldCRS84Quad
   }
 
   private static let mercatorNames = ["EPSG:3857", "EPSG:900913", "EPSG:3785", "OSGEO:41001"]

@@ -17,6 +17,7 @@ package final class TileFolderReader: BundleReader {
   package let metadata: StoredMetadata
 
   let folder: TileFolder
+  package let placementWarning: BundleError?
   let isTMS: Bool
   /// True when the folder says in which direction its rows count.
   let statesScheme: Bool
@@ -30,7 +31,7 @@ package final class TileFolderReader: BundleReader {
   /// - Throws: ``BundleError`` with `.notFound`, `.malformed` or `.readFailed`.
   package init(path: String, matrixSet: TileMatrixSet? = nil) throws {
     self.path = path
-    folder = TileFolder(path: path)
+    var folder = TileFolder(path: path)
     do {
       guard !path.utf8.contains(0), let status = try FileSystem.status(path) else {
         throw BundleError(.notFound, path: path, "there is no such folder", remedy: "check the name")
@@ -41,7 +42,10 @@ package final class TileFolderReader: BundleReader {
       let found = try folder.extensions()
       extensions = found.isEmpty ? TileFileName.extensions : found
       let metadata = try TileFolderMetadata(folder, extensions: found, matrixSet: matrixSet)
-      (self.metadata, self.matrixSet, isTMS) = (metadata.stored, metadata.matrixSet, metadata.isTMS)
+      (self.metadata, self.matrixSet) = (metadata.stored, metadata.matrixSet)
+      let placement = try TileFolderPlacement(folder, metadata)
+      (isTMS, folder.zoomShift, placementWarning) = (placement.isTMS, placement.zoomShift, placement.warning(path))
+      self.folder = folder
       statesScheme = metadata.statesScheme
     } catch let error as FileSystem.SystemError {
       throw BundleError.unopened(error, path: path)
@@ -64,7 +68,7 @@ package final class TileFolderReader: BundleReader {
     _ tile: TileID, _ body: (UnsafeRawBufferPointer) throws -> Result
   ) throws -> Result? {
     guard matrixSet.contains(tile) else { return nil }
-    let stem = "\(path)/\(tile.zoom)/\(tile.column)/\(fileRow(tile.row, zoom: tile.zoom))."
+    let stem = "\(folder.path(zoom: tile.zoom))/\(tile.column)/\(fileRow(tile.row, zoom: tile.zoom))."
     for fileExtension in extensions {
       guard let bytes = try bytes(stem + fileExtension, tile) else { continue }
       return try bytes.withUnsafeBytes(body)

@@ -162,7 +162,10 @@ struct TileFolderDocuments {
 
   /// As mb-util writes it: all rows as strings, and the scheme.
   private var metadata: [UInt8] {
-    let members = MetadataDocument.members(rows.entries.filter { $0.name != "scheme" })
+    let rows = rows.entries.map { row in
+      row.name == "scheme" ? StoredMetadata.Entry(name: TileFolderMetadata.schemeRow, value: row.value) : row
+    }
+    let members = MetadataDocument.members(rows)
     return JSONValue.object(members + [.init("scheme", .string(scheme.rawValue))]).bytes
   }
 

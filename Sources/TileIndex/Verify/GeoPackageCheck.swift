@@ -14,6 +14,7 @@ struct GeoPackageCheck: ContainerCheck {
       .init { ExtensionRule(reader: $0.reader) },
       .init { BlobFormatRule($0.bundle) },
       .init { DecodeRule($0.bundle) },
+      .init { TilesHashRule($0.reader) },
       .init { ZoomRule($0.bundle) },
       .init { BoundsRule($0.bundle) },
       .init { DescriptiveMetadataRule($0.bundle) },

@@ -58,6 +58,7 @@ struct MBTilesCheck: ContainerCheck {
       .init { OrphanRule($0.reader) },
       .init { BlobFormatRule($0.bundle) },
       .init { DecodeRule($0.bundle) },
+      .init { TilesHashRule($0.reader) },
       .init { ZoomRule($0.bundle) },
       .init { BoundsRule($0.bundle) },
       .init { CenterRule($0.bundle) },

@@ -17,6 +17,7 @@ struct PMTilesCheck: ContainerCheck {
       .init { LayerRule(header: $0.header, metadata: $0.reader.metadata) },
       .init { BlobFormatRule($0.bundle) },
       .init { DecodeRule($0.bundle) },
+      .init { TilesHashRule($0.reader) },
       .init { ZoomRule($0.bundle) },
       .init { BoundsRule($0.bundle) },
       .init { DescriptiveMetadataRule($0.bundle) },

@@ -11,6 +11,7 @@ struct TileFolderCheck: ContainerCheck {
       .init { FolderMetadataRule(reader: $0.reader) },
       .init { BlobFormatRule($0.bundle) },
       .init { DecodeRule($0.bundle) },
+      .init { TilesHashRule($0.reader) },
       .init { ZoomRule($0.bundle) },
       .init { BoundsRule($0.bundle) },
       .init { CenterRule($0.bundle) },
@@ -33,7 +34,9 @@ private struct FolderFilesRule: BundleRule {
   mutating func begin(_ findings: inout Findings) throws {
     for zoom in try reader.folder.zoomFolders() {
       guard reader.matrixSet.zooms.contains(zoom) else {
-        findings.error("the folder \(zoom) is no zoom of \(reader.matrixSet.identifier)", remedy: "remove it")
+        findings.error(
+          "the folder \(zoom + reader.folder.zoomShift) is no zoom of \(reader.matrixSet.identifier)",
+          remedy: "remove it")
         continue
       }
       try checkColumns(zoom, &findings)
@@ -44,7 +47,7 @@ private struct FolderFilesRule: BundleRule {
     let matrix = reader.matrixSet[zoom]
     var columns: [Int] = []
     var others: [String] = []
-    try FileSystem.forEachName(in: "\(reader.path)/\(zoom)") { name in
+    try FileSystem.forEachName(in: reader.folder.path(zoom: zoom)) { name in
       if let column = TileFileName.number(name), column < matrix.matrixWidth {
         columns.append(column)
       } else if !Self.isFolderItself(name) {
@@ -54,7 +57,7 @@ private struct FolderFilesRule: BundleRule {
     }
     for column in columns.sorted() {
       var rows: [Int: Int] = [:]
-      try FileSystem.forEachName(in: "\(reader.path)/\(zoom)/\(column)") { name in
+      try FileSystem.forEachName(in: "\(reader.folder.path(zoom: zoom))/\(column)") { name in
         if let file = TileFileName(name), file.row < matrix.matrixHeight {
           rows[file.row, default: 0] += 1
         } else if !Self.isFolderItself(name) {

@@ -91,6 +91,7 @@ extension TilesetInfo {
       tilePixels: sample.pixels ?? tilePixels, modified: modified,
       // A bundle with unreadable places is still served as a map.
       hasPlaces: (try? bundle.hasPlaces) ?? false)
+    if let warning = bundle.placementWarning { warnings.append(warning) }
     if bundle.scansForTiles { warnings.append(.notIndexed(bundle.path, "each request")) }
   }
 }

@@ -35,6 +35,25 @@ import TileIndex
     #expect(zoom.bounds == whole.metadata.bounds && zoom.center?.longitude == 100)
   }
 
+  /// Both spellings of an area over the antimeridian give one extract, and one a turn away the same as at home.
+  @Test(arguments: [(170.0, 190.0), (170.0, -170.0), (-190.0, -170.0), (530.0, 190.0)])
+  func boundsMeetTheTilesOverTheAntimeridian(west: Double, east: Double) throws {
+    let box = BoundingBox(west: west, south: -20, east: east, north: -10)
+    try BundleExtract(area: TileArea(bounds: box), zooms: 4...4).write(whole, to: folder.file("part.mbtiles"))
+    let part = try BundleFile.open(folder.file("part.mbtiles"))
+    #expect(part.metadata.bounds?.west == -180 && part.metadata.bounds?.east == 180)
+    #expect(try part.range(zoom: 4)?.columns == 0...15)
+    let report = try BundleVerifier(path: part.path, decode: { _, _ in nil }).verify()
+    #expect(!report.outcomes.flatMap(\.findings).contains { $0.message.contains("outside the bounds") })
+  }
+
+  @Test func boundsATurnAwayAreThoseAtHome() throws {
+    let box = BoundingBox(west: 185, south: 10, east: 190, north: 20)
+    try BundleExtract(area: TileArea(bounds: box), zooms: 4...4).write(whole, to: folder.file("part.mbtiles"))
+    let metadata = try BundleFile.open(folder.file("part.mbtiles")).metadata
+    #expect(metadata.bounds == BoundingBox(west: -175, south: 10, east: -170, north: 20))
+  }
+
   /// A diamond with a hole.
   @Test func polygonsExcludeTheCornersOfTheirBox() throws {
     let polygon = try folder.write(
@@ -104,7 +123,7 @@ import TileIndex
     try database.run(ForeignBundle.flat(index: false))
     try database.run("INSERT INTO tiles SELECT * FROM tiles WHERE zoom_level = 1 AND tile_column = 0")
     let bundle = try BundleFile.open(foreign)
-    let output = folder.file("out.mbtiles")
+    let (output, patch) = (folder.file("out.mbtiles"), folder.file("out.patch"))
     let box = TileArea(bounds: BoundingBox(west: -180, south: -80, east: 0, north: 0))
     let (old, new) = (foreign, folder.file("whole.mbtiles"))
     for attempt: () throws -> Void in [
@@ -113,8 +132,8 @@ import TileIndex
       { try BundleMerge(conflict: .error).write([bundle], to: output) },
       { try BundleMerge(conflict: .last).write([bundle], to: output) },
       { try BundleMerge(conflict: .combine { $2 }).write([bundle, bundle], to: output) },
-      { _ = try BundlePatch.diff(old: old, new: new, output: output) },
-      { _ = try BundlePatch.diff(old: new, new: old, output: output) },
+      { _ = try BundlePatch.diff(old: old, new: new, output: patch) },
+      { _ = try BundlePatch.diff(old: new, new: old, output: patch) },
     ] {
       let error = #expect(throws: BundleError.self) { try attempt() }
       #expect(error?.code == .malformed && error?.path == foreign && error?.message == "has tile 1/0/1 twice")

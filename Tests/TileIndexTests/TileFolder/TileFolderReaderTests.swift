@@ -79,11 +79,13 @@ import TileIndex
     #expect(reader.metadata.name == "A & B")
     #expect(try reader.tile(TileID(unchecked: 0, 1, 0)) == blob(1))
     #expect(try reader.tile(TileID(unchecked: 1, 3, 1)) == blob(2))
-    for (profile, units, word) in [("geodetic", "1.40625", "tmscompatible"), ("raster", "1", "mercator")] {
-      try put("tilemapresource.xml", Self.resource(profile: profile, units: units, crs: "EPSG:4326"))
-      let error = #expect(throws: BundleError.self) { try TileFolderReader(path: folder.path) }
-      #expect(error?.code == .malformed && error?.remedy?.contains(word) == true)
-    }
+    // One tile of 360 degrees at zoom 0: zoom 1 has the tiles of WorldCRS84Quad's zoom 0.
+    try put("tilemapresource.xml", Self.resource(profile: "geodetic", units: "1.40625", crs: "EPSG:4326"))
+    let shifted = try TileFolderReader(path: folder.path)
+    #expect(try shifted.zooms() == [0] && shifted.tile(TileID(unchecked: 0, 3, 0)) == nil)
+    try put("tilemapresource.xml", Self.resource(profile: "raster", units: "1", crs: "EPSG:4326"))
+    let raster = #expect(throws: BundleError.self) { try TileFolderReader(path: folder.path) }
+    #expect(raster?.code == .malformed && raster?.remedy?.contains("mercator") == true)
     try put("tilemapresource.xml", Self.resource(profile: "local", crs: "EPSG:2056"))
     let error = #expect(throws: BundleError.self) { try TileFolderReader(path: folder.path) }
     #expect(error?.message.contains("EPSG:2056") == true)

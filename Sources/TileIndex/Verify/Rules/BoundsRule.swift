@@ -8,14 +8,25 @@ struct BoundsRule: BundleRule {
   private let metadata: StoredMetadata
   private let matrixSet: TileMatrixSet
   private let container: BundleFile.Kind
+  private let placement: BundleError?
 
   init(_ bundle: VerifiedBundle) {
+    placement = bundle.placement
     metadata = bundle.metadata
     matrixSet = bundle.matrixSet
     container = bundle.container
   }
 
   mutating func end(_ coverage: TileCoverage, _ findings: inout Findings) throws {
+    if let placement {
+      let remedy = placement.remedy ?? "make it again"
+      // No specification describes a folder.
+      if container == .folder {
+        findings.warning(placement.message, remedy: remedy)
+      } else {
+        findings.error(placement.message, remedy: remedy)
+      }
+    }
     // Deeper than the zooms at which the first areas end, tiles are not everywhere.
     let whole = coverage.ofWholeZooms(metadata[VariableDepthMetadata.key])
     let covered = whole.bounds(in: matrixSet)
@@ -82,7 +93,7 @@ struct BoundsRule: BundleRule {
         if room >= -1e-6 {
           findings.warning(
             "\(message); other zooms have none there", remedy: "nothing, if the overviews are meant to show more")
-        } else if container != .mbtiles {
+        } else if container != .mbtiles, tiles > -Double(max(range.columns.count, range.rows.count)) {
           // Only MBTiles says that bounds are the maximum extent.
           findings.warning(message, remedy: remedy)
         } else {

@@ -1,3 +1,5 @@
+import Support
+
 /// A rule being checked on one bundle. Related rules share a file.
 ///
 /// ``begin(_:)`` checks the file, the tables and the metadata, ``visit(_:_:)`` every tile in the order of its
@@ -23,6 +25,8 @@ public typealias TileDecodeCheck = (UnsafeRawBufferPointer, TileFormat) throws -
 struct VerifiedBundle {
   let metadata: StoredMetadata
   let matrixSet: TileMatrixSet
+  /// See ``BundleReader/placementWarning``.
+  let placement: BundleError?
   let container: BundleFile.Kind
   let decode: TileDecodeCheck
   /// The stated format, if it is one whose bytes are not known here.
@@ -30,6 +34,7 @@ struct VerifiedBundle {
 
   init(_ reader: any BundleReader, _ container: BundleFile.Kind, decode: @escaping TileDecodeCheck) {
     metadata = reader.metadata
+    placement = reader.placementWarning
     matrixSet = reader.matrixSet
     self.container = container
     self.decode = decode
@@ -42,7 +47,9 @@ struct VerifiedBundle {
 
   /// The format that a tile's bytes have. Vector tiles need not be compressed outside MBTiles.
   func format(of bytes: UnsafeRawBufferPointer) -> TileFormat? {
-    if let format = TileFormat(sniffing: bytes) { return format }
+    if let format = TileFormat(tile: bytes) {
+      return format == .pbf && container == .mbtiles && !Gunzip.isGzip(bytes) ? nil : format
+    }
     // The tag of a layer (Mapbox Vector Tile 2.1, section 4.1).
     return container != .mbtiles && metadata.format == .pbf && bytes.first == 0x1a ? .pbf : nil
   }

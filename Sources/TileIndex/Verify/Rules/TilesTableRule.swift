@@ -9,7 +9,7 @@ struct TilesTableRule: BundleRule {
   init(_ reader: MBTilesReader) { self.reader = reader }
 
   mutating func begin(_ findings: inout Findings) throws {
-    let table = reader.schema.tiles
+    let table = reader.schema.stored
     let columns = try reader.reading { try BundleSchema.columns(of: table, reader.connection) }
     for (column, words) in [
       ("zoom_level", ["INT"]), ("tile_column", ["INT"]), ("tile_row", ["INT"]), ("tile_data", ["BLOB"]),
