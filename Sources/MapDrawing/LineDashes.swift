@@ -2,7 +2,7 @@
 /// adds up other roundings in each tile.
 extension LineShape {
   /// The shortest dash with a round or square cap; the direction of one without length would be unknown.
-  private static let dotLength = 1.0 / 64
+  static let dotLength = 1.0 / 64
 
   /// The dashes of a run of points, as lines of their own.
   ///

@@ -200,6 +200,25 @@ extension ZoomDrawing.Style {
   /// Shorter dashes are a line, to the eye.
   private static let dashPeriodMin = 0.25
 
+  /// The dashes as far as they are seen, so that what looks like a line, or like nothing, costs no more than that.
+  ///
+  /// - Returns: nil for a line of which nothing is seen; empty for one without gaps.
+  private static func seen(_ dashes: [Double], of pen: Pen) -> [Double]? {
+    let pairs = dashes.count.isMultiple(of: 2) ? dashes : dashes + dashes
+    // Dashes and gaps of a hundredth of a pixel leave no trace.
+    let lengths = pairs.map { $0 < LineShape.dotLength ? 0 : $0 }
+    let gaps = stride(from: 1, to: lengths.count, by: 2).map { lengths[$0] }
+    let hasDash = stride(from: 0, to: lengths.count, by: 2).contains { lengths[$0] > 0 }
+    switch pen.cap {
+    case .butt: if !hasDash { return nil }
+    // Caps reach half a width into each end of a gap.
+    case .square: if gaps.allSatisfy({ $0 <= pen.width }) { return [] }
+    // The notches between round ones are smaller than a pixel.
+    case .round: if pen.width <= 2, gaps.allSatisfy({ $0 <= pen.width }) { return [] }
+    }
+    return gaps.allSatisfy { $0 == 0 } ? [] : lengths
+  }
+
   /// The style's values for a feature; nil if nothing would be seen. What is not given is as the specification has it.
   fileprivate init?(_ rule: StyleRule, _ feature: MapFeature, zoom: Double, density: Double) {
     func number(_ name: String, _ usual: Double) -> Double { rule.number(name, usual, zoom: zoom, feature) }
@@ -218,7 +237,10 @@ extension ZoomDrawing.Style {
       pen.offset = number("line-offset", 0) * density
       // Dashes are measured in widths of the line.
       let dashes = rule.numbers("line-dasharray", zoom: zoom, feature).map { max(0, $0) * pen.width }
-      if dashes.reduce(0, +) > Self.dashPeriodMin { pen.dashes = dashes }
+      if dashes.reduce(0, +) > Self.dashPeriodMin {
+        guard let seen = Self.seen(dashes, of: pen) else { return nil }
+        pen.dashes = seen
+      }
       self = .line(pen)
     case .fill:
       let fill = ink("fill-color", opacity: "fill-opacity")

@@ -11,8 +11,12 @@ struct Layer: Sendable {
   let revision: SourceRevision
   /// Read before the first tile.
   let edition: SourceRevision
+  /// Whether JPEG tiles end at the tileset's bounds. They have no transparency, so beyond these they would hide what
+  /// other layers show.
+  let isClipped: Bool
 
-  init(_ source: any TileSource, policy: MissingTilePolicy) throws {
+  init(_ source: any TileSource, policy: MissingTilePolicy, isClipped: Bool = false) throws {
+    self.isClipped = isClipped
     (revision, edition) = (source.revision, source.edition)
     self.source = source
     self.policy = policy
@@ -54,7 +58,24 @@ struct Layer: Sendable {
         .damagedTile,
         "tile \(tile) of \(info.id) is neither PNG nor JPEG nor WebP: verify the bundle")
     }
-    return StoredImage(bytes: bytes, format: format, tile: tile, tilesetID: info.id, revision: revision)
+    return StoredImage(
+      bytes: bytes, format: format, tile: tile, tilesetID: info.id, revision: revision,
+      shown: isClipped && format == .jpg ? shown(tile) : nil)
+  }
+
+  /// The part of a tile within the bounds; nil for all of it.
+  private func shown(_ tile: TileID) -> TileShare? {
+    let (set, degrees) = (info.matrixSet, info.bounds)
+    // Across the antimeridian, and on grids that do not lie on Earth, no side is known to be beyond them.
+    guard info.flatImage == nil, degrees.west >= -180, degrees.east <= 180, degrees.west < degrees.east else {
+      return nil
+    }
+    let (box, whole) = (set.crsBounds(ofGeographicBounds: degrees), set.bounds(of: tile))
+    guard whole.width > 0, whole.height > 0, box.width > 0, box.height > 0 else { return nil }
+    let share = TileShare(
+      left: (box.west - whole.west) / whole.width, top: (whole.north - box.north) / whole.height,
+      right: (box.east - whole.west) / whole.width, bottom: (whole.north - box.south) / whole.height)
+    return share.isWhole ? nil : share
   }
 }
 

@@ -52,11 +52,14 @@ struct StoredImage: Sendable {
   let tile: TileID
   let tilesetID: String
   let revision: SourceRevision
+  /// What is drawn of it; nil for all.
+  var shown: TileShare?
 
   /// - Throws: ``ServeError`` of code `damagedTile` with the codec's message.
   func decode() throws -> PixelBuffer {
     do {
-      return try bytes.withUnsafeBytes { try ImageDecoder.decode($0, format: format) }
+      let pixels = try bytes.withUnsafeBytes { try ImageDecoder.decode($0, format: format) }
+      return shown?.clipped(pixels) ?? pixels
     } catch {
       throw damaged(error)
     }
@@ -68,7 +71,8 @@ struct StoredImage: Sendable {
 
   /// True if the file's header proves that no pixel is transparent; false if only decoding can tell.
   var isOpaqueByHeader: Bool {
-    switch format {
+    if shown != nil { return false }
+    return switch format {
     case .jpg: true
     case .png: isOpaquePNG
     // The container's simple form (RFC 9649, section 2.5) is lossy without alpha.
@@ -98,6 +102,34 @@ struct StoredImage: Sendable {
       offset += 12 + length
     }
     return false
+  }
+}
+
+/// A rectangle of a tile, in shares of its width and height from the top left corner; it may reach beyond the tile.
+struct TileShare: Hashable, Sendable {
+  var left: Double
+  var top: Double
+  var right: Double
+  var bottom: Double
+
+  /// Whether it leaves out less than half a pixel of any tile.
+  var isWhole: Bool {
+    let least = 1.0 / 8192
+    return left < least && top < least && right > 1 - least && bottom > 1 - least
+  }
+
+  /// The pixels of which at least half lies in it; all others are transparent.
+  func clipped(_ pixels: PixelBuffer) -> PixelBuffer {
+    func edge(_ share: Double, _ count: Int) -> Int { Int((min(max(share, 0), 1) * Double(count)).rounded()) }
+    let (left, right) = (edge(left, pixels.width), edge(right, pixels.width))
+    let (top, bottom) = (edge(top, pixels.height), edge(bottom, pixels.height))
+    let result = PixelBuffer(width: pixels.width, height: pixels.height)
+    guard left < right, top < bottom else { return result }
+    for row in top..<bottom {
+      let offset = row * pixels.rowBytes + left * 4
+      (result.bytes + offset).copyMemory(from: pixels.bytes + offset, byteCount: (right - left) * 4)
+    }
+    return result
   }
 }
 

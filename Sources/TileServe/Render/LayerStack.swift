@@ -9,7 +9,8 @@ struct LayerStack: Sendable {
   init(_ query: TileQuery) throws {
     precondition(
       !query.layers.isEmpty && query.layers.count == query.policies.count, "layers, and one policy for each")
-    layers = try zip(query.layers, query.policies).map { try Layer($0, policy: $1) }
+    let isComposite = query.layers.count > 1
+    layers = try zip(query.layers, query.policies).map { try Layer($0, policy: $1, isClipped: isComposite) }
     if layers.count > 1 { try Self.checkFit(layers.map(\.info)) }
   }
 

@@ -7,7 +7,7 @@ import TileIndex
 final class TileRenderer: @unchecked Sendable {
   private var encoders: [TileEncoding: TileEncoder] = [:]
   /// The ancestor decoded last: a screen beyond the deepest zoom consists of parts of few ancestors.
-  private var ancestor: (revision: SourceRevision, tile: TileID, pixels: PixelBuffer)?
+  private var ancestor: (revision: SourceRevision, tile: TileID, shown: TileShare?, pixels: PixelBuffer)?
 
   /// Composites the pieces, the lowest first, at the largest of their sizes.
   ///
@@ -24,7 +24,7 @@ final class TileRenderer: @unchecked Sendable {
       if pieces.count > 1, picture.opacity == .opaque { break }
     }
     // 2. A single whole tile may be returned as stored.
-    if pictures.count == 1, let image = pieces.last?.whole, image.format == format {
+    if pictures.count == 1, let image = pieces.last?.whole, image.format == format, image.shown == nil {
       return Tile(bytes: image.bytes, format: format)
     }
     // 3. Composite from the bottom up, at the same size.
@@ -63,10 +63,12 @@ final class TileRenderer: @unchecked Sendable {
   }
 
   private func pixels(ofAncestor image: StoredImage) throws -> PixelBuffer {
-    if let ancestor, ancestor.revision == image.revision, ancestor.tile == image.tile { return ancestor.pixels }
+    if let ancestor, ancestor.revision == image.revision, ancestor.tile == image.tile, ancestor.shown == image.shown {
+      return ancestor.pixels
+    }
     let pixels = try image.decode()
     // Every renderer keeps one; unusually large buffers are released.
-    ancestor = pixels.byteCount <= Self.keptBytesMax ? (image.revision, image.tile, pixels) : nil
+    ancestor = pixels.byteCount <= Self.keptBytesMax ? (image.revision, image.tile, image.shown, pixels) : nil
     return pixels
   }
 

@@ -163,7 +163,9 @@ package final class TileResolver: Sendable {
 
   /// The stored tile if nothing has to be rendered.
   private static func stored(_ pieces: [LayerPiece], _ query: TileQuery, _ stack: LayerStack) -> Tile? {
-    guard pieces.count == 1, let image = pieces[0].whole, fits(image, query, stack) else { return nil }
+    guard pieces.count == 1, let image = pieces[0].whole, image.shown == nil, fits(image, query, stack) else {
+      return nil
+    }
     return Tile(bytes: image.bytes, format: image.format)
   }
 

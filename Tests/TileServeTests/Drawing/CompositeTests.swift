@@ -49,6 +49,42 @@ import TileIndex
     #expect(below.readTiles.isEmpty)
   }
 
+  /// JPEG has no transparency: beyond a map's bounds its tiles are white, which would hide a neighbour's ground.
+  @Test(arguments: [1, 2], [true, false])
+  func neighboursOfJPEGShowTheirOwnGround(_ scale: Int, westFirst: Bool) throws {
+    let (zoom, column, row) = (wanted.zoom, wanted.column, wanted.row)
+    let box = Grids.quad.bounds(of: wanted)
+    let middle = (box.west + box.east) / 2
+    let (green, blue) = (RGBA(red: 60, green: 90, blue: 60), RGBA(red: 60, green: 60, blue: 90))
+    func source(_ id: String, _ colour: RGBA, isWest: Bool) throws -> MemorySource {
+      let white = RGBA(red: 255, green: 255, blue: 255)
+      let half = Drawings.uniform(white)
+      for y in 0..<64 { for x in 0..<32 { half[isWest ? x : x + 32, y] = colour } }
+      var tiles = [wanted: try half.encoded(.jpg)]
+      if scale == 2 {
+        for child in 0..<4 {
+          let isOwn = (child % 2 == 0) == isWest
+          tiles[tile(zoom + 1, column * 2 + child % 2, row * 2 + child / 2)] =
+            try Drawings.uniform(isOwn ? colour : white).encoded(.jpg)
+        }
+      }
+      return MemorySource(
+        id, format: .jpg, matrixSet: Grids.quad, tiles: tiles,
+        bounds: BoundingBox(
+          west: isWest ? box.west : middle, south: box.south, east: isWest ? middle : box.east, north: box.north))
+    }
+    let (west, east) = (try source("w", green, isWest: true), try source("e", blue, isWest: false))
+    let answer = try TileResolver().answer(
+      westFirst ? west : east, westFirst ? east : west, tile: wanted, scale: scale, format: .png)
+    let pixels = try #require(try answer.tile?.decoded())
+    for y in stride(from: 0, to: pixels.height, by: 5) {
+      for x in 0..<pixels.width where abs(x - pixels.width / 2) > 1 {
+        let (found, own) = (pixels[x, y], x < pixels.width / 2 ? green : blue)
+        #expect(abs(Int(found.green) - Int(own.green)) < 9 && abs(Int(found.blue) - Int(own.blue)) < 9, "\(x), \(y)")
+      }
+    }
+  }
+
   /// A PNG with an alpha channel may be opaque; only decoding can tell.
   @Test func opaqueTileWithAlphaChannelIsServedAsStored() throws {
     let pixels = Drawings.hills(seed: 4)

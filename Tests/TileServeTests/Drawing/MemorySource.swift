@@ -18,13 +18,13 @@ final class MemorySource: TileSource {
   /// - Parameter zooms: those that the tiles have, when nil.
   init(
     _ id: String, format: TileFormat = .png, matrixSet: TileMatrixSet = .webMercatorQuad, tilePixels: Int = 64,
-    zooms: ClosedRange<Int>? = nil, tiles: [TileID: [UInt8]], isSlow: Bool = false
+    zooms: ClosedRange<Int>? = nil, tiles: [TileID: [UInt8]], bounds: BoundingBox = .world, isSlow: Bool = false
   ) {
     self.isSlow = isSlow
     let levels = tiles.keys.map(\.zoom)
     tilesetInfo = TilesetInfo(
       id: id, name: id, metadata: StoredMetadata([]), matrixSet: matrixSet, format: format,
-      zooms: zooms ?? (levels.min() ?? 0)...(levels.max() ?? 0), bounds: .world,
+      zooms: zooms ?? (levels.min() ?? 0)...(levels.max() ?? 0), bounds: bounds,
       center: BundleMetadata.Center(longitude: 0, latitude: 0, zoom: 0), tilePixels: tilePixels, modified: 0)
     self.tiles = tiles
   }
