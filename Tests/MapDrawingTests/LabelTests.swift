@@ -83,8 +83,10 @@ struct LabelTests {
     func beside(_ places: [SIMD2<Double>], west: Double, east: Double) throws -> [FeaturesBeside] {
       let frame = LabelFrame(
         box: { zoom in
-          let corners = [SIMD2(west, 60.0), SIMD2(east, 40.0)].map { place in
-            TileMatrixSet.webMercatorQuad.tileCoordinates(longitude: place.x, latitude: place.y, zoom: zoom) * 256
+          let corners = [SIMD2(west, 60.0), SIMD2(east, 40.0)].map { place -> SIMD2<Double> in
+            // Also beyond the antimeridian.
+            let row = TileMatrixSet.webMercatorQuad.tileCoordinates(longitude: 0, latitude: place.y, zoom: zoom).y
+            return SIMD2((place.x + 180) / 360 * Double(1 << zoom), row) * 256
           }
           return PixelBox(low: corners[0], high: corners[1])
         }, shows: { _, _ in true })
