@@ -71,6 +71,16 @@ package enum SinkMetadata {
     }
   }
 
+  /// For other tiles than those of the bundle that has these rows.
+  var withoutTilesHash: SinkMetadata {
+    switch self {
+    case .composed(var metadata):
+      metadata.tilesHash = nil
+      return .composed(metadata)
+    case .rows(let rows): return .rows(rows.filter { $0.name != MetadataKey.tilesHash })
+    }
+  }
+
   static func noTiles(_ path: String) -> BundleError {
     BundleError(
       .invalidContent, path: path, "not one tile was written, so there is no bundle",

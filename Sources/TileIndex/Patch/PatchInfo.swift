@@ -97,8 +97,9 @@ struct PatchInfo {
     BundleError(.malformed, path: path, "is damaged: \(message)", remedy: "make or copy the patch again")
   }
 
+  /// Without the hash of the tiles, which are compared themselves: not every copy of a bundle has it.
   static func digest(metadata: StoredMetadata) -> String {
-    digest(metadata.entries.flatMap { [$0.name, $0.value] })
+    digest(metadata.entries.filter { $0.name != MetadataKey.tilesHash }.flatMap { [$0.name, $0.value] })
   }
 
   static func digest(places: [Place]) -> String {

@@ -107,7 +107,8 @@ struct PatchMaker {
 
   private func metadata() -> [(name: String, value: String?)] {
     new.metadata.unrepeated.entries.map { row in
-      (row.name, old.metadata[row.name] == row.value ? nil : row.value)
+      // A copy of the base may lack the hash of its tiles.
+      (row.name, old.metadata[row.name] == row.value && row.name != MetadataKey.tilesHash ? nil : row.value)
     }
   }
 }

@@ -85,7 +85,9 @@ package final class ShardedWriter: TileSink {
   }
 
   package func finish(_ metadata: SinkMetadata) throws -> BundleSummary {
-    try state.withLock { state in
+    // The shards have hashes of their own tiles.
+    let metadata = metadata.withoutTilesHash
+    return try state.withLock { state in
       var coverage = TileCoverage()
       for range in state.ranges.values { coverage.insert(zoom: range.zoom, count: 1, range: range) }
       state.tileset.metadata = StoredMetadata(try metadata.rows(coverage: coverage, of: self))
