@@ -136,8 +136,8 @@ struct TileServeCommand: ParsableCommand {
 
   /// The command that shows what there is where a path was not found, or that makes a bundle of a raster.
   private static func next(after error: any Error) -> String? {
-    if let fault = (error as? NoBundle)?.faults.last, fault.repair == .cut {
-      return "tilecut cut \(fault.path.shellQuoted) -o NAME.mbtiles"
+    if let fault = (error as? NoBundle)?.faults.last, fault.repair == .cut, let path = fault.path {
+      return "tilecut cut \(path.shellQuoted) -o NAME.mbtiles"
     }
     if let error = error as? ReplayError { return error.code == .missingInput ? error.path.flatMap(listing) : nil }
     guard let error = error as? ServeError, error.code == .invalidOption else { return nil }

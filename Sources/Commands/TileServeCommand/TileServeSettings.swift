@@ -70,8 +70,8 @@ struct TileServeSettings {
     options.prefetch = try settings.text("prefetch").map(Self.prefetch) ?? options.prefetch
     options.fastPath = try settings.text("fastPath").map(Self.fastPath) ?? options.fastPath
     options.repairCommand = { warning in
-      warning.repair == .convert
-        ? "tilecut convert \(FileSystem.split(warning.path).name.shellQuoted) indexed.mbtiles" : nil
+      guard warning.repair == .convert, let path = warning.path else { return nil }
+      return "tilecut convert \(FileSystem.split(path).name.shellQuoted) indexed.mbtiles"
     }
     options.loopCount = try settings.number("threads")
     options.limits.connectionCountMax = try settings.number("connections") ?? options.limits.connectionCountMax
