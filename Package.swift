@@ -130,8 +130,8 @@ let libraries = [
   library(
     "TileServe",
     [
-      "Support", "LocalizedErrors", "ServerSupport", "TileIndex", "RegionCatalog", "Gazetteer", "TileImage", "MapDrawing",
-      "TilePrefetch", "MemoryPressure", "CSystemShim",
+      "Support", "LocalizedErrors", "ServerSupport", "TileIndex", "RegionCatalog", "Gazetteer", "TileImage",
+      "MapDrawing", "TilePrefetch", "MemoryPressure", "CSystemShim",
     ] + products(of: "async-http-client", "AsyncHTTPClient") + products(of: "swift-log", "Logging")
       + products(of: "swift-nio", "NIOCore", "NIOPosix", "NIOHTTP1") + products(of: "swift-nio-ssl", "NIOSSL"),
     assets: [
@@ -170,8 +170,8 @@ let libraries = [
   library(
     "MapStoreServer",
     [
-      "Support", "LocalizedErrors", "ServerSupport", "TileIndex", "RegionCatalog", "Gazetteer", "PurchaseLedger", "Accounts",
-      "MapStoreWire",
+      "Support", "LocalizedErrors", "ServerSupport", "TileIndex", "RegionCatalog", "Gazetteer", "PurchaseLedger",
+      "Accounts", "MapStoreWire",
     ]
       + products(of: "hummingbird", "Hummingbird", "HummingbirdCore") + products(of: "swift-http-types", "HTTPTypes")
       + products(of: "swift-nio-extras", "NIOHTTPTypes", "NIOHTTPTypesHTTP1")

@@ -1,6 +1,6 @@
 #if !canImport(Darwin)
   public import FoundationEssentials
-  import LocalizedErrors
+  @_exported public import LocalizedErrors
 
   // The modules below have no Foundation on Linux; elsewhere they conform themselves.
 

@@ -30,7 +30,8 @@ import Testing
         ([:], 200), (["X-Forwarded-For": "203.0.113.7"], 404), (["Forwarded": "for=203.0.113.7"], 404),
         (["X-Forwarded-For": "127.0.0.1, 203.0.113.7"], 404), (["X-Forwarded-For": "198.51.100.7"], 200),
       ] as [([String: String], Int)] {
-        #expect(try await store.send("GET", StoreRoute.metrics.path, fields).status == status, "\(fields)")
+        let answer = try await store.send("GET", StoreRoute.metrics.path, fields)
+        #expect(answer.status == status, "\(fields)")
       }
     }
     // A proxy that nobody named passes it on.

@@ -55,7 +55,7 @@ import TileIndex
     let session = try shop.openSession()
     let server = try ServerProcess(shop)
     #expect(try server.buy([shop.evidence("alps", id: 100)], token: session.token).status == 200)
-    let other = try SQLiteConnection(uri: SQLiteConnection.uri(path: shop.ledger), flags: SQLITE_OPEN_READWRITE)
+    let other = try SQLiteConnection(uri: SQLiteConnection.uri(path: shop.ledger, parameters: []), flags: SQLITE_OPEN_READWRITE)
     try other.execute("BEGIN IMMEDIATE")
     #expect(try server.get(StoreRoute.grants.path, token: session.token).status == 200)
     let wanted = DownloadRequest(regionId: "alps", kind: .bundle)

@@ -1,6 +1,6 @@
 #if !canImport(Darwin)
   public import FoundationEssentials
-  import LocalizedErrors
+  @_exported public import LocalizedErrors
   public import MapStoreWire
   public import RegionCatalog
 

@@ -1,6 +1,6 @@
 #if !canImport(Darwin)
   public import FoundationEssentials
-  import LocalizedErrors
+  @_exported public import LocalizedErrors
   public import TileImage
 
   // The module below has no Foundation on Linux; elsewhere it conforms itself.

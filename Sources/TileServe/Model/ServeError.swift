@@ -1,4 +1,4 @@
-import LocalizedErrors
+@_exported public import LocalizedErrors
 @_exported public import Support
 
 #if canImport(FoundationEssentials)

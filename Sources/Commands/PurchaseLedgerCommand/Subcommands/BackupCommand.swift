@@ -40,9 +40,9 @@ struct BackupCommand: AsyncParsableCommand {
       backup = try await progress.showing("pages") { printer in
         try ledger.backup(to: file, replacing: force) { printer.show($0, of: $1) }
       }
-    } catch var error as LedgerError where error.code == .exists {
-      error.message += ", or replace it with --force"
-      throw error
+    } catch let error as LedgerError where error.code == .exists {
+      let remedy = "\(error.remedy.map { "\($0), or " } ?? "")replace it with --force"
+      throw LedgerError(error.code, at: error.path, error.message, remedy: remedy)
     }
     let head = Hexadecimal.text(backup.head)
     if options.json {
