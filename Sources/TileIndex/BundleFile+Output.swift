@@ -52,6 +52,8 @@ extension BundleFile {
   /// Whether an extension names a format, such as `kmz`, `sqlitedb` or `jp2`, rather than a version or a date
   /// (`map.v2`, `map.2026`, `map.mbtiles-2026`): two letters and more, with at most one digit.
   private static func isFormat(_ fileExtension: String) -> Bool {
+    // Names until a file gets its own: what is written beside it and renamed.
+    if ["new", "old", "tmp", "temp", "bak"].contains(fileExtension) { return false }
     let (letters, digits) = (fileExtension.count(where: \.isLetter), fileExtension.count(where: \.isNumber))
     return letters + digits == fileExtension.count && letters > 1 && digits < 2 || fileExtension == "7z"
   }
@@ -91,7 +93,7 @@ extension BundleFile {
   package static func zoomWarning(_ zoomMax: Int, output path: String) -> String? {
     guard zoomMax > 22, (try? kind(ofOutput: path)) == .mbtiles else { return nil }
     return "\(path): GDAL and QGIS open no MBTiles with zooms beyond 22, and this one reaches \(zoomMax);"
-      + " leave those out with --zoom if they shall open it"
+      + " leave those out if they shall open it"
   }
 
   /// Refuses a name that is no container's, and a grid that its container does not know.

@@ -161,7 +161,7 @@ import Testing
   func unusableReferenceSystemsAreRefused(_ crs: String) throws {
     let picture = try folder.writePicture("scan.png")
     let run = try tilecut("cut", picture, "-o", output, "--crs", crs, "--bounds", "-10,-10,10,10")
-    expectRefusal(run, status: 64, naming: "coordinate reference system")
+    expectRefusal(run, status: 64, naming: crs.isEmpty ? "--crs" : "coordinate reference system")
     #expect(folder.names == ["scan.png"])
   }
 

@@ -55,7 +55,7 @@ import TileIndex
     let archive = folder.file("x.zip")
     expectRefusal(try tilecut("diff", old, new, "-o", archive), status: 64, naming: archive, "name it .patch")
     let jpeg = try folder.writeBundle("jpeg.mbtiles", .jpg, zooms: 0...1)
-    expectRefusal(try tilecut("diff", old, jpeg, "-o", output), status: 65, naming: jpeg, "jpg")
+    expectRefusal(try tilecut("diff", old, jpeg, "-o", folder.file("jpeg.patch")), status: 65, naming: jpeg, "jpg")
     #expect(folder.names == (names + ["jpeg.mbtiles"]).sorted())
   }
 }

@@ -71,7 +71,7 @@ import Testing
     let archive = folder.file("plain.pmtiles")
     #expect(try tilecut("convert", empty, archive).status == 0)
     expectRefusal(try tilecut("places", archive, "x"), status: 65, naming: archive, "--gazetteer")
-    expectRefusal(try tilecut("places", bundle, "x", "--near", "500,2"), status: 64, naming: "--near")
+    expectRefusal(try tilecut("places", bundle, "x", "--near", "541,2"), status: 64, naming: "--near")
     expectRefusal(try tilecut("places", bundle, "x", "--limit", "0"), status: 64, naming: "--limit")
     let bad = try folder.write("bad.tsv", "1\t2\t3\n")
     let output = folder.file("out.mbtiles")

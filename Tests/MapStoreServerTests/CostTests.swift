@@ -50,8 +50,8 @@ import Testing
     }
   }
 
-  /// Whoever reads the ledger, where that is not quick, waits for a turn of such reads, on another thread than the event loops, which answer
-  /// others meanwhile. Each client has at most so many that wait.
+  /// Whoever reads the ledger, where that is not quick, waits for a turn of such reads, on another thread than the
+  /// event loops, which answer others meanwhile. Each client has at most so many that wait.
   @Test(arguments: ["account", "library", "grants", "downloads", "file", "sign-in"])
   func ledgerReadsLeaveTheLoop(_ name: String) async throws {
     try await TestStore.run {

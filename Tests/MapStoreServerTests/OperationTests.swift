@@ -48,14 +48,15 @@ import TileIndex
     #expect(server.process.wait(timeout: 30).status == 0)
   }
 
-  /// Another process holds the ledger's write lock: what an account owns is answered, and `/ready` says that nothing can
-  /// be recorded. The notes of what was given out follow.
+  /// Another process holds the ledger's write lock: what an account owns is answered, and `/ready` says that nothing
+  /// can be recorded. The notes of what was given out follow.
   @Test func readsGoOnWhileAnotherProcessLocksTheLedger() throws {
     let shop = try ServerProcess.Shop()
     let session = try shop.openSession()
     let server = try ServerProcess(shop)
     #expect(try server.buy([shop.evidence("alps", id: 100)], token: session.token).status == 200)
-    let other = try SQLiteConnection(uri: SQLiteConnection.uri(path: shop.ledger, parameters: []), flags: SQLITE_OPEN_READWRITE)
+    let other = try SQLiteConnection(
+      uri: SQLiteConnection.uri(path: shop.ledger, parameters: []), flags: SQLITE_OPEN_READWRITE)
     try other.execute("BEGIN IMMEDIATE")
     #expect(try server.get(StoreRoute.grants.path, token: session.token).status == 200)
     let wanted = DownloadRequest(regionId: "alps", kind: .bundle)

@@ -29,16 +29,16 @@ import TileIndex
       }
       session.update(Self.viewport)
       session.start(workers: 3)
-      #expect(eventually { session.visibleTiles.count == 16 })
+      #expect(eventually(seconds: 120) { session.visibleTiles.count == 16 })
       #expect(session.workerCount == 3)
     }
-    #expect(eventually { ended == nil && closed == nil })
+    #expect(eventually(seconds: 120) { ended == nil && closed == nil })
     // The sequence ends too; otherwise this test does.
     _ = await loop.value
   }
 
   /// Two hundred sessions that are let go while they load: no file stays open.
-  @Test(.timeLimit(.minutes(5))) func sessionsThatAreLetGoCloseTheirFiles() throws {
+  @Test func sessionsThatAreLetGoCloseTheirFiles() throws {
     let path = folder.file("map.mbtiles")
     func openFiles() throws -> Int {
       let files = try FileManager.default.contentsOfDirectory(atPath: "/proc/self/fd")
@@ -49,9 +49,10 @@ import TileIndex
       let session = try MapSession(bundle: MapBundle(path: path), budget: 4 << 20)
       session.start()
       session.update(Self.viewport)
-      if number.isMultiple(of: 20) { _ = eventually { !session.visibleTiles.isEmpty } }
+      // The other tests of this process may keep all threads of tasks busy for a while, so not at each.
+      if number == 100 { _ = eventually(seconds: 120) { !session.visibleTiles.isEmpty } }
     }
-    #expect(eventually { (try? openFiles()) == 0 })
+    #expect(eventually(seconds: 120) { (try? openFiles()) == 0 })
   }
 
   @Test(arguments: [
@@ -74,12 +75,12 @@ import TileIndex
     let session = try MapSession(bundle: bundle, budget: .max, encodedBytes: 1 << 20) { ($0, byteCount: cost) }
     session.start()
     session.update(Self.viewport)
-    #expect(eventually { session.visibleTiles.count == 16 })
+    #expect(eventually(seconds: 120) { session.visibleTiles.count == 16 })
     // A tile larger than any budget is told as one.
     #expect(session.byteCount >= 0 && (session.failedTiles.isEmpty || cost == .max))
     session.memoryWarning()
     for level in [PressureLevel.critical, .warning, .normal] { session.adjust(to: level) }
     session.update(Viewport(longitude: 100, latitude: 20, zoom: 2, size: (256, 256)))
-    #expect(eventually { session.visibleTiles.count { $0.tileID.zoom == 4 } >= 16 })
+    #expect(eventually(seconds: 120) { session.visibleTiles.count { $0.tileID.zoom == 4 } >= 16 })
   }
 }

@@ -51,7 +51,7 @@ final class HashedSink: TileSink {
           .malformed, path: path,
           "the tiles to copy are not those that were written, as their tiles_hash tells: the bundle that has them was "
             + "damaged, or another program changed it",
-          remedy: "verify that bundle; if the change was meant, remove its row: tilecut metadata set BUNDLE tiles_hash")
+          remedy: "verify that bundle, and remove its metadata row tiles_hash if the change was meant")
       }
       rows.removeAll { $0.name == MetadataKey.tilesHash }
       rows.append(StoredMetadata.Entry(name: MetadataKey.tilesHash, value: hash.description))

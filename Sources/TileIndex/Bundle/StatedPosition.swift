@@ -68,7 +68,7 @@ extension BundleError {
     BundleError(
       .malformed, path: path,
       """
-      numbers its zooms from one tile of 360 degrees, as gdal2tiles does without --tmscompatible: its bounds fit only \
+      numbers its zooms from one tile of 360 degrees, as gdal2tiles does by itself: its bounds fit only \
       so, and its zoom 1 is read as zoom 0 of WorldCRS84Quad
       """,
       remedy: "convert it, and its zooms are as readers expect them")

@@ -62,8 +62,8 @@ package final class MBTilesReader: DatabaseReader {
   }
 
   /// Looks at the first column of the deepest zoom, and where that contradicts the bounds at those of the others: none
-  /// of them may contradict rows from the north. Bundles of our own writer are as they should be, also sparse ones, some
-  /// of whose zooms lie beside their bounds.
+  /// of them may contradict rows from the north. Bundles of our own writer are as they should be, also sparse ones,
+  /// some of whose zooms lie beside their bounds.
   ///
   /// - Complexity: three look-ups; bounded for a table without an index, which is then taken to be as it should.
   private static func storesRowsFromNorth(

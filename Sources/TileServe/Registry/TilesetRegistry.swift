@@ -90,8 +90,8 @@ public final class TilesetRegistry: Sendable {
   /// Scans files and folders; opens nothing.
   ///
   /// - Parameter sources: tilesets that an app brings, by the name in their URLs. They are read on threads of their
-  /// own.
-  /// - Throws: ``ServeError`` with `.invalidOption` when one of the paths is not there, or a source has a name that URLs cannot have.
+  /// own. - Throws: ``ServeError`` with `.invalidOption` when one of the paths is not there, or a source has a name
+  /// that URLs cannot have.
   public init(_ paths: [String] = [], sources: [String: any TileSource] = [:]) throws {
     self.paths = paths
     let work = WorkPool()

@@ -8,7 +8,7 @@ import Testing
     ["--help"], ["help", "inspect"], ["help", "init"], ["help", "account"], ["help", "account", "add"],
     ["help", "account", "list"], ["help", "account", "erase"], ["help", "import"], ["help", "pull"],
     ["help", "reconcile"], ["help", "entitlements"], ["help", "history"], ["help", "verify"], ["help", "export"],
-    ["help", "backup"], ["help", "rebuild"], ["help", "demo"], ["help", "dismiss"],
+    ["help", "backup"], ["help", "rebuild"], ["help", "demo"], ["help", "dismiss"], ["help", "policy"],
   ])
   func helpMatchesTheGoldenFile(_ arguments: [String]) throws {
     let run = try Command(built: "purchase-ledger").run(arguments)

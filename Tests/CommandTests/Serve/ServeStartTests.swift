@@ -55,7 +55,7 @@ import Testing
     // Most of the files are closed again, as soon as the threads that read them are through.
     let process = "\(server.process.processID)"
     #expect(
-      eventually(seconds: 60) { openDescriptorCount(ofProcess: process).map { $0 < 400 } ?? true },
+      eventually(seconds: 240) { openDescriptorCount(ofProcess: process).map { $0 < 400 } ?? true },
       "\(openDescriptorCount(ofProcess: process) ?? 0) files are open")
     #expect(try server.get("/map-500/0/0/0.png").status == 200)
   }

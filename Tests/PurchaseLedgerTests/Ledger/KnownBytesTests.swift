@@ -333,7 +333,9 @@ import Testing
     "[\"0123456789abcdef\"]", "{\"is\":\"0123456789abcdef\"}", "[[ \"0123456789abcdef\", 1 ]]", "123456789",
   ])
   func aSharedSecretOfAnyTypeIsNotStored(_ value: String) async throws {
-    let hint = "{\"notification_type\":\"CANCEL\",\"password\":\(value),\"bid\":\"org.example.maps\"}"
+    let hint =
+      "{\"notification_type\":\"CANCEL\",\"password\":\(value),\"bid\":\"org.example.maps\","
+      + "\"environment\":\"Production\"}"
     #expect(try await book(hint, as: nil).outcome == .accepted)
     let kept = try ledger.readStatement { try $0.cached("SELECT bytes FROM evidence").all { $0.blob(0) } }
     let masked = "\"" + String(repeating: "*", count: value.utf8.count - 2) + "\""

@@ -74,7 +74,7 @@ import TileIndex
   func mistakes(text: String, words: String) {
     let error = #expect(throws: ServeError.self) { try settings(text) }
     #expect(
-      error?.message.hasPrefix("/maps/topo.upstream.json: ") == true && error?.description.contains(words) == true,
+      error?.path == "/maps/topo.upstream.json" && error?.description.contains(words) == true,
       "\(error?.description ?? "")")
     #expect(error?.code == .invalidOption)
   }

@@ -9,18 +9,16 @@ import TileIndex
   static func main() async {
     let words = CommandLine.arguments
     guard words.count == 5, let id = words.last else { return print("usage: ShopClient SERVER FOLDER KEYS REGION") }
-    let anna = Credentials(login: "anna", password: "a long password")
     do {
       let client = try StoreClient(address: words[1])
+      let anna = Credentials(login: "anna", password: "a long password")
       let regions = try OfflineRegionManager(folder: words[2], grants: .init(keysChanged: { _ in }))
       let token = try await client.register(anna).appAccountToken
       try await client.signIn(anna)
       let paid = try await FakeAppStore(keyFile: words[3]).sell(client.region(id).region.productId, to: token)
       for one in try await regions.sync(with: client, queue: Queue(paid)).purchases { print(one.result.outcome) }
       for _ in 1...2 {
-        for try await progress in regions.installProgress(of: id, from: client) {
-          print(progress.phase, progress.bytesDone, progress.bytesPerSecond ?? 0, progress.secondsLeft ?? 0)
-        }
+        for try await at in regions.installProgress(of: id, from: client) { print(at.phase, at.bytesDone, at.bytesTotal) }
         let bundle = try BundleFile.open(regions.path(of: RegionPart(region: id)))
         print("zooms \(try bundle.zooms()), usable: \(try regions.isUsable(id))")
         try await regions.uninstall(id)

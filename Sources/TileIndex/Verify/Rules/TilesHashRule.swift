@@ -11,7 +11,7 @@ struct TilesHashRule: BundleRule {
   /// Reads all tiles once more, in the order of the hash.
   mutating func end(_ coverage: TileCoverage, _ findings: inout Findings) throws {
     guard let text = reader.metadata[MetadataKey.tilesHash] else { return }
-    let remove = "remove the row: tilecut metadata set \(reader.path.shellQuoted) \(MetadataKey.tilesHash)"
+    let remove = "remove the metadata row \(MetadataKey.tilesHash)"
     guard let stated = TilesHash(text) else {
       findings.error("tiles_hash \"\(text.prefix(80))\" is not a hash of 64 hexadecimal digits", remedy: remove)
       return

@@ -116,7 +116,7 @@ final class TileService: Sendable {
     let writer = context.writer(.other)
     if let fault = facts.hostFault { return writer.failure(400, fault) }
     guard addresses.isAllowed(facts, isTrusted: context.connection.isTrusted) else {
-      return writer.failure(421, "this server does not answer for this host; name it in --allowed-hosts (allowedHosts)")
+      return writer.failure(421, "this server does not answer for this host; name it in allowedHosts")
     }
     if facts.method == .other {
       return writer.failure(405, Self.allowedMethods, fields: Self.allow)
