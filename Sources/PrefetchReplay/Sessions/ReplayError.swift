@@ -1,4 +1,4 @@
-package import Support
+import Support
 import TileIndex
 
 /// Why sessions cannot be replayed. The message starts in lower case and names the file and the line.

@@ -18,7 +18,7 @@ import TileIndex
       let paid = try await FakeAppStore(keyFile: words[3]).sell(client.region(id).region.productId, to: token)
       for one in try await regions.sync(with: client, queue: Queue(paid)).purchases { print(one.result.outcome) }
       for _ in 1...2 {
-        for try await at in regions.installProgress(of: id, from: client) { print(at.phase, at.bytesDone, at.bytesTotal) }
+        for try await at in regions.installProgress(of: id, from: client) { print(at.phase, at.fraction) }
         let bundle = try BundleFile.open(regions.path(of: RegionPart(region: id)))
         print("zooms \(try bundle.zooms()), usable: \(try regions.isUsable(id))")
         try await regions.uninstall(id)
