@@ -60,7 +60,7 @@ struct UpstreamSettings: Hashable, Sendable {
       guard let found = try JSONValue(parsing: bytes).members else {
         throw ServeError(
           .invalidOption, "is no JSON object",
-          remedy: "describe an upstream with url, format and zooms")
+          remedy: "describe an upstream with url, format and zooms", path: path)
       }
       members = found
     } catch let error as JSONValue.SyntaxError {
