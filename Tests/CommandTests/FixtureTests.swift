@@ -65,7 +65,13 @@ import Testing
       "apply", folder.file("bundles/park-2026.2.from-2026.1.patch"), folder.file("bundles/park.mbtiles"), "-o",
       folder.file("new.mbtiles"), "--progress", "none")
     #expect(applied.status == 0, "\(applied)")
-    #expect(try folder.bytes("new.mbtiles") == folder.bytes("catalogue/park-2026.2.mbtiles"))
+    #expect(applied.stdout.contains("the new edition"), "\(applied)")
+    // Not byte for byte: the index of places folds letters otherwise than the program of that time. A device takes the
+    // whole bundle then.
+    let difference = try tilecut(
+      "diff", folder.file("catalogue/park-2026.2.mbtiles"), folder.file("new.mbtiles"), "-o", folder.file("d.patch"),
+      "--progress", "none")
+    #expect(difference.status == 0 && difference.stdout.contains(" 0 new or changed tiles, 0 removed"), "\(difference)")
   }
 
   @Test(arguments: states) func aCatalogueIsAsked(_ state: String) throws {
