@@ -11,6 +11,8 @@ final class RawServer: Sendable {
     var rest = ""
     /// Between two of `rest`; 0 for as fast as the client reads.
     var everyMilliseconds: Int64 = 20
+    /// How often `rest` is sent; nil for ever.
+    var count: Int?
     var closes = false
   }
 
@@ -60,11 +62,18 @@ private final class RawHandler: ChannelInboundHandler {
     if answer.closes { return context.close(promise: nil) }
     guard !answer.rest.isEmpty else { return }
     let (channel, rest) = (context.channel, ByteBuffer(string: answer.rest))
+    let left = Locked(answer.count ?? .max)
     channel.eventLoop.scheduleRepeatedTask(
       initialDelay: .milliseconds(answer.everyMilliseconds), delay: .milliseconds(answer.everyMilliseconds)
     ) { task in
       guard channel.isActive else { return task.cancel() }
-      if channel.isWritable { channel.writeAndFlush(rest, promise: nil) }
+      guard channel.isWritable else { return }
+      channel.writeAndFlush(rest, promise: nil)
+      let isLast = left.withLock { left in
+        left -= 1
+        return left == 0
+      }
+      if isLast { task.cancel() }
     }
   }
 

@@ -69,8 +69,11 @@
       guard let body else { throw ConnectionFault(.notSent, "the client was shut down") }
       let reader = AnswerReader(body)
       let first = try await reader.start()
+      // None without an error: a transfer that ended before its answer, which is worth another attempt.
       guard let response = body.task.response as? HTTPURLResponse else {
-        throw ConnectionFault(.notHTTP, "the answer is not HTTP")
+        throw body.task.response == nil
+          ? ConnectionFault(.interrupted, "the connection was cut off")
+          : ConnectionFault(.notHTTP, "the answer is not HTTP")
       }
       return FileAnswer(
         status: response.statusCode, fields: response.allHeaderFields.map { ("\($0.key)", "\($0.value)") },

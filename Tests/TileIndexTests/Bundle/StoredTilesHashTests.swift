@@ -70,7 +70,7 @@ import Testing
     let found = try findings()
     #expect(found.count == 1 && found[0].severity == .error)
     #expect(found.first?.message.contains("damaged, or another program changed it") == true)
-    #expect(found.first?.remedy.contains("tilecut metadata set") == true)
+    #expect(found.first?.remedy.contains("remove the metadata row tiles_hash") == true)
     // A copy would hide it.
     #expect(throws: BundleError.self) {
       try BundleConvert().write(BundleFile.open(path), to: folder.file("b.mbtiles"))
