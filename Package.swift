@@ -84,14 +84,25 @@ let shims: [Target] = [
 
 /// Any target may import the system's C library (LibC).
 ///
-/// - Parameter assets: of the module's folder Pages/Assets; a folder of resources beside a program would break when the
-///   program is moved.
+/// - Parameters:
+///   - assets: of the module's folder Pages/Assets; a folder of resources beside a program would break when the program
+///     is moved.
+///   - hasPrivacyManifest: whether it calls what Apple wants a reason for.
 func library(
-  _ name: String, _ dependencies: [Target.Dependency], assets: [String] = [], path: String? = nil
+  _ name: String, _ dependencies: [Target.Dependency], assets: [String] = [], hasPrivacyManifest: Bool = false,
+  path: String? = nil
 ) -> Target {
-  .target(
-    name: name, dependencies: dependencies + ["LibC"], path: path,
-    resources: assets.isEmpty ? nil : assets.map { .embedInCode("Pages/Assets/\($0)") }, swiftSettings: strict)
+  let manifest = hasPrivacyManifest ? ["PrivacyInfo.xcprivacy"] : []
+  // Not on Linux, where a module with resources needs all of Foundation.
+  #if os(Linux)
+    let (excluded, copied): ([String], [Resource]) = (manifest, [])
+  #else
+    let (excluded, copied): ([String], [Resource]) = ([], manifest.map { .copy($0) })
+  #endif
+  let resources = copied + assets.map { .embedInCode("Pages/Assets/\($0)") }
+  return .target(
+    name: name, dependencies: dependencies + ["LibC"], path: path, exclude: excluded,
+    resources: resources.isEmpty ? nil : resources, swiftSettings: strict)
 }
 
 let libraries = [
@@ -99,7 +110,7 @@ let libraries = [
   .target(name: "LibC", swiftSettings: strict),
   // Domain-free code: JSON, text, dates, atomic files, SQLite, HTTP fields. No Foundation, which would slow the start
   // of commands.
-  library("Support", ["CSQLite", "CSystemShim", "CZlib", onLinux("CNettle")]),
+  library("Support", ["CSQLite", "CSystemShim", "CZlib", onLinux("CNettle")], hasPrivacyManifest: true),
   // The sentences of errors for `LocalizedError`, in modules with Foundation.
   library("LocalizedErrors", ["Support"]),
   library("TileIndex", ["Support", "CSQLite", "CSystemShim", onLinux("CExpat")]),
@@ -187,7 +198,7 @@ let libraries = [
       + products(of: "async-http-client", "AsyncHTTPClient")
       + products(of: "swift-nio", "NIOCore", "NIOPosix", "NIOHTTP1")
       // For its errors alone: failures of TLS are reported in words.
-      + products(of: "swift-nio-ssl", "NIOSSL")),
+      + products(of: "swift-nio-ssl", "NIOSSL"), hasPrivacyManifest: true),
 ]
 
 // MARK: Commands and other programs
