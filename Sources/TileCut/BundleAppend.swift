@@ -138,16 +138,17 @@ public struct BundleAppend: Sendable {
     let cut = try cutter.cut(to: layer, cancellation: cancellation, onProgress: onProgress)
     let (old, new) = (try BundleFile.open(path), try MBTilesReader(path: layer))
     try old.prepareLookups()
+    let (keepsHashes, canStoreHashes) = (old.storesTileHashes, try BundleFile.kind(ofOutput: output) == .mbtiles)
     let sink = try BundleFile.create(
       output, matrixSet: old.matrixSet, format: encoding.format, replacing: replacing, scheme: options.scheme,
-      mixing: old.formats(beside: encoding.format))
+      mixing: old.formats(beside: encoding.format), hashes: options.tileHashes || keepsHashes && canStoreHashes)
     defer { sink.discard() }
     var formats = encoding.formats
     try old.forEachTile { tile, bytes in
       try Cancellation.check()
       guard try new.withTile(tile, { _ in true }) == nil else { return }
       if let format = TileFormat(sniffing: bytes) { formats.insert(format) }
-      try sink.put(tile, bytes)
+      try sink.copy(tile, bytes, from: old)
     }
     let encoder = TileEncoder(encoding)
     func add(_ tile: TileID) throws -> PixelBuffer? {
@@ -175,7 +176,8 @@ public struct BundleAppend: Sendable {
     return CutSummary(
       path: output, tileCount: summary.tiles, distinctTileCount: summary.distinctTiles, zoomMin: summary.minZoom,
       zoomMax: summary.maxZoom, fileBytes: summary.bytes, seconds: (ContinuousClock.now - start) / .seconds(1),
-      warnings: cut.warnings + warnings)
+      warnings: cut.warnings + warnings
+        + (keepsHashes && !canStoreHashes ? ["\(output): the hashes of single tiles stay behind"] : []))
   }
 
   /// What an addition gives and takes, scaled up from a sample of its tiles.

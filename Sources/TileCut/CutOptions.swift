@@ -56,6 +56,8 @@ public struct CutOptions: Sendable {
   public var boundary: RegionBoundary?
   /// How rows count in the file names of a folder; other containers have no choice.
   public var scheme: TileScheme = .xyz
+  /// Whether the bundle gets a hash of each tile, which MBTiles alone can store.
+  public var tileHashes = false
   /// What the map shows; the rest is transparent.
   public var clip: ClipArea?
   /// Additional metadata rows.

@@ -250,6 +250,13 @@ package struct CutSetting: Sendable {
         {"description": "Whether overviews are averaged in linear light; default false.", "type": "boolean"}
         """
     ) { $1.isLinear = $0.flag("linear") ?? $1.isLinear },
+    CutSetting(
+      "tileHashes", .tiles, .flag, "", help: tileHashesHelp,
+      schema: """
+        {"description": "Whether MBTiles get a hash of each tile, by which damaged ones are found; default false.", \
+        "type": "boolean"}
+        """
+    ) { $1.tileHashes = $0.flag("tileHashes") ?? $1.tileHashes },
 
     CutSetting(
       "attribution", .metadata, .text, "text", help: "Whom the data must be credited to.",
@@ -265,6 +272,10 @@ package struct CutSetting: Sendable {
         ofWords: words(BundleMetadata.Kind.self), "Whether the map is drawn alone or over another; default baselayer.")
     ) { $1.type = $0.word("type") ?? $1.type },
   ]
+
+  /// Other commands that write bundles have this option, too.
+  package static let tileHashesHelp =
+    "Store a hash of each tile in MBTiles, so that verify and tileserve --check find damaged tiles."
 
   /// Settings of ``CutOptions/encoding``.
   package static let encodingNames: Set = ["format", "quality", "colors", "effort"]

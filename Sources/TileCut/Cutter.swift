@@ -203,7 +203,8 @@ public struct Cutter: Sendable {
     do {
       let bundle = try BundleFile.create(
         path, matrixSet: options.matrixSet, format: plan.encoding.format,
-        replacing: replacing || wasPublishing, scheme: options.scheme, mixing: plan.encoding.mixing)
+        replacing: replacing || wasPublishing, scheme: options.scheme, mixing: plan.encoding.mixing,
+        hashes: options.tileHashes)
       sink = bundle
       var writer = bundle
       var begin = PyramidState()

@@ -104,6 +104,14 @@ extension BundleFile {
       remedy: "write MBTiles, a GeoPackage or a folder")
   }
 
+  /// Refuses hashes of single tiles for a container that cannot store them.
+  package static func check(output path: String, hashes: Bool) throws {
+    guard hashes, try kind(ofOutput: path) != .mbtiles else { return }
+    throw BundleError(
+      .mismatch, path: path, "only MBTiles store a hash of each tile; this container has that of all tiles alone",
+      remedy: "name it .mbtiles, or leave --tile-hashes (\"tileHashes\") out")
+  }
+
   /// Starts a bundle in the container that its name asks for. Its metadata get the hash of its tiles.
   ///
   /// - Parameters:
@@ -112,26 +120,30 @@ extension BundleFile {
   ///   - replacing: replace an existing bundle when it is finished.
   ///   - scheme: of the rows in a folder's file names.
   ///   - mixing: further formats that tiles may have.
+  ///   - hashes: whether it gets a hash of each tile, too.
   /// - Throws: ``BundleError``: `.mismatch` for a grid or format that the container does not know, `.exists`, `.busy`,
   ///   `.writeFailed`.
   package static func create(
     _ path: String, matrixSet: TileMatrixSet, format: TileFormat, replacing: Bool = false, scheme: TileScheme = .xyz,
-    mixing: Set<TileFormat> = []
+    mixing: Set<TileFormat> = [], hashes: Bool = false
   ) throws -> any TileSink {
     HashedSink(
       try sink(
-        path, matrixSet: matrixSet, format: format, replacing: replacing, scheme: scheme, mixing: mixing))
+        path, matrixSet: matrixSet, format: format, replacing: replacing, scheme: scheme, mixing: mixing,
+        hashes: hashes))
   }
 
   private static func sink(
     _ path: String, matrixSet: TileMatrixSet, format: TileFormat, replacing: Bool, scheme: TileScheme,
-    mixing: Set<TileFormat>
+    mixing: Set<TileFormat>, hashes: Bool
   ) throws -> any TileSink {
     try check(output: path, grid: matrixSet)
+    try check(output: path, hashes: hashes)
     switch try kind(ofOutput: path) {
     case .mbtiles:
       return try BundleWriter(
-        path: path, matrixSet: matrixSet, format: format, replacing: replacing, mixing: mixing)
+        path: path, matrixSet: matrixSet, format: format, replacing: replacing, mixing: mixing, pageBytes: nil,
+        hashes: hashes)
     case .pmtiles:
       return try PMTilesWriter(path: path, format: format, replacing: replacing, mixing: mixing)
     case .geopackage:

@@ -37,6 +37,14 @@ public enum BundleFile {
   ///   - matrixSet: the grid of a bundle whose own is not a well-known one; otherwise the bundle's own is used.
   /// - Throws: ``BundleError`` with `.notFound`, `.malformed`, `.busy` or `.readFailed`.
   public static func open(_ path: String, matrixSet: TileMatrixSet? = nil) throws -> any BundleReader {
+    try open(path, matrixSet: matrixSet, checkingTiles: false)
+  }
+
+  /// - Parameter checkingTiles: whether each look-up compares the tile with its hash, where the bundle has one of each
+  ///   tile, and throws `.damagedTile`.
+  package static func open(
+    _ path: String, matrixSet: TileMatrixSet? = nil, checkingTiles: Bool
+  ) throws -> any BundleReader {
     if let name = GeoPackageName(path) { return try GeoPackageReader(path: name.path, table: name.table) }
     let status = try status(path)
     switch status.kind {
@@ -54,7 +62,10 @@ public enum BundleFile {
       let head = try head(path)
       switch kind(head: head) {
       case .pmtiles: return try PMTilesReader(path: path)
-      case .mbtiles: return try MBTilesReader(path: path, matrixSet: matrixSet.flatMap { Self.ifOwn($0) })
+      case .mbtiles:
+        let reader = try MBTilesReader(path: path, matrixSet: matrixSet.flatMap { Self.ifOwn($0) })
+        reader.checksTiles = checkingTiles
+        return reader
       case .geopackage: return try GeoPackageReader(path: path)
       case .tileset: return try ShardedReader(path: path)
       case .folder, .none: throw notABundle(path, head)

@@ -46,6 +46,8 @@ import TileIndex
     Row(keys: ["resampling"], settings: #""resampling": "lanczos""#, options: ["--resampling", "lanczos"]),
     Row(keys: ["resampling"], settings: #""resampling": "gauss""#, options: ["--resampling", "gauss"]),
     Row(keys: ["linear"], settings: #""linear": true"#, options: ["--linear"]),
+    Row(
+      keys: ["tileHashes"], settings: #""tileHashes": true"#, options: ["--tile-hashes"], changesTiles: false),
     Row(keys: ["nodata"], settings: #""nodata": [0]"#, options: ["--nodata", "0"], changesTiles: false),
     Row(keys: ["scale"], settings: #""scale": [0, 128]"#, options: ["--scale", "0,128"], changesTiles: false),
     Row(keys: ["bands"], settings: #""bands": [3, 2, 1]"#, options: ["--bands", "3,2,1"]),

@@ -94,6 +94,7 @@ import TileIndex
     let documents = [
       (true, #"{"regions": [{\#(region)}]}"#), (true, #"{"version": 1, "regions": [{\#(region), "zoom": [1, 2]}]}"#),
       (true, #"{"categories": {"c": {"zoom": 3}}, "regions": [{\#(region), "bounds": [170, 1, -170, 2]}]}"#),
+      (true, #"{"regions": [{\#(region), "bounds": [170, 1, 190, 2]}]}"#),
       (true, #"{"regions": [{\#(region), "matrix": {"id": "G", "tileEdges": [8, 2], "tileSizes": [288]}}]}"#),
       (true, #"{"regions": [{\#(region), "scale": "auto", "bands": [4, 3, 2], "alpha": "none"}]}"#),
       (true, #"{"regions": [{\#(region), "scale": [4400, 0], "bands": [2], "alpha": 5, "resampling": "mode"}]}"#),

@@ -57,6 +57,18 @@ import TileIndex
     #expect(read.resolved("a.tif") == folder.file("a.tif") && read.resolved("/b.tif") == "/b.tif")
   }
 
+  /// As `--bounds` are.
+  @Test(arguments: [
+    ([175, -18, 185, -12], [175, -18, -175, -12]), ([-185, -18, -175, -12], [175, -18, -175, -12]),
+    ([190, 1, 200, 2], [-170, 1, -160, 2]), ([170, 1, -180, 2], [170, 1, 180, 2]),
+    ([-300, 1, 300, 2], [-180, 1, 180, 2]),
+    ([10, 1, 20, 2], [10, 1, 20, 2]),
+  ]) func longitudesAreThoseATurnAway(_ given: [Double], _ expected: [Double]) throws {
+    let numbers = given.map { "\($0)" }.joined(separator: ", ")
+    let bounds = try #require(try manifest(document(", \"bounds\": [\(numbers)]")).regions[0].bounds)
+    #expect([bounds.west, bounds.south, bounds.east, bounds.north] == expected)
+  }
+
   /// A region's keys override its category's, and those override the defaults.
   @Test func specificSettingsOverrideGeneralOnes() throws {
     let read = try manifest(
@@ -175,7 +187,7 @@ import TileIndex
     (#", "edition": 2026"#, "edition is a number"), (#", "edition": "a/b""#, "edition cannot be part of a file's name"),
     (#", "bounds": [1, 2, 3]"#, "bounds is not an array of 4 numbers"),
     (#", "bounds": [1, 2, 3, 1]"#, "bounds is no box"),
-    (#", "bounds": [1, 2, 300, 4]"#, "bounds is no box"),
+    (#", "bounds": [1, 2, 600, 4]"#, "bounds is no box"),
     (#", "packBytes": 1000"#, "packBytes is 1000, not a whole"),
     (#", "preview": {"size": 3}"#, "preview.size is no key"), (#", "preview": {"width": 9}"#, "preview.width is 9"),
     (#", "gazetteers": "x""#, "gazetteers is a string, not an array"), (#", "gazetteers": [7]"#, "gazetteers[0] is no"),

@@ -32,8 +32,9 @@ struct ConvertCommand: ParsableCommand {
     let output = second ?? self.output ?? ""
     try options.check(output, inputs: [bundle])
     let reader = try openBundle(bundle)
-    let convert = BundleConvert(scheme: options.rows)
-    try options.write(output, of: reader.knownTileCount) {
+    var convert = BundleConvert(scheme: options.rows)
+    convert.hashes = options.tileHashes
+    try options.write(output, of: reader.knownTileCount) { [convert] in
       try convert.write(reader, to: output, replacing: options.file.force, progress: $0)
     }
   }

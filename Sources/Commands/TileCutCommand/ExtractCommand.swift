@@ -43,6 +43,7 @@ struct ExtractCommand: ParsableCommand {
       ?? .everywhere
     var extract = BundleExtract(area: area, zooms: zoom?.range)
     extract.scheme = options.rows
+    extract.hashes = options.tileHashes
     let reader = try openBundle(bundle)
     try options.write(output, of: try? extract.tilesToRead(of: reader)) { [extract] in
       try extract.write(reader, to: output, replacing: options.file.force, progress: $0)

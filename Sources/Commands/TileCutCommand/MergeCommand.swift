@@ -48,6 +48,7 @@ struct MergeCommand: ParsableCommand {
     if plan != nil, onConflict != nil {
       throw ValidationError("shards of a plan have no tile in common: leave --on-conflict out")
     }
+    if plan != nil, options.tileHashes { throw ValidationError("the plan says it: leave --tile-hashes out") }
     try options.validate(target)
     if name?.isEmpty == true { throw ValidationError("--name is empty") }
   }
@@ -65,6 +66,7 @@ struct MergeCommand: ParsableCommand {
     try options.check(output, inputs: bundles)
     var merge = BundleMerge(conflict: (onConflict ?? .error).rule, name: name)
     merge.scheme = options.rows
+    merge.hashes = options.tileHashes
     do {
       let readers = try bundles.map(openBundle)
       let warnings = onConflict == .overlay ? try Self.coveringWarnings(readers) : []

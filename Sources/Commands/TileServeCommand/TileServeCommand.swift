@@ -65,7 +65,7 @@ struct TileServeCommand: ParsableCommand {
   func serve(_ signals: SignalWatch) async throws {
     let settings = try TileServeSettings(flags)
     LoggingSystem.bootstrap { _ in ErrorLog(level: settings.logLevel) }
-    let registry = try TilesetRegistry(settings.paths)
+    let registry = try TilesetRegistry(settings.paths, checkingTiles: settings.checksTiles)
     try settings.check(registry)
     await registry.findBroken()
     if let faults = registry.permanentFaults {

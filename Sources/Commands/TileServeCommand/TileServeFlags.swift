@@ -64,6 +64,13 @@ struct TileServeFlags: ParsableArguments {
       valueName: "hosts"))
   var allowedHosts: String?
 
+  @Flag(
+    help: """
+      Compare each tile with its hash before it is sent, in bundles that have one of each tile (tilecut --tile-hashes), \
+      and answer 500 for damaged ones.
+      """)
+  var check = false
+
   @Option(help: ArgumentHelp("Threads for HTTP. (default: one a core)", valueName: "n"))
   var threads: String?
 
@@ -73,6 +80,7 @@ struct TileServeFlags: ParsableArguments {
       "overlay": overlay, "host": host, "port": port, "unixSocket": unixSocket,
       "cache": cache.map { String($0.bytes) }, "basePath": basePath, "publicUrl": publicUrl,
       "missing": missing?.rawValue, "cors": cors, "allowedHosts": allowedHosts, "threads": threads,
+      "check": check ? "on" : nil,
     ])
   }
 }

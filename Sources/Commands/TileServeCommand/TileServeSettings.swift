@@ -15,6 +15,8 @@ import TileServe
 struct TileServeSettings {
   let paths: [String]
   let options: TileServerOptions
+  /// Whether each tile that is read is compared with its hash.
+  let checksTiles: Bool
   let accessLog: AccessLogFile?
   let logLevel: Logger.Level
   /// The delay between SIGTERM and closing the listener.
@@ -31,7 +33,7 @@ struct TileServeSettings {
         .text("missing") { _ = try policy($0) }, .text("cors") { _ = try crossOrigin($0) },
         .text("cache") { _ = try bytes($0, "cache") },
         .text("drawingMemory") { _ = try bytes($0, "drawingMemory") }, .text("prefetch") { _ = try prefetch($0) },
-        .text("fastPath") { _ = try fastPath($0) },
+        .text("fastPath") { _ = try isOn($0, "fastPath") }, .text("check") { _ = try isOn($0, "check") },
         .text("cacheControl") { _ = try checkedField($0) }, .text("publicUrl") { _ = try checkedURL($0) },
         .text("logLevel") { _ = try level($0) }, .init("port", .number(0...65_535)),
         .init("threads", .number(1...256)), .init("connections", .number(1...1_000_000)),
@@ -68,7 +70,7 @@ struct TileServeSettings {
     options.cacheBytes = try Self.bytes(settings.text("cache") ?? "64MB", "cache")
     options.drawingBytes = try Self.bytes(settings.text("drawingMemory") ?? "256MB", "drawingMemory")
     options.prefetch = try settings.text("prefetch").map(Self.prefetch) ?? options.prefetch
-    options.fastPath = try settings.text("fastPath").map(Self.fastPath) ?? options.fastPath
+    options.fastPath = try settings.text("fastPath").map { try Self.isOn($0, "fastPath") } ?? options.fastPath
     options.repairCommand = { warning in
       guard warning.repair == .convert, let path = warning.path else { return nil }
       return "tilecut convert \(FileSystem.split(path).name.shellQuoted) indexed.mbtiles"
@@ -90,6 +92,7 @@ struct TileServeSettings {
         caching: settings.text("cacheControl", of: id, in: "tilesets"))
     }
     self.options = options
+    checksTiles = try settings.text("check").map { try Self.isOn($0, "check") } ?? false
   }
 
   /// Refuses settings of the file for tilesets that are not served, and folders that are not there: they would never
@@ -130,8 +133,8 @@ struct TileServeSettings {
     try CommandSettings.choice(text, option: "prefetch")
   }
 
-  private static func fastPath(_ text: String) throws -> Bool {
-    let value: Switch = try CommandSettings.choice(text, option: "fastPath")
+  private static func isOn(_ text: String, _ option: String) throws -> Bool {
+    let value: Switch = try CommandSettings.choice(text, option: option)
     return value == .on
   }
 

@@ -191,18 +191,20 @@ struct ManifestObject {
     return word(key, among: Array(Word.allCases))
   }
 
-  /// `[west, south, east, north]` in degrees.
+  /// `[west, south, east, north]` in degrees; longitudes beyond ±180 are those a turn away. The box lies within ±180,
+  /// with a west greater than the east where it crosses the antimeridian.
   func box(_ key: String) -> BoundingBox? {
     let remedy = "give it as [west, south, east, north] in degrees"
     guard let numbers = numbers(key, count: 4, remedy: remedy) else { return nil }
     let box = BoundingBox(west: numbers[0], south: numbers[1], east: numbers[2], north: numbers[3])
     guard box.south < box.north, box.west != box.east, abs(box.south) <= 90, abs(box.north) <= 90,
-      abs(box.west) <= 180, abs(box.east) <= 180
+      abs(box.west) <= 540, abs(box.east) <= 540
     else {
       fault(key, "is no box on Earth", remedy: remedy)
       return nil
     }
-    return box
+    let parts = TileMatrixSet.splitAtAntimeridian(box)
+    return BoundingBox(west: parts[0].west, south: box.south, east: parts[parts.count - 1].east, north: box.north)
   }
 
   /// Names: an array of strings; none where the member is missing.

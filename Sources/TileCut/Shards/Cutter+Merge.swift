@@ -28,6 +28,7 @@ extension Cutter {
   ) throws -> CutSummary {
     try shards.check(self, path: path)
     try BundleFile.check(output: output, grid: options.matrixSet)
+    try BundleFile.check(output: output, hashes: options.tileHashes)
     let start = ContinuousClock.now
     let finished = try FinishedShards(shards, path: path, plan.matrixSet)
     let kind = try BundleFile.kind(ofOutput: output)
@@ -41,7 +42,7 @@ extension Cutter {
     } else {
       sink = try BundleFile.create(
         output, matrixSet: options.matrixSet, format: plan.encoding.format, replacing: replacing, scheme: scheme,
-        mixing: plan.encoding.mixing)
+        mixing: plan.encoding.mixing, hashes: options.tileHashes)
     }
     do {
       // Kept until all tiles above the roots are there.

@@ -4,6 +4,8 @@ import Support
 public struct BundleConvert: Sendable {
   /// Of the rows in the file names of a folder.
   public var scheme: TileScheme
+  /// Whether the copy gets a hash of each tile, which MBTiles alone can store.
+  public var hashes = false
 
   /// A conversion; `scheme` numbers the rows of a folder of tiles.
   public init(scheme: TileScheme = .xyz) { self.scheme = scheme }
@@ -36,7 +38,7 @@ public struct BundleConvert: Sendable {
     let format = try bundle.requiredFormat()
     let sink = try BundleFile.create(
       output, matrixSet: bundle.matrixSet, format: format, replacing: replacing, scheme: scheme,
-      mixing: bundle.formats(beside: format))
+      mixing: bundle.formats(beside: format), hashes: hashes)
     defer { sink.discard() }
     var tally = TileTally(sink, TileCount(progress))
     var count = 0

@@ -6,6 +6,8 @@ public struct BundleExtract: Sendable {
   public var zooms: ClosedRange<Int>?
   /// Of the rows in the file names, if the output is a folder.
   public var scheme = TileScheme.xyz
+  /// Whether the output gets a hash of each tile, which MBTiles alone can store.
+  public var hashes = false
 
   /// An extract of an area; of all stored zooms unless some are named.
   public init(area: TileArea = .everywhere, zooms: ClosedRange<Int>? = nil) {
@@ -43,7 +45,7 @@ public struct BundleExtract: Sendable {
     let matrixSet = bundle.matrixSet
     let writer = try BundleFile.create(
       output, matrixSet: matrixSet, format: format, replacing: replacing, scheme: scheme,
-      mixing: bundle.formats(beside: format))
+      mixing: bundle.formats(beside: format), hashes: hashes)
     defer { writer.discard() }
     var tally = TileTally(writer, TileCount(isWhole ? progress : { _ in }))
     var position = Position(bundle, progress)

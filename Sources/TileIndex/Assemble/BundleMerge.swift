@@ -23,6 +23,8 @@ public struct BundleMerge: Sendable {
   public var name: String?
   /// Of the rows in the file names, if the output is a folder.
   public var scheme = TileScheme.xyz
+  /// Whether the output gets a hash of each tile, which MBTiles alone can store.
+  public var hashes = false
 
   /// A merge; the name is the first input's unless one is given.
   public init(conflict: Conflict = .error, name: String? = nil) {
@@ -57,7 +59,8 @@ public struct BundleMerge: Sendable {
     let format = try Self.commonFormat(of: bundles)
     let mixing = bundles.reduce(Set()) { $0.union($1.formats(beside: format)) }
     let writer = try BundleFile.create(
-      output, matrixSet: first.matrixSet, format: format, replacing: replacing, scheme: scheme, mixing: mixing)
+      output, matrixSet: first.matrixSet, format: format, replacing: replacing, scheme: scheme, mixing: mixing,
+      hashes: hashes)
     defer { writer.discard() }
     var tally = TileTally(writer, TileCount(progress))
     var leftOut = 0
@@ -183,7 +186,7 @@ struct MergedMetadata {
     merged.json = Self.layers(all.compactMap(\.json))
     for other in all.dropFirst() { merged.extra.merge(other.extra) { own, _ in own } }
     let ends = all.map { $0.extra[VariableDepthMetadata.key].flatMap(VariableDepthMetadata.zooms) }
-    if ends.contains(where: { $0 != nil }) {
+    if ends.contains(where: { $0 != nil }) || Self.someAreaEndsEarlier(bundles) {
       // Of a bundle of one depth all areas end at its last zoom.
       let zooms = zip(ends, bundles).compactMap { end, bundle in end ?? bundle.metadata.maxZoom.map { $0...$0 } }
       let limits = zooms.dropFirst().reduce(zooms[0]) {
@@ -196,6 +199,21 @@ struct MergedMetadata {
     // Tiles of several encodings have none of them.
     if Set(all.map { $0.extra[TileEncodingRow.key] }).count > 1 { merged.extra[TileEncodingRow.key] = nil }
     metadata = merged
+  }
+
+  /// True where a bundle that ends before others shows ground beside theirs, such as the world beside a town's detail.
+  /// Bounds of what every zoom covers would leave its tiles out.
+  private static func someAreaEndsEarlier(_ bundles: [any BundleReader]) -> Bool {
+    let areas = bundles.compactMap { bundle in
+      bundle.metadata.bounds.flatMap { box in bundle.metadata.maxZoom.map { (bounds: box, last: $0) } }
+    }
+    return areas.contains { area in
+      let deeper = areas.filter { $0.last > area.last }.map(\.bounds)
+      guard let first = deeper.first else { return false }
+      let all = deeper.dropFirst().reduce(first) { $0.union($1) }
+      let both = all.union(area.bounds)
+      return both.width > all.width + 1e-6 || both.height > all.height + 1e-6
+    }
   }
 
   /// All attributions, each once; one that is contained in another is not repeated.

@@ -11,6 +11,8 @@ public struct BundleError: ToolkitError, Hashable {
     public static let notFound = Code("not found")
     /// The file is not a bundle, or is damaged.
     public static let malformed = Code("malformed bundle")
+    /// A tile's bytes are not those that were written; other tiles may be as they were.
+    public static let damagedTile = Code("damaged tile")
     /// The disk or the network drive failed while reading.
     public static let readFailed = Code("read failed")
     /// Another process holds the bundle; try again.
@@ -21,6 +23,8 @@ public struct BundleError: ToolkitError, Hashable {
     public static let tooManyOpenFiles = Code("too many open files")
     /// A query takes more steps than the size of the file explains.
     public static let tooCostly = Code("too costly")
+    /// The bundle has no table of hashes by which its tiles could be checked.
+    public static let notHashed = Code("not hashed")
     /// The bundle has no index of its tiles, which makes it slow.
     public static let notIndexed = Code("not indexed")
     /// The target exists, and replacing it was not requested.

@@ -110,6 +110,14 @@ public protocol BundleReader: AnyObject {
   /// The order in which the tiles were written; nil where that is not recorded.
   var putOrder: PutOrder? { get }
 
+  /// True for a bundle that has a hash of each tile.
+  var storesTileHashes: Bool { get }
+
+  /// The 64-bit hash of the bytes that a tile was written with; nil where the bundle has none.
+  ///
+  /// - Throws: ``BundleError``.
+  func storedHash(of tile: TileID) throws -> UInt64?
+
   // MARK: Metadata
 
   /// Replaces the bundle atomically by one with other metadata and the same tiles.
@@ -182,6 +190,10 @@ extension BundleReader {
   }
   /// See ``putOrder``.
   public var putOrder: PutOrder? { nil }
+  /// The default for containers that cannot store hashes.
+  public var storesTileHashes: Bool { false }
+  /// See ``storesTileHashes``.
+  public func storedHash(of tile: TileID) throws -> UInt64? { nil }
   /// The default for what has the metadata of something else.
   public func replaceMetadata(
     _ rows: [StoredMetadata.Entry], changed name: String, progress: (Int) -> Void
@@ -254,7 +266,11 @@ extension BundleReader {
       // otherwise all tiles are walked. Without an index a lookup costs as much as a walk.
       let tiles = scansForTiles ? try firstTile(in: range).map { [$0] } ?? [] : Array(range.prefix(1024))
       for tile in tiles {
-        if let result = try withTile(tile, body) { return result }
+        do {
+          if let result = try withTile(tile, body) { return result }
+        } catch let error as BundleError where error.code == .damagedTile {
+          // It says nothing of the others.
+        }
       }
       var found: Result?
       do {

@@ -134,10 +134,15 @@ extension TileSink {
   ///
   /// - Parameter hash: of the bytes, if it is known.
   /// - Throws: ``BundleError``: `.malformed`, naming that bundle, when it has a tile twice or in another format than
-  ///   its first; write errors as ``put(_:_:)``.
-  func copy(
+  ///   its first; `.damagedTile`, by its hash; write errors as ``put(_:_:)``.
+  package func copy(
     _ tile: TileID, _ bytes: UnsafeRawBufferPointer, hash: UInt64? = nil, from bundle: any BundleReader
   ) throws {
+    // A copy, with new hashes, would hide the damage.
+    if bundle.storesTileHashes, let stored = try bundle.storedHash(of: tile), stored != hash ?? ContentHash.hash(bytes)
+    {
+      throw BundleError.damaged(tile, path: bundle.path)
+    }
     do {
       if format == .pbf, !Gunzip.isGzip(bytes), accepts(bytes) {
         // MBTiles and our archives say that vector tiles are compressed, so all of them are.

@@ -10,6 +10,8 @@ final class BundleTables: TileTables, @unchecked Sendable {
   private let target: String
   private let matrixSet: TileMatrixSet
   private let fixedPageBytes: Int?
+  /// Whether a table gets a hash of each image.
+  private let storesHashes: Bool
   /// Nil until the page size is decided.
   private var tables: Tables?
   private var pending = PendingTiles()
@@ -21,10 +23,13 @@ final class BundleTables: TileTables, @unchecked Sendable {
   private final class Tables {
     let database: AppendedDatabase
     let map, images: AppendedTable
+    /// Nil where no hashes are stored.
+    let hashes: AppendedTable?
     var packing: PagePacking
 
-    init(_ database: AppendedDatabase, pageBytes: Int) {
+    init(_ database: AppendedDatabase, pageBytes: Int, storesHashes: Bool) {
       self.database = database
+      hashes = storesHashes ? database.table(TileHashes.table) : nil
       (map, images) = (database.table("map"), database.table("images"))
       packing = PagePacking(pageBytes: pageBytes)
     }
@@ -33,20 +38,26 @@ final class BundleTables: TileTables, @unchecked Sendable {
   /// - Parameters:
   ///   - path: the empty file to write.
   ///   - pageBytes: nil chooses the page size when the first tiles are known.
-  init(path: String, target: String, matrixSet: TileMatrixSet, pageBytes: Int?) {
+  ///   - hashes: whether a table gets a hash of each image (``TileHashes``).
+  init(path: String, target: String, matrixSet: TileMatrixSet, pageBytes: Int?, hashes: Bool) {
     (self.path, self.target, self.matrixSet, fixedPageBytes) = (path, target, matrixSet, pageBytes)
+    storesHashes = hashes
   }
 
   private func create(pageBytes: Int) throws -> Tables {
     let isMercator = matrixSet == .webMercatorQuad
+    var appended = ["map": false, "images": true]
+    if storesHashes { appended[TileHashes.table] = true }
     let database = try AppendedDatabase(
-      path, target: target, pageBytes: pageBytes, tables: ["map": false, "images": true], addressTable: "map"
+      path, target: target, pageBytes: pageBytes, tables: appended, addressTable: "map"
     ) { connection in
       try connection.execute("PRAGMA application_id = \(isMercator ? MBTilesSchema.applicationID : 0)")
       let view = isMercator ? MBTilesSchema.mercatorView : MBTilesSchema.otherGridView
-      for statement in MBTilesSchema.statements(tilesView: view) { try connection.execute(statement) }
+      for statement in MBTilesSchema.statements(tilesView: view, hashes: storesHashes) {
+        try connection.execute(statement)
+      }
     }
-    return Tables(database, pageBytes: pageBytes)
+    return Tables(database, pageBytes: pageBytes, storesHashes: storesHashes)
   }
 
   static let usesHashes = true
@@ -93,6 +104,8 @@ final class BundleTables: TileTables, @unchecked Sendable {
       let image = pending.images[index]
       let place = try pending.withBytes(of: image) { try tables.images.append([], $0) }
       ids[index] = tables.images.rowCount
+      // With the same row numbers.
+      if let hashes = tables.hashes { try TileHashes.withBytes(of: image.hash) { _ = try hashes.append([], $0) } }
       duplicates.insert(image.hash, place: place)
     }
     for (tile, image) in pending.tiles {

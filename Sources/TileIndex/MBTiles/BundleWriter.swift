@@ -47,13 +47,15 @@ public final class BundleWriter: Sendable {
   /// The largest page size that is chosen.
   package static let pageBytesMax = PagePacking.pageBytes.last!
 
-  /// For measuring page sizes: powers of 2 from 512 to 65536. Nil chooses one by the first tiles.
+  /// - Parameters:
+  ///   - pageBytes: for measuring page sizes: powers of 2 from 512 to 65536. Nil chooses one by the first tiles.
+  ///   - hashes: whether a table gets a hash of each image (``TileHashes``).
   package convenience init(
     path: String, matrixSet: TileMatrixSet, format: TileFormat, replacing: Bool, mixing: Set<TileFormat> = [],
-    pageBytes: Int?
+    pageBytes: Int?, hashes: Bool = false
   ) throws {
     try self.init(path: path, matrixSet: matrixSet, format: format, replacing: replacing, mixing: mixing) {
-      BundleTables(path: $0, target: path, matrixSet: matrixSet, pageBytes: pageBytes)
+      BundleTables(path: $0, target: path, matrixSet: matrixSet, pageBytes: pageBytes, hashes: hashes)
     }
   }
 

@@ -22,6 +22,9 @@ package final class MBTilesReader: DatabaseReader {
   package let database: BundleDatabase
   private(set) var schema: BundleSchema
   package private(set) var lookup: SQLiteStatement
+  /// Whether look-ups compare tiles with their hashes (``TileHashes``), where there are any.
+  var checksTiles = false
+  private lazy var hashLookup = try? schema.hasHashes ? TileHashes.lookup(connection) : nil
   package private(set) lazy var scansForTiles = AddressIndex.scans(Self.lookup(in: schema), connection)
 
   /// Opens an MBTiles file.
@@ -123,8 +126,34 @@ package final class MBTilesReader: DatabaseReader {
   package func withTile<Result>(
     _ tile: TileID, _ body: (UnsafeRawBufferPointer) throws -> Result
   ) throws -> Result? {
-    try reading { try withStoredTile(tile, body) }
+    try reading { try withCheckedTile(tile, body) }
   }
+
+  /// - Throws: ``BundleError`` with `.damagedTile` where tiles are checked.
+  private func withCheckedTile<Result>(
+    _ tile: TileID, _ body: (UnsafeRawBufferPointer) throws -> Result
+  ) throws -> Result? {
+    guard checksTiles, schema.hasHashes else { return try withStoredTile(tile, body) }
+    return try withStoredTile(tile) { bytes in
+      if let stored = try foundHash(of: tile), stored != ContentHash.hash(bytes) {
+        // A change of the file ends the reader: it is not the tile that is damaged then.
+        try reading {}
+        throw BundleError.damaged(tile, path: path)
+      }
+      return try body(bytes)
+    }
+  }
+
+  private func foundHash(of tile: TileID) throws -> UInt64? {
+    guard matrixSet.contains(tile), let hashLookup else { return nil }
+    bind(tile, to: hashLookup)
+    defer { hashLookup.reset() }
+    return try TileHashes.hash(hashLookup)
+  }
+
+  package var storesTileHashes: Bool { schema.hasHashes }
+
+  package func storedHash(of tile: TileID) throws -> UInt64? { try reading { try foundHash(of: tile) } }
 
   private static func lookup(in schema: BundleSchema) -> String {
     "SELECT tile_data FROM \(schema.tiles) WHERE zoom_level = ?1 AND tile_column = ?2 AND tile_row = ?3"
@@ -156,7 +185,7 @@ package final class MBTilesReader: DatabaseReader {
   package func withResidentTile<Value>(
     _ tile: TileID, _ body: (UnsafeRawBufferPointer) throws -> Value
   ) throws -> ResidentRead<Value> {
-    try residentRead { try withStoredTile(tile, body) }
+    try residentRead { try withCheckedTile(tile, body) }
   }
 
   private static func readMetadata(_ connection: SQLiteConnection, path: String) throws -> StoredMetadata {

@@ -8,8 +8,8 @@ enum MBTilesSchema {
 
   /// Blobs have their own table so that equal tiles share one. The map table has only numbers, so looking up a tile
   /// touches few pages.
-  static func statements(tilesView: String) -> [String] {
-    [
+  static func statements(tilesView: String, hashes: Bool) -> [String] {
+    (hashes ? [TileHashes.statement] : []) + [
       "CREATE TABLE metadata (name text, value text)",
       "CREATE UNIQUE INDEX metadata_name ON metadata (name)",
       "CREATE TABLE map (zoom_level INTEGER, tile_column INTEGER, tile_row INTEGER, tile_id INTEGER)",
@@ -46,6 +46,8 @@ struct BundleSchema {
   var keys: String
   /// True when the blobs' ids are integers, false when they are text such as an MD5; nil for a flat table.
   let hasIntegerIDs: Bool?
+  /// True with a table that has a hash of each image.
+  let hasHashes: Bool
   /// The table or view as the file has it.
   let stored: String
   /// True where zooms, columns and rows are declared as text or decimals, which other programs compare as numbers.
@@ -79,11 +81,12 @@ struct BundleSchema {
       try Self.makeNumberedView(of: tiles, connection)
       (self.tiles, keys, hasIntegerIDs) = (Self.numberedView, Self.numberedView, nil)
       layout = objects[tiles] == "view" ? .view : .numbered
+      hasHashes = false
       return
     }
     self.tiles = tiles
     guard objects[tiles] == "view" else {
-      (layout, keys, hasIntegerIDs) = (.flat, tiles, nil)
+      (layout, keys, hasIntegerIDs, hasHashes) = (.flat, tiles, nil, false)
       return
     }
     let map = objects["map"] == "table" ? try Self.columns(of: "map", connection) : [:]
@@ -94,6 +97,7 @@ struct BundleSchema {
     layout = isPair ? .mapAndImages : .view
     keys = isPair ? "map" : tiles
     hasIntegerIDs = images["tile_id"].map { $0.uppercased().contains("INT") }
+    hasHashes = try isPair && objects[TileHashes.table] == "table" && TileHashes.isIn(connection)
   }
 
   /// True for a declared type with the affinity TEXT or REAL.

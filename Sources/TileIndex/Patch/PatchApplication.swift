@@ -96,7 +96,8 @@ struct PatchApplication {
     let info = patch.info
     guard let format = info.format else { throw PatchInfo.damaged(patch.path, "it does not say what its tiles are") }
     let writer = try BundleWriter(
-      path: output, matrixSet: info.matrixSet, format: format, replacing: replacing, mixing: info.mixing)
+      path: output, matrixSet: info.matrixSet, format: format, replacing: replacing, mixing: info.mixing,
+      pageBytes: nil, hashes: info.result.hashes)
     defer { writer.discard() }
     func put(_ tile: TileID, _ bytes: UnsafeRawBufferPointer) throws {
       try writer.put(tile, bytes)

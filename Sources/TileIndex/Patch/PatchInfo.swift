@@ -27,6 +27,8 @@ struct PatchInfo {
     var order: String?
     /// Version of the SQLite that wrote the file, from its header.
     var writer: Int?
+    /// Whether it has a hash of each tile.
+    var hashes = false
   }
 
   var rows: [(name: String, value: String)] {
@@ -46,6 +48,7 @@ struct PatchInfo {
       if let file = state.file { rows.append(("\(prefix)_file", file)) }
       if let order = state.order { rows.append(("\(prefix)_order", order)) }
       if let writer = state.writer { rows.append(("\(prefix)_sqlite", String(writer))) }
+      if state.hashes { rows.append(("\(prefix)_hashes", "1")) }
     }
     return rows
   }
@@ -68,7 +71,7 @@ struct PatchInfo {
       return State(
         title: rows["\(prefix)_title"] ?? "", tiles: tiles, metadata: metadata, places: places,
         file: rows["\(prefix)_file"], order: rows["\(prefix)_order"],
-        writer: rows["\(prefix)_sqlite"].flatMap { Int($0) })
+        writer: rows["\(prefix)_sqlite"].flatMap { Int($0) }, hashes: rows["\(prefix)_hashes"] != nil)
     }
     let name = rows["tile_matrix_set"] ?? ""
     guard let known = matrixSet?.uri == name ? matrixSet : TileMatrixSet.named(name) ?? Self.defined(rows, name) else {

@@ -65,7 +65,7 @@ struct PatchMaker {
       title: words.joined(separator: ", "), tiles: try TilesHash.of(bundle, count: count),
       metadata: PatchInfo.digest(metadata: metadata), places: PatchInfo.digest(places: places),
       file: try WholeFile.hash(bundle.path), order: try bundle.putOrder?.digest(),
-      writer: WholeFile.sqliteVersion(bundle.path))
+      writer: WholeFile.sqliteVersion(bundle.path), hashes: bundle.storesTileHashes)
   }
 
   /// Writes the patch into an empty file.

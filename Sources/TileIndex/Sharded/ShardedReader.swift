@@ -35,6 +35,12 @@ package final class ShardedReader: BundleReader {
     return try shards.withOpenBundle(root) { try $0.withResidentTile(tile, body) } ?? .wouldWait
   }
 
+  /// Every bundle once.
+  func forEachBundle(_ body: (any BundleReader) throws -> Void) throws {
+    if tileset.top != nil { try shards.withBundle(nil, body) }
+    for shard in tileset.shards { try shards.withBundle(shard.root, body) }
+  }
+
   package func places() -> StoredPlaces { tileset.places }
 
   package func inspection(_ progress: @escaping (Int) -> Void) throws -> BundleInspection {

@@ -59,6 +59,7 @@ struct MBTilesCheck: ContainerCheck {
       .init { BlobFormatRule($0.bundle) },
       .init { DecodeRule($0.bundle) },
       .init { TilesHashRule($0.reader) },
+      .init { TileHashesRule($0.reader) },
       .init { ZoomRule($0.bundle) },
       .init { BoundsRule($0.bundle) },
       .init { CenterRule($0.bundle) },

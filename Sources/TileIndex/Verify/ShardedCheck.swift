@@ -9,6 +9,7 @@ struct ShardedCheck: ContainerCheck {
     [
       .init { BlobFormatRule($0.bundle) },
       .init { DecodeRule($0.bundle) },
+      .init { TilesHashRule(shardsOf: $0.reader) },
       .init { ZoomRule($0.bundle) },
       .init { BoundsRule($0.bundle) },
       .init { CenterRule($0.bundle) },

@@ -25,6 +25,8 @@ final class BundleSource: ServedSource {
   private let open: OpenTilesets
   /// Opens the first reader of an edition.
   private let openBundle: @Sendable (_ path: String) throws -> any BundleReader
+  /// Whether tiles are compared with their hashes, where the bundle has one of each.
+  private let checksTiles: Bool
 
   private struct State {
     var info: TilesetInfo?
@@ -72,10 +74,16 @@ final class BundleSource: ServedSource {
 
   init(
     _ place: BundlePlaces.Place, open: OpenTilesets, hasOwnDate: Bool,
-    _ openBundle: @escaping @Sendable (_ path: String) throws -> any BundleReader = { try BundleFile.open($0) }
+    _ openBundle: @escaping @Sendable (_ path: String) throws -> any BundleReader
   ) {
     (self.place, self.open, self.openBundle) = (place, open, openBundle)
-    hadOwnDate = hasOwnDate
+    (hadOwnDate, checksTiles) = (hasOwnDate, false)
+  }
+
+  init(_ place: BundlePlaces.Place, open: OpenTilesets, hasOwnDate: Bool, checkingTiles: Bool) {
+    (self.place, self.open) = (place, open)
+    openBundle = { try BundleFile.open($0, checkingTiles: checkingTiles) }
+    (hadOwnDate, checksTiles) = (hasOwnDate, checkingTiles)
   }
 
   var lastUse: UInt64 { state.withLock { $0.lastUse } }
@@ -90,17 +98,32 @@ final class BundleSource: ServedSource {
       let modified = edition == 0 ? place.modified : (try? FileSystem.status(path))?.modified ?? place.modified
       var info = try TilesetInfo(id: id, modified: modified, bundle)
       info.warnings += place.warnings
+      if checksTiles, !bundle.storesTileHashes { info.warnings.append(Self.notChecked(bundle)) }
       return (info, edition)
     }
     state.withLock { if $0.edition == edition { $0.info = info } }
     return info
   }
 
+  /// A warning.
+  private static func notChecked(_ bundle: any BundleReader) -> BundleError {
+    BundleError(
+      .notHashed, path: bundle.path, "has no hash of each tile, so that its tiles are sent unchecked",
+      remedy: "make it again as MBTiles with --tile-hashes")
+  }
+
+  /// Bodies that were not sent because their hash is another one.
+  var damagedCount: Int { damagedReads.load(ordering: .relaxed) }
+  private let damagedReads = Atomic(0)
+
   func storedTile(_ tile: TileID) throws -> [UInt8]? {
     let start = MonotonicClock.seconds
     let bytes: [UInt8]?
     do {
       bytes = try reading { bundle, _ in try bundle.tile(tile) }
+    } catch let error as BundleError where error.code == .damagedTile {
+      damagedReads.add(1, ordering: .relaxed)
+      throw ServeError(.damagedTile, "\(id): \(error.message)", remedy: "verify the bundle to find all such tiles")
     } catch let error as BundleError where error.code == .malformed && (try? FileSystem.status(path)) == place.status {
       // The bundle could be opened and did not change: only this tile is damaged.
       throw ServeError(

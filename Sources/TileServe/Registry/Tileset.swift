@@ -28,8 +28,13 @@ public final class Tileset: TileSource {
 
   /// What a scan has found: a description of another server's tiles, a file of tracks, or a bundle.
   ///
-  /// - Parameter old: the previous tileset with this id.
-  init(_ place: BundlePlaces.Place, _ work: WorkPool, open: OpenTilesets, replacing old: Tileset? = nil) {
+  /// - Parameters:
+  ///   - checkingTiles: whether a bundle's tiles are compared with their hashes.
+  ///   - old: the previous tileset with this id.
+  init(
+    _ place: BundlePlaces.Place, _ work: WorkPool, open: OpenTilesets, checkingTiles: Bool,
+    replacing old: Tileset? = nil
+  ) {
     (id, self.place) = (place.id, place)
     let dateBefore = old?.latestDate ?? .min
     latestDate = max(place.modified, dateBefore)
@@ -43,7 +48,7 @@ public final class Tileset: TileSource {
       (source, bundle) = (OverlaySource(place, open: open, hasOwnDate: hasOwnDate), nil)
     } else {
       (lane, compositeLane) = (diskLane(), diskLane())
-      let bundle = BundleSource(place, open: open, hasOwnDate: hasOwnDate)
+      let bundle = BundleSource(place, open: open, hasOwnDate: hasOwnDate, checkingTiles: checkingTiles)
       (source, self.bundle) = (bundle, bundle)
     }
   }

@@ -76,6 +76,7 @@ public final class TilesetRegistry: Sendable {
   /// The threads that read.
   package let work: WorkPool
   private let open = OpenTilesets()
+  private let checksTiles: Bool
   /// The sources of an app, by id.
   private let provided: [String: Tileset]
   private let contents: Mutex<Contents>
@@ -89,11 +90,16 @@ public final class TilesetRegistry: Sendable {
 
   /// Scans files and folders; opens nothing.
   ///
-  /// - Parameter sources: tilesets that an app brings, by the name in their URLs. They are read on threads of their
-  /// own. - Throws: ``ServeError`` with `.invalidOption` when one of the paths is not there, or a source has a name
-  /// that URLs cannot have.
-  public init(_ paths: [String] = [], sources: [String: any TileSource] = [:]) throws {
-    self.paths = paths
+  /// - Parameters:
+  ///   - sources: tilesets that an app brings, by the name in their URLs. They are read on threads of their own.
+  ///   - checkingTiles: whether each tile that is read is compared with its hash, in bundles that have one of each
+  ///     tile; damaged ones are then errors.
+  /// - Throws: ``ServeError`` with `.invalidOption` when one of the paths is not there, or a source has a name that
+  ///   URLs cannot have.
+  public init(
+    _ paths: [String] = [], sources: [String: any TileSource] = [:], checkingTiles: Bool = false
+  ) throws {
+    (self.paths, checksTiles) = (paths, checkingTiles)
     let work = WorkPool()
     self.work = work
     for id in sources.keys where id.isEmpty || BundlePlaces.documents[id] != nil {
@@ -109,7 +115,7 @@ public final class TilesetRegistry: Sendable {
     let found = BundlePlaces(paths, besides: Set(provided.keys))
     var contents = Contents(tilesets: provided)
     for place in found.places {
-      contents.tilesets[place.id] = Tileset(place, work, open: open)
+      contents.tilesets[place.id] = Tileset(place, work, open: open, checkingTiles: checkingTiles)
     }
     contents.order()
     contents.failures = found.refused.mapValues(Failure.init(refused:))
@@ -250,7 +256,7 @@ public final class TilesetRegistry: Sendable {
           after.failures[place.id] = before.failures[place.id]
         } else {
           if let known = old?.place { ChangingFiles.note(known.status, place.status, place.path) }
-          let new = Tileset(place, work, open: open, replacing: old)
+          let new = Tileset(place, work, open: open, checkingTiles: checksTiles, replacing: old)
           do {
             try new.source.check()
             after.tilesets[place.id] = new

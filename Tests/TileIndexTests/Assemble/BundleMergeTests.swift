@@ -38,6 +38,33 @@ import TileIndex
     }
   }
 
+  /// A town's zooms beside the world's: the bounds hold all tiles, and `verify` finds none outside.
+  @Test(arguments: ["mbtiles", "pmtiles", "gpkg"]) func boundsHoldAllTiles(_ container: String) throws {
+    let world = (0...2).flatMap { Array(TileMatrixSet.webMercatorQuad.wholeRange(zoom: $0)) }
+    let town = (3...5).map { TileID(unchecked: $0, (1 << $0) - 1, (1 << $0) / 3) }
+    func part(_ name: String, _ tiles: [TileID]) throws -> any BundleReader {
+      try bundle(name, Dictionary(uniqueKeysWithValues: tiles.map { ($0, Images.grey256("\($0)")) }))
+    }
+    let parts = [try part("world.mbtiles", world), try part("town.mbtiles", town)]
+    for order in [[0, 1], [1, 0]] {
+      let output = folder.file("out.\(container)")
+      try BundleMerge().write(order.map { parts[$0] }, to: output, replacing: true)
+      let merged = try BundleFile.open(output)
+      #expect(merged.metadata.bounds.map { $0.west < -179.9 && $0.east > 179.9 && $0.south < -85 } == true)
+      #expect(merged.metadata["variable_depth"] == "2-5")
+      let report = try BundleVerifier(path: output, decode: BundleVerifierTests.decode).verify()
+      let found = report.outcomes.filter { $0.rule.id == "bounds" }.flatMap(\.findings)
+      #expect(found.isEmpty, "\(found)")
+    }
+    // Zooms of one area end where its last ones do.
+    let whole = try part("whole.mbtiles", world)
+    try BundleExtract(zooms: 0...1).write(whole, to: folder.file("top.mbtiles"))
+    try BundleExtract(zooms: 2...2).write(whole, to: folder.file("deep.mbtiles"))
+    let halves = try ["top", "deep"].map { try BundleFile.open(folder.file("\($0).mbtiles")) }
+    try BundleMerge().write(halves, to: folder.file("joined.mbtiles"))
+    #expect(try BundleFile.open(folder.file("joined.mbtiles")).metadata["variable_depth"] == nil)
+  }
+
   @Test func conflictsAreResolvedAsRequested() throws {
     let bundles = [
       try bundle("a.mbtiles", [own: blob(1), shared: blob(2)]), try bundle("b.mbtiles", [shared: blob(3)]),

@@ -36,6 +36,24 @@ import Testing
     #expect(Set(report.outcomes.map(\.rule.id)).count == report.outcomes.count)
   }
 
+  /// In containers of our own, which have a hash of their tiles, bounds hold every tile. Other makers know other rules.
+  @Test(arguments: ["own.mbtiles", "own.pmtiles", "own.gpkg", "own/"]) func tilesLieWithinTheBounds(_ name: String)
+    throws
+  {
+    let path = try write(name)
+    func bounds() throws -> VerificationReport.Outcome {
+      try #require(verify(path).outcomes.first { $0.rule.id == "bounds" })
+    }
+    #expect(try bounds().findings.isEmpty)
+    try MetadataEdit(name: "bounds", value: "-180,10,-100,85").apply(to: path)
+    let own = try bounds()
+    #expect(own.errors > 0 && own.findings.contains { $0.message.contains("there are tiles outside the bounds") })
+    guard !name.hasSuffix(".mbtiles") else { return }
+    try MetadataEdit(name: "tiles_hash", value: nil).apply(to: path)
+    let foreign = try bounds()
+    #expect(foreign.errors == 0 && foreign.warnings > 0, "\(foreign.findings)")
+  }
+
   /// The three containers of the same tiles have the same contents.
   @Test func inspectionsOfContainersAgree() throws {
     let flat = try BundleInspection(BundleFile.open(write("own.mbtiles")))

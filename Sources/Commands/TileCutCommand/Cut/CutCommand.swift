@@ -75,6 +75,7 @@ struct CutCommand: ParsableCommand {
   /// - Parameter begin: from here on a signal cancels the cut.
   private func cut(_ resources: CutResources, _ begin: () -> CutCancellation) throws {
     let options = try makeOptions()
+    try BundleFile.check(output: work.output, hashes: options.tileHashes)
     if work.dryRun {
       if work.append == nil { try BundleFile.check(output: work.output, grid: options.matrixSet) }
     } else {

@@ -27,6 +27,8 @@ struct OutputOptions: ParsableArguments {
 struct BundleOutputOptions: ParsableArguments {
   @Option(help: "How rows count in a folder: xyz from the north, tms from the south. (default: xyz)")
   private var scheme: TileScheme?
+  @Flag(help: ArgumentHelp(stringLiteral: CutSetting.tileHashesHelp))
+  var tileHashes = false
   @OptionGroup var file: OutputOptions
 
   /// How rows count in a folder.
@@ -39,6 +41,7 @@ struct BundleOutputOptions: ParsableArguments {
   func check(_ output: String, inputs: [String]) throws {
     try OutputFile.protect(inputs, from: output)
     try BundleFile.check(output: output, replacing: file.force)
+    try BundleFile.check(output: output, hashes: tileHashes)
   }
 
   /// Writes the bundle and prints what it has.

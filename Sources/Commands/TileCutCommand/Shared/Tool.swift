@@ -64,7 +64,7 @@ func exitStatus(of error: any Error) -> ExitStatus? {
     case .isInput, .invalidName: .usage
     case .notFound, .readFailed: .unreadableInput
     // Content that may not be stored comes from a manifest.
-    case .malformed, .tooCostly, .invalidContent, .mismatch, .conflict: .badInput
+    case .malformed, .damagedTile, .tooCostly, .invalidContent, .mismatch, .conflict: .badInput
     case .busy, .changed, .tooManyOpenFiles: .busy
     case .exists: .cannotCreate
     case .writeFailed: .outputFailed

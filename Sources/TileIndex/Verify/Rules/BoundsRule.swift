@@ -93,8 +93,10 @@ struct BoundsRule: BundleRule {
         if room >= -1e-6 {
           findings.warning(
             "\(message); other zooms have none there", remedy: "nothing, if the overviews are meant to show more")
-        } else if container != .mbtiles, tiles > -Double(max(range.columns.count, range.rows.count)) {
-          // Only MBTiles says that bounds are the maximum extent.
+        } else if container != .mbtiles, metadata[MetadataKey.tilesHash] == nil,
+          tiles > -Double(max(range.columns.count, range.rows.count))
+        {
+          // Only MBTiles says that bounds are the maximum extent; other makers know other rules.
           findings.warning(message, remedy: remedy)
         } else {
           findings.error(message, remedy: remedy)

@@ -38,6 +38,9 @@ extension Metrics {
       total.connectionsDropped)
     text.single("tileserve_tilesets", "gauge", "Tilesets that are served.", registry.readableTilesets.count)
     text.single("tileserve_tilesets_failed", "gauge", "Bundles that cannot be served.", registry.failures.count)
+    text.single(
+      "tileserve_damaged_tiles_total", "counter", "Reads of tiles that were not sent, because their hash is another.",
+      registry.tilesets.reduce(0) { $0 + ($1.bundle?.damagedCount ?? 0) })
     text.single("tileserve_open_bundles", "gauge", "Tilesets that have files open.", registry.openCount)
     text.single(
       "tileserve_cache_budget_bytes", "gauge", "Memory that drawn tiles may take now.", self.cache.byteCountMax)
