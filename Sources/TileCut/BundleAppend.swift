@@ -136,7 +136,7 @@ public struct BundleAppend: Sendable {
     defer { scratch.remove() }
     let layer = "\(scratch.path)/cut.mbtiles"
     let cut = try cutter.cut(to: layer, cancellation: cancellation, onProgress: onProgress)
-    let (old, new) = (try BundleFile.open(path), try MBTilesReader(path: layer))
+    let (old, new) = (try BundleFile.open(path, checkingTiles: true), try MBTilesReader(path: layer))
     try old.prepareLookups()
     let (keepsHashes, canStoreHashes) = (old.storesTileHashes, try BundleFile.kind(ofOutput: output) == .mbtiles)
     let sink = try BundleFile.create(

@@ -23,6 +23,7 @@ import TileIndex
     ("tileSize", { $0.tileSize = 512 }),
     ("scaleFactor", { $0.scaleFactor = 2 }),
     ("isLinear", { $0.isLinear = true }),
+    ("tileHashes", { $0.tileHashes = true }),
     ("crs", { $0.crs = "EPSG:4326" }),
     ("nodata", { $0.nodata = [0, 255] }),
     ("scale", { $0.scale = .auto }),

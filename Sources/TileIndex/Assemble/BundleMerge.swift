@@ -111,11 +111,13 @@ public struct BundleMerge: Sendable {
       var result: [UInt8]?
       for other in later {
         guard let upper = try other.tile(tile) else { continue }
+        try upper.withUnsafeBytes { try other.requireUndamaged(tile, $0) }
+        try bundle.requireUndamaged(tile, bytes)
         let lower = result ?? Array(bytes)
         if lower != upper { result = try combine(tile, lower, upper) }
       }
       if let result {
-        try result.withUnsafeBytes { try writer.copy(tile, $0, from: bundle) }
+        try result.withUnsafeBytes { try writer.put(copied: tile, $0, from: bundle) }
       } else {
         try writer.copy(tile, bytes, from: bundle)
       }

@@ -138,11 +138,14 @@ extension TileSink {
   package func copy(
     _ tile: TileID, _ bytes: UnsafeRawBufferPointer, hash: UInt64? = nil, from bundle: any BundleReader
   ) throws {
-    // A copy, with new hashes, would hide the damage.
-    if bundle.storesTileHashes, let stored = try bundle.storedHash(of: tile), stored != hash ?? ContentHash.hash(bytes)
-    {
-      throw BundleError.damaged(tile, path: bundle.path)
-    }
+    try bundle.requireUndamaged(tile, bytes, hash: hash)
+    try put(copied: tile, bytes, hash: hash, from: bundle)
+  }
+
+  /// As ``copy(_:_:hash:from:)`` for bytes that were made of those of the bundle.
+  func put(
+    copied tile: TileID, _ bytes: UnsafeRawBufferPointer, hash: UInt64? = nil, from bundle: any BundleReader
+  ) throws {
     do {
       if format == .pbf, !Gunzip.isGzip(bytes), accepts(bytes) {
         // MBTiles and our archives say that vector tiles are compressed, so all of them are.

@@ -37,6 +37,20 @@ enum TileHashes {
   }
 }
 
+extension BundleReader {
+  /// Refuses bytes whose hash is another than the bundle has for the tile: a copy, with hashes of its own, would hide
+  /// the damage.
+  ///
+  /// - Parameter hash: of the bytes, if it is known.
+  /// - Throws: ``BundleError`` with `.damagedTile`.
+  func requireUndamaged(_ tile: TileID, _ bytes: UnsafeRawBufferPointer, hash: UInt64? = nil) throws {
+    guard storesTileHashes, let stored = try storedHash(of: tile), stored != hash ?? ContentHash.hash(bytes) else {
+      return
+    }
+    throw BundleError.damaged(tile, path: path)
+  }
+}
+
 extension BundleError {
   /// A tile whose bytes are not those that its maker wrote.
   static func damaged(_ tile: TileID, path: String) -> BundleError {

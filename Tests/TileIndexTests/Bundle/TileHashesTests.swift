@@ -94,8 +94,26 @@ import Testing
       #expect { _ = try copy() } throws: { ($0 as? BundleError)?.code == .damagedTile }
       #expect(BundleFile.kind(output) == nil)
     }
+    // A whole copy gives what is damaged back, unless it is drawn over the other.
+    let whole = try BundleFile.open(write("whole.mbtiles"))
+    let combine = BundleMerge.Conflict.combine { _, _, upper in upper }
+    #expect { _ = try BundleMerge(conflict: combine).write([whole, reader], to: output) } throws: {
+      ($0 as? BundleError)?.code == .damagedTile
+    }
+    try BundleMerge(conflict: .first).write([whole, reader], to: output)
+    #expect(try TilesHash.of(BundleFile.open(output)) == TilesHash.of(whole))
     // Others can be taken.
-    try BundleExtract(zooms: 0...0).write(reader, to: output)
+    try BundleExtract(zooms: 0...0).write(reader, to: output, replacing: true)
+  }
+
+  /// A tile that is drawn of several has another hash than each of them.
+  @Test func overlaysOfBundlesWithHashesAreMade() throws {
+    let changed = TileID(unchecked: 4, 1, 1)
+    let lower = try BundleFile.open(write("lower.mbtiles"))
+    let upper = try BundleFile.open(write("upper.mbtiles", changing: [changed: Images.grey256("upper")]))
+    let combine = BundleMerge.Conflict.combine { _, _, _ in Images.grey256("both") }
+    try BundleMerge(conflict: combine).write([lower, upper], to: folder.file("out.mbtiles"))
+    #expect(try BundleFile.open(folder.file("out.mbtiles")).tile(changed) == Images.grey256("both"))
   }
 
   @Test func copiesHaveThemWhereTheyAreAskedFor() throws {
