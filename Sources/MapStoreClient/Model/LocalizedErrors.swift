@@ -1,6 +1,5 @@
 #if !canImport(Darwin)
   public import FoundationEssentials
-  @_exported public import LocalizedErrors
   public import MapStoreWire
   public import RegionCatalog
 

@@ -25,6 +25,14 @@ package struct PolicyChange: Sendable, Hashable {
   package var beginningCount: Int { moves.filter { $0.to == .active }.reduce(0) { $0 + $1.count } }
 }
 
+extension LedgerPolicy {
+  /// The settings that differ from those in force.
+  package func differences(from present: LedgerPolicy) -> [PolicyChange.Setting] {
+    zip(present.settings, settings).filter { $0.value != $1.value }
+      .map { PolicyChange.Setting(name: $0.name, present: $0.value, wanted: $1.value) }
+  }
+}
+
 extension Ledger {
   /// What policies would change; the ledger stays as it is.
   ///
@@ -38,6 +46,8 @@ extension Ledger {
   }
 
   /// Brings policies into force, and says what they changed.
+  ///
+  /// - Throws: `LedgerError` if the environment differs from the ledger's.
   package func change(to policy: LedgerPolicy) throws -> PolicyChange {
     try write { try Self.change(to: policy, $0) }
   }
@@ -47,8 +57,7 @@ extension Ledger {
 
   private static func change(to policy: LedgerPolicy, _ recorder: EvidenceRecorder) throws -> PolicyChange {
     let db = recorder.db
-    let settings = zip(recorder.policy.settings, policy.settings).filter { $0.value != $1.value }
-      .map { PolicyChange.Setting(name: $0.name, present: $0.value, wanted: $1.value) }
+    let settings = policy.differences(from: recorder.policy)
     guard !settings.isEmpty else { return PolicyChange(settings: [], moves: []) }
     try db.execute(
       """

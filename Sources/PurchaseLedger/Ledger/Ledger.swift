@@ -52,15 +52,9 @@ public final class Ledger: Sendable {
   public static func open(at path: String, policy: LedgerPolicy?, clock: LedgerClock) throws -> Ledger {
     let database = try LedgerDatabase.open(at: path)
     let ledger = Ledger(path: path, database: database, clock: clock)
-    if let policy { try ledger.adopt(policy) }
+    // Opening waits for no writer where nothing is to be recorded.
+    if let policy, try ledger.policy != policy { _ = try ledger.change(to: policy) }
     return ledger
-  }
-
-  /// Records the policies that differ from the current ones.
-  ///
-  /// - Throws: `LedgerError` if the environment differs from the ledger's.
-  public func adopt(_ policy: LedgerPolicy) throws {
-    if try self.policy != policy { try write { try $0.record(policy) } }
   }
 
   /// Opens a ledger read-only: works on read-only media and waits for no writer.

@@ -1,6 +1,5 @@
 #if !canImport(Darwin)
   public import FoundationEssentials
-  @_exported public import LocalizedErrors
   public import TileImage
 
   // The module below has no Foundation on Linux; elsewhere it conforms itself.

@@ -199,7 +199,7 @@ import Testing
   @Test func genuineEventsOfEveryKindAreClean() async throws {
     var policy = try ledger.policy
     policy.secondClaim = .transfer
-    try ledger.adopt(policy)
+    _ = try ledger.change(to: policy)
     try await book(fact("1"), for: anna)
     let again = try authority.transaction(fact("1"), bundleID: Self.bundle)
     _ = try await ledger.book(Submission(evidence: again, account: carl, channel: .app), with: verifier)

@@ -200,7 +200,7 @@ import Testing
     try test.book(.sample("2"))
     var policy = try test.ledger.policy
     policy.unsignedEvidence = .refuse
-    try test.ledger.adopt(policy)
+    _ = try test.ledger.change(to: policy)
     let before = try test.ledger.verify()
     #expect(before.isClean && before.unsigned == 1, "\(before.findings)")
     let seq = try #require(try test.ledger.write { try $0.append(.transaction(unsigned("3"))) })

@@ -114,10 +114,9 @@ struct LedgerSettings {
   }
 
   private func warnOfPolicies(_ ledger: Ledger) throws {
-    let (wanted, present) = (try configuredPolicy(of: ledger), try ledger.policy)
-    let differing = zip(wanted.settings, present.settings).filter { $0.value != $1.value }
+    let differing = try configuredPolicy(of: ledger).differences(from: ledger.policy)
     guard !differing.isEmpty else { return }
-    let list = differing.map { "\($0.name) is \($1.value), and \($0.value) in the configuration" }
+    let list = differing.map { "\($0.name) is \($0.present), and \($0.wanted) in the configuration" }
     printError(
       """
       purchase-ledger: \(ledgerPath): \(list.joined(separator: "; ")): `purchase-ledger policy` says what that would \
