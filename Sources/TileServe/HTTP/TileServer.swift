@@ -229,7 +229,7 @@ public final class TileServer: Sendable {
 
   /// Stops listening, waits for requests in progress within the limits, and ends. From the call on each response is its
   /// connection's last, and what a thread has been doing for a request for more than 1.5 seconds is cancelled: that is
-  /// answered with 503. A second call returns at once.
+  /// answered with 503, as are requests that have no answer when the time is over. A second call returns at once.
   ///
   /// - Parameter seconds: the delay before it stops listening. Meanwhile `/ready` is 503, so that a load balancer
   ///   sends requests elsewhere before the port is closed.
@@ -279,14 +279,26 @@ public final class TileServer: Sendable {
     old.socketFile?.remove()
     try? await old.channel.close()
     for loop in loops { try? await loop.eventLoop.submit { loop.value.drain() }.get() }
-    let end = NIODeadline.now() + .seconds(Int64(service.options.limits.drainSeconds))
-    while NIODeadline.now() < end {
+    if await connectionsEnd(within: .seconds(Int64(service.options.limits.drainSeconds))) { return }
+    // Requests that wait for a thread, or work for longer, get an answer too.
+    for loop in loops { try? await loop.eventLoop.submit { loop.value.refuseAll() }.get() }
+    _ = await connectionsEnd(within: Self.lastAnswersTime)
+    for loop in loops { try? await loop.eventLoop.submit { loop.value.dropAll() }.get() }
+  }
+
+  /// How long clients may take for the answers that end the time of a shutdown.
+  private static let lastAnswersTime = TimeAmount.seconds(1)
+
+  /// Waits until there are no connections; false if there are some when the time is over.
+  private func connectionsEnd(within time: TimeAmount) async -> Bool {
+    let end = NIODeadline.now() + time
+    while true {
       var count = 0
       for loop in loops { count += (try? await loop.eventLoop.submit { loop.value.connectionCount }.get()) ?? 0 }
-      if count == 0 { break }
+      if count == 0 { return true }
+      guard NIODeadline.now() < end else { return false }
       await pause(.milliseconds(20))
     }
-    for loop in loops { try? await loop.eventLoop.submit { loop.value.dropAll() }.get() }
   }
 
   /// Waits. `Task.sleep` opens file descriptors at its first call, and ends the process if there are none left.

@@ -35,8 +35,14 @@ final class ConnectionHandler: ChannelDuplexHandler {
   private var bodyCount = 0
   /// True from the start of a request until its response is written.
   private var isAnswering = false
-  /// Of the request that a thread answers.
-  private var cancellation: Cancellation?
+  /// A request that a thread answers, or that waits for one.
+  private struct Pending {
+    let request: TileService.RequestContext
+    let start: NIODeadline
+    let cancellation: Cancellation
+  }
+
+  private var pending: Pending?
   /// No more requests are read or answered; the connection closes when its bytes are sent.
   private var isEnding = false
   /// True if the client's input is not HTTP; the error response may have to wait for earlier ones.
@@ -92,7 +98,7 @@ final class ConnectionHandler: ChannelDuplexHandler {
     isEnding = true
     waiting.removeAll()
     // Nobody reads the answer.
-    cancellation?.cancel()
+    pending?.cancellation.cancel()
     context.fireChannelInactive()
   }
 
@@ -140,6 +146,18 @@ final class ConnectionHandler: ChannelDuplexHandler {
     idleSince = nil
     loop.shard.dropped()
     context?.close(promise: nil)
+  }
+
+  /// Answers the request in progress with 503, and closes the connection: the time for answers is over, or it has no
+  /// answer because other work has the threads.
+  func refuse() {
+    if isEnding { return }
+    guard let context, let pending else { return drop() }
+    let reply = service.failure(CancellationError(), .other, pending.request)
+    pending.cancellation.cancel()
+    waiting.removeAll()
+    finish(reply, pending.request.facts, pending.start, context)
+    flush(context)
   }
 
   /// Closes the connection if it is idle.
@@ -326,9 +344,9 @@ final class ConnectionHandler: ChannelDuplexHandler {
       let eventLoop = context.eventLoop
       let service = service
       let cancellation = service.registry.work.cancellation()
-      self.cancellation = cancellation
       let request = TileService.RequestContext(
         facts: facts, connection: connection, crossOrigin: service.options.crossOrigin)
+      pending = Pending(request: request, start: start, cancellation: cancellation)
       let accepted = service.registry.work.submit(lane, request: cancellation) {
         let reply = cancellation.isCancelled ? service.failure(CancellationError(), .other, request) : try make()
         guard !service.hasEnded.load(ordering: .sequentiallyConsistent) else { return }
@@ -352,7 +370,7 @@ final class ConnectionHandler: ChannelDuplexHandler {
     _ reply: EncodedResponse, _ facts: RequestFacts, _ start: NIODeadline, _ context: ChannelHandlerContext
   ) {
     isAnswering = false
-    cancellation = nil
+    pending = nil
     let time = record(reply.route, status: reply.status, bytes: reply.bodyCount, start)
     write(reply, context)
     loop.accessLog?.record(

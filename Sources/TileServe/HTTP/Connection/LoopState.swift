@@ -86,6 +86,11 @@ final class LoopState {
   /// Ends what ``drain()`` began.
   func stopDraining() { isDraining = false }
 
+  /// Answers what is in progress with 503, and closes all other connections.
+  func refuseAll() {
+    for connection in Array(connections.values) { connection.refuse() }
+  }
+
   func dropAll() {
     for connection in Array(connections.values) { connection.drop() }
   }

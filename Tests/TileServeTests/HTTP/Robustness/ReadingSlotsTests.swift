@@ -95,6 +95,46 @@ import Testing
     #expect(!isCrowded())
   }
 
+  /// Other work reads a bundle when the time of a shutdown is over: the requests that were put aside for it are
+  /// answered. Opening the bundle for a list needs no slot that others could have.
+  @Test func requestsThatWereAsideAreAnsweredAtTheEnd() async throws {
+    let folder = try TemporaryFolder()
+    for name in ["a", "b"] { try folder.writeSingleTile("\(name).mbtiles", SampleTiles.image(1)) }
+    let (gate, heldCount) = (gate, Locked(0))
+    try await serving([folder.path]) {
+      $0.limits.drainSeconds = 1
+    } _: { (served) async throws in
+      defer { gate.open() }
+      let (tileset, work) = (try #require(served.registry["b"]), served.registry.work)
+      let slots = tileset.bundle!.slots
+      for _ in 0..<WorkPool.laneWidth {
+        let accepted = work.submit(work.lane(device: 9)) {
+          try slots.reading {
+            heldCount.withLock { $0 += 1 }
+            gate.wait()
+          }
+        }
+        #expect(accepted)
+      }
+      #expect(eventually { heldCount.withLock { $0 } == WorkPool.laneWidth })
+      let connections = try (0..<4).map { _ in
+        let connection = try served.connect()
+        try connection.send(HTTPConnection.head("/a,b/0/0/0.png"))
+        return connection
+      }
+      #expect(eventually { slots.asideCount == 4 })
+      tileset.source.closeIdle()
+      try tileset.source.check()
+      #expect(try served.get("/tilesets.json").text.contains(#""id":"b""#))
+      let answers = Unshared(connections)
+      try await served.server.shutdown()
+      for connection in answers.value {
+        let response = try await onThread { [one = Unshared(connection)] in try one.value.response() }
+        #expect(response.status == 503 && response["Connection"] == "close", "\(response)")
+      }
+    }
+  }
+
   /// Composites of other bundles with a view that has no end: those bundles are served, and the server ends.
   @Test func compositesWithAnEndlessView() async throws {
     let folder = try TemporaryFolder()
@@ -115,9 +155,8 @@ import Testing
       let answers = Unshared(connections)
       try await served.server.shutdown(afterSeconds: 1)
       for connection in answers.value {
-        // Those that waited until the time of the shutdown was over get none.
-        let response = try? await onThread { [one = Unshared(connection)] in try one.value.response() }
-        #expect(response.map { $0.status == 503 } ?? true, "\(String(describing: response))")
+        let response = try await onThread { [one = Unshared(connection)] in try one.value.response() }
+        #expect(response.status == 503, "\(response)")
       }
     }
   }
