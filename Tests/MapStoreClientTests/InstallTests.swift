@@ -171,6 +171,20 @@ import TileIndex
     #expect(store.book.withLock { $0.files.count } == 21 && waits.withLock { $0 } == 20)
   }
 
+  /// The server's limits of links and requests are waited for, however often it names them, and the app is told.
+  @Test(arguments: ["GET /v1/regions/alps", "POST /v1/downloads"])
+  func limitsOfTheServerAreWaitedFor(_ request: String) async throws {
+    store.book.withLock { $0.failures[request] = Array(repeating: (429, "0"), count: 20) }
+    let device = try Device(store)
+    let waits = Locked<[InstallProgress]>([])
+    let file = try await device.manager().install("alps", from: device.client) { progress in
+      if progress.phase == .waiting { waits.withLock { $0.append(progress) } }
+    }
+    #expect(file.sha256 == region.sha256 && store.count(request) == 21)
+    #expect(waits.withLock { $0.count } == 20)
+    #expect(waits.withLock { $0.allSatisfy { $0.complaint?.contains("429") == true } })
+  }
+
   /// A new installation of the server has another entity tag for the same bytes: downloaded bytes are kept.
   @Test func anotherTagOfTheSameBytesCostsNothing() async throws {
     store.fault.withLock { $0 = { $0.number == 1 ? .hang(100_000) : .tag("\"of another server\"") } }

@@ -1,8 +1,10 @@
+import CSQLite
 import Crypto
 import Foundation
 import MapStoreWire
 import PurchaseLedger
 import RegionCatalog
+import Support
 import TestSupport
 import Testing
 import TileIndex
@@ -188,6 +190,25 @@ import TileIndex
         answer = try await store.send("GET", other, ["Range": "bytes=0-9"])
       }
       #expect(answer.status == 206)
+    }
+  }
+
+  /// A transfer ends with its last byte. That it was sent is noted later: the ledger is locked.
+  @Test func aTransferEndsWithItsLastByte() async throws {
+    try await TestStore.run {
+      $0.limits.transfersByAccount = 1
+    } _: { store in
+      let anna = try store.person()
+      _ = try await store.post([try store.evidence("alps", for: anna)], as: anna)
+      let links = [try await store.ticket("alps", as: anna).url, try await store.ticket("alps", as: anna).url]
+      let other = try SQLiteConnection(
+        uri: SQLiteConnection.uri(path: store.ledger.path, parameters: []), flags: SQLITE_OPEN_READWRITE)
+      try other.execute("BEGIN IMMEDIATE")
+      let transfers = store.server.service.transfers
+      #expect(try await store.send("GET", links[0]).status == 200)
+      #expect(try await onThread { eventually(seconds: 15) { transfers.total == 0 } })
+      #expect(try await store.send("GET", links[1], ["Range": "bytes=0-9"]).status == 206)
+      try other.execute("ROLLBACK")
     }
   }
 

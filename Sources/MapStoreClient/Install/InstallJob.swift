@@ -77,7 +77,7 @@ struct InstallJob: Sendable {
     }
     var allowsPatch = part.pack == nil
     for _ in 0..<Self.roundsMax {
-      let region = try await client.region(part.region).region
+      let region = try await client.region(part.region, waits: { reportWait($0) }).region
       let installed = try state.installed(part)
       guard let whole = part.pack.map({ InstallPlan.pack(region, file: $0) }) ?? InstallPlan.whole(region) else {
         throw MapStoreError(
@@ -189,10 +189,10 @@ struct InstallJob: Sendable {
       client: client, state: state, download: download, path: files.part(download), options: options,
       transport: options.transport ?? ClientTransport(client: client), budget: budget,
       report: { phase, done, complaint in report(download, phase, done, complaint) })
-    try await FileTransfer(context: context, newTicket: { try await ticket(wanted) }).run()
+    try await FileTransfer(context: context, newTicket: { try await ticket(wanted, waits: $0) }).run()
   }
 
-  private func ticket(_ wanted: WantedFile) async throws -> DownloadTicket {
+  private func ticket(_ wanted: WantedFile, waits: @escaping WaitHandler) async throws -> DownloadTicket {
     let request =
       switch wanted.kind {
       case .bundle: DownloadRequest(regionId: part.region, kind: .bundle, edition: wanted.edition)
@@ -202,7 +202,7 @@ struct InstallJob: Sendable {
           regionId: part.region, kind: .patch, edition: wanted.edition, fromEdition: wanted.fromEdition)
       }
     do {
-      return try await client.ticket(request)
+      return try await client.ticket(request, waits: waits)
     } catch let error as MapStoreError where error.code == .editionGone {
       throw TransferFault.changed
     }
@@ -258,6 +258,15 @@ struct InstallJob: Sendable {
       InstallProgress(
         part: part, edition: download.wanted.edition, phase: phase, bytesDone: done, bytesTotal: download.wanted.bytes,
         bytesPerSecond: pace.rate(phase, done), complaint: complaint))
+  }
+
+  /// Reports that the server's limit keeps the job from learning what there is to install.
+  private func reportWait(_ complaint: String) {
+    let known = (try? state.download(part))?.wanted
+    onProgress(
+      InstallProgress(
+        part: part, edition: known?.edition ?? "", phase: .waiting, bytesDone: 0, bytesTotal: known?.bytes ?? 0,
+        complaint: complaint))
   }
 
   /// The rate of the download, for all phases of a job.

@@ -4,8 +4,8 @@ import TileIndex
 public struct InstallProgress: Hashable, Sendable {
   /// What an install does at the moment.
   public enum Phase: String, Sendable, Codable {
-    /// Waits for other downloads, here or on the account's other devices, or for a network that ``TransferPolicy``
-    /// allows.
+    /// Waits for other downloads, here or on the account's other devices, for a limit of the server's, or for a
+    /// network that ``TransferPolicy`` allows.
     case waiting
     /// The bytes of an earlier attempt are compared with their checksums.
     case checking
@@ -23,7 +23,7 @@ public struct InstallProgress: Hashable, Sendable {
 
   /// What is installed.
   public let part: RegionPart
-  /// The edition that it will have.
+  /// The edition that it will have; empty while the server has not said it.
   public let edition: String
   /// What the install does at the moment.
   public let phase: Phase

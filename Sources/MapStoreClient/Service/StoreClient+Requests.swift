@@ -2,23 +2,31 @@ import MapStoreWire
 import Support
 import TileIndex
 
+/// Called with what the server answered, before the client waits for one of the server's limits.
+typealias WaitHandler = @Sendable (_ complaint: String) -> Void
+
 extension StoreClient {
-  /// - Parameter fits: throws an ``AnswerFault`` for an answer that does not fit the request.
+  /// - Parameters:
+  ///   - fits: throws an ``AnswerFault`` for an answer that does not fit the request.
+  ///   - waits: see ``exchange(_:target:body:repeats:isAwaited:attemptsMax:waits:)``.
   func send<Answer: ServerAnswer>(
     _ route: StoreRoute, path: String? = nil, query: [(name: String, value: String)] = [], attemptsMax: Int? = nil,
-    fits: (Answer) throws -> Void = { _ in }
+    fits: (Answer) throws -> Void = { _ in }, waits: WaitHandler? = nil
   ) async throws -> Answer {
     let text = query.map { "\(PercentEncoding.encode($0.name))=\(PercentEncoding.encode($0.value))" }
       .joined(separator: "&")
     let target = (path ?? route.path) + (text.isEmpty ? "" : "?" + text)
-    let bytes = try await exchange(route, target: target, body: nil, repeats: true, attemptsMax: attemptsMax)
+    let bytes = try await exchange(
+      route, target: target, body: nil, repeats: true, attemptsMax: attemptsMax, waits: waits)
     return try decode(bytes, path ?? route.path, fits)
   }
 
-  /// - Parameter isAwaited: see ``exchange(_:target:body:repeats:isAwaited:attemptsMax:)``.
+  /// - Parameters:
+  ///   - isAwaited: see ``exchange(_:target:body:repeats:isAwaited:attemptsMax:waits:)``.
+  ///   - waits: as well.
   func send<Answer: ServerAnswer>(
     _ route: StoreRoute, body: some Encodable, repeats: Bool = true, isAwaited: Bool = false,
-    fits: (Answer) throws -> Void = { _ in }
+    fits: (Answer) throws -> Void = { _ in }, waits: WaitHandler? = nil
   ) async throws -> Answer {
     let bytes: [UInt8]
     do {
@@ -26,7 +34,8 @@ extension StoreClient {
     } catch {
       preconditionFailure("messages can be written: \(error)")
     }
-    let answer = try await exchange(route, target: route.path, body: bytes, repeats: repeats, isAwaited: isAwaited)
+    let answer = try await exchange(
+      route, target: route.path, body: bytes, repeats: repeats, isAwaited: isAwaited, waits: waits)
     return try decode(answer, route.path, fits)
   }
 
@@ -66,13 +75,16 @@ extension StoreClient {
   ///   - repeats: false for requests that must not arrive twice.
   ///   - isAwaited: true where a person waits for the answer, so that a refused connection is not tried again.
   ///   - attemptsMax: instead of the rule's.
+  ///   - waits: called before each wait for a limit of the server's (429 with `Retry-After`). Such an answer is then no
+  ///     failed attempt, however often it comes; the waits become longer, so that no server keeps the device awake.
   /// - Returns: the body of a successful answer.
   private func exchange(
     _ route: StoreRoute, target: String, body: [UInt8]?, repeats: Bool, isAwaited: Bool = false,
-    attemptsMax: Int? = nil
+    attemptsMax: Int? = nil, waits: WaitHandler? = nil
   ) async throws -> [UInt8] {
     var hasSignedInAgain = false
     var attempt = 0
+    var rests = 0
     let deadline = Deadline(after: retry.callMax)
     while true {
       attempt += 1
@@ -84,6 +96,7 @@ extension StoreClient {
       }
       let path = target.prefix { $0 != "?" }
       var asked: Double?
+      var isLimited = false
       let complaint: String
       let remedy: String
       do {
@@ -109,6 +122,7 @@ extension StoreClient {
         complaint = "the server answered \(answer.status)\(problem.map { ": \($0)" } ?? "")"
         remedy = "try again later: the server is overloaded or failing"
         asked = answer.retryAfter
+        isLimited = answer.status == 429
       } catch let error as MapStoreError {
         throw error
       } catch let error where error is ConnectionFault || error is Deadline.Passed {
@@ -128,6 +142,15 @@ extension StoreClient {
       }
       if let asked, asked > retry.retryAfterMax {
         throw MapStoreError(.unreachable, address, complaint, remedy: "try again in \(Int(asked)) s")
+      }
+      if let asked, isLimited, let waits {
+        attempt -= 1
+        rests += 1
+        waits(complaint)
+        let rest = retry.delay(rests, asked: asked)
+        deadline.extend(by: rest)
+        try await Task.sleep(for: .seconds(rest))
+        continue
       }
       let delay = retry.delay(attempt)
       guard attempt < attemptsMax ?? retry.attemptsMax, delay < deadline.secondsLeft else {

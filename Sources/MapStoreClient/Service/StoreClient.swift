@@ -134,10 +134,13 @@ public final class StoreClient: Sendable {
   }
 
   /// The catalogue's entry of a region: files, patches, tile packs.
-  public func region(_ id: String) async throws -> RegionDetails {
-    try await send(.region, path: StoreRoute.region.path(id)) { answer in
-      guard answer.region.id == id else { throw AnswerFault("region.id", "is not of the requested region") }
-    }
+  public func region(_ id: String) async throws -> RegionDetails { try await region(id, waits: nil) }
+  func region(_ id: String, waits: WaitHandler?) async throws -> RegionDetails {
+    try await send(
+      .region, path: StoreRoute.region.path(id),
+      fits: { answer in
+        guard answer.region.id == id else { throw AnswerFault("region.id", "is not of the requested region") }
+      }, waits: waits)
   }
 
   /// All that the account owns or may buy, with what is to do about each region on this device.
@@ -162,13 +165,18 @@ public final class StoreClient: Sendable {
 
   /// Asks for the URL of a file, which expires.
   public func ticket(_ request: DownloadRequest) async throws -> DownloadTicket {
-    try await send(.downloads, body: request) { [address] answer in
-      try AnswerRule.url(answer.url, "url", of: address)
-      for (name, given, wanted) in [
-        ("regionId", answer.regionId, request.regionId), ("edition", answer.edition, request.edition),
-        ("file", answer.file, request.file),
-      ] where wanted != nil && given != wanted { throw AnswerFault(name, "is not the requested one") }
-    }
+    try await ticket(request, waits: nil)
+  }
+  func ticket(_ request: DownloadRequest, waits: WaitHandler?) async throws -> DownloadTicket {
+    try await send(
+      .downloads, body: request,
+      fits: { [address] answer in
+        try AnswerRule.url(answer.url, "url", of: address)
+        for (name, given, wanted) in [
+          ("regionId", answer.regionId, request.regionId), ("edition", answer.edition, request.edition),
+          ("file", answer.file, request.file),
+        ] where wanted != nil && given != wanted { throw AnswerFault(name, "is not the requested one") }
+      }, waits: waits)
   }
 
   /// The signed document of what the account owns.

@@ -14,7 +14,7 @@ import TileIndex
 struct FileTransfer: Sendable {
   let context: TransferContext
   /// Requests a new URL.
-  let newTicket: @Sendable () async throws -> DownloadTicket
+  let newTicket: @Sendable (_ waits: @escaping WaitHandler) async throws -> DownloadTicket
 
   private var wanted: WantedFile { context.wanted }
   private var state: RegionDatabase { context.state }
@@ -73,7 +73,9 @@ struct FileTransfer: Sendable {
       var asked: Double?
       var isLie = false
       do {
-        if ticket.map({ $0.expiresAt <= options.clock.now() }) ?? true { ticket = try await validTicket() }
+        if ticket.map({ $0.expiresAt <= options.clock.now() }) ?? true {
+          ticket = try await validTicket(done: wanted.bytes - missing.byteCount)
+        }
         var attempt = TransferAttempt(transfer: context, file: file, missing: missing, etag: etag)
         attempt.looksAtTags = looksAtTags
         defer { etag = attempt.etag }
@@ -154,8 +156,8 @@ struct FileTransfer: Sendable {
   }
 
   /// - Throws: ``TransferFault/changed`` if the ticket is for another file.
-  private func validTicket() async throws -> DownloadTicket {
-    let ticket = try await newTicket()
+  private func validTicket(done: Int) async throws -> DownloadTicket {
+    let ticket = try await newTicket { [context] in context.report(.waiting, done, $0) }
     guard ticket.sha256 == wanted.sha256, ticket.bytes == wanted.bytes else { throw TransferFault.changed }
     return ticket
   }

@@ -12,7 +12,8 @@ import Synchronization
 /// has the figures.
 enum DownloadBody {
   /// - Parameters:
-  ///   - slot: kept as long as the body; nil where files are not counted.
+  ///   - slot: kept until the system has the last byte, or the connection has ended: what follows, such as the event in
+  ///     the ledger, is no transfer. Nil where files are not counted.
   ///   - whenOver: called after the last byte was handed to the system, or the connection has ended, with the end of
   ///     the last piece that was begun. How much arrived of a piece that was cut off is unknown.
   static func make(
@@ -20,12 +21,11 @@ enum DownloadBody {
     metrics: StoreMetrics, whenOver: @escaping @Sendable (Int) async -> Void = { _ in }
   ) -> ResponseBody {
     ResponseBody(contentLength: range.count) { writer in
-      defer { withExtendedLifetime(slot) {} }
       let begun = Mutex(range.lowerBound)
       do {
         // The head was given to the event loop before this is called, so it is sent first.
         try await send(
-          file, range, on: channel, begins: { end in begun.withLock { $0 = end } },
+          file, range, on: channel, slot, begins: { end in begun.withLock { $0 = end } },
           sent: { metrics.count(sentBytes: $0) })
         try await writer.finish(nil)
       } catch {
@@ -43,7 +43,8 @@ enum DownloadBody {
   ///   - sent: called with the byte count of each piece after it was accepted.
   /// - Throws: errors of the connection or the disk; `ChannelError` if the client has disconnected.
   private static func send(
-    _ file: RegularFile, _ range: Range<Int>, on channel: any Channel, begins: @escaping @Sendable (Int) -> Void,
+    _ file: RegularFile, _ range: Range<Int>, on channel: any Channel, _ slot: ConcurrencyLimiter<AccountID>.Slot?,
+    begins: @escaping @Sendable (Int) -> Void,
     sent: @escaping @Sendable (Int) -> Void
   ) async throws {
     try await channel.eventLoop.flatSubmit {
@@ -52,8 +53,10 @@ enum DownloadBody {
         let sender = FileSender(
           file, range, encoder: try pipeline.context(handlerType: HTTP1ToHTTPServerCodec.self),
           connection: try pipeline.handler(type: ConnectionGuard.self), begins: begins, sent: sent)
-        return sender.run()
+        // On the event loop: a client that has its last byte may ask for the next file at once.
+        return sender.run().always { _ in slot?.end() }
       } catch {
+        slot?.end()
         return channel.eventLoop.makeFailedFuture(error)
       }
     }.get()

@@ -10,16 +10,22 @@ final class ConcurrencyLimiter<Holder: Hashable & Sendable>: Sendable {
 
   var total: Int { counts.withLock { $0.values.reduce(0, +) } }
 
-  /// One operation; it counts as long as this object lives.
+  /// One operation; it counts until it is over, and not longer than this object lives.
   final class Slot: Sendable {
     private let limiter: ConcurrencyLimiter
     private let holder: Holder
+    private let isOver = Atomic(false)
 
     fileprivate init(_ limiter: ConcurrencyLimiter, _ holder: Holder) {
       (self.limiter, self.holder) = (limiter, holder)
     }
 
-    deinit { limiter.leave(holder) }
+    deinit { end() }
+
+    /// Frees the place of the operation; once.
+    func end() {
+      if !isOver.exchange(true, ordering: .relaxed) { limiter.leave(holder) }
+    }
   }
 
   /// Nil if the holder is at its limit.

@@ -202,16 +202,16 @@ struct StoreMiddleware: RouterMiddleware {
       // The watch of the ledger logs this once.
       case .gone: return Rejection(.unavailable("the ledger cannot be used"), retryAfter: 5)
       case .database, .damaged, .noLedger, .notALedger:
-        service.logger.error("\(error)")
+        service.faults.error("ledger", "\(error)", of: error)
         return Rejection(.unavailable("the ledger cannot be used"), retryAfter: 5)
       default: break
       }
     case let error as StoreError:
-      service.logger.error("\(error)")
+      service.faults.error("store", "\(error)", of: error)
       return Rejection(.unavailable("the store cannot write"), retryAfter: 5)
     default: break
     }
-    service.logger.error("internal error: \(error)")
+    service.faults.error("internal", "internal error: \(error)", of: error)
     return Rejection(.failed)
   }
 
@@ -230,7 +230,7 @@ struct StoreMiddleware: RouterMiddleware {
         kind: kind, account: rejection.account, subject: rejection.subject, outcome: "refused", detail: code,
         onceADay: route.method == .get ? "\(code) \(rejection.subject ?? "")" : nil)
     } catch {
-      service.logger.error("a refusal could not be recorded: \(error)")
+      service.faults.error("refusal", "a refusal could not be recorded: \(error)", of: error)
     }
   }
 

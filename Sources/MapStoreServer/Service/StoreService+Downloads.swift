@@ -187,7 +187,7 @@ extension StoreService {
           onceADay: "\(link.file) \(link.sha256Start)")
       } catch {
         // The client has its bytes all the same.
-        logger.error("what was sent could not be noted: \(error)")
+        faults.error("sent", "what was sent could not be noted: \(error)", of: error)
       }
     }
     return Response(status: status, headers: headers, body: body)

@@ -22,6 +22,8 @@ final class StoreService: Sendable {
   let grants: GrantSigner
   let googlePush: GooglePush?
   let logger: Logger
+  /// For what every request may meet.
+  let faults: FaultLog
   let metrics = StoreMetrics()
   let transfers: ConcurrencyLimiter<AccountID>
   let linkUses: LinkUses
@@ -70,6 +72,7 @@ final class StoreService: Sendable {
     self.sellsAtGoogle = sellsAtGoogle
     self.clock = clock
     self.logger = logger
+    faults = FaultLog(logger)
     linkKeys = try HMACKeys(files: options.linkKeys)
     linkUses = try LinkUses(path: LinkUses.path(of: ledger))
     catalog = try StoreCatalog(
@@ -106,8 +109,10 @@ final class StoreService: Sendable {
     timer.schedule(deadline: .now() + .milliseconds(500), repeating: .milliseconds(500))
     timer.activate()
     defer { timer.cancel() }
+    defer { faults.close() }
     while !Task.isCancelled {
       try? await Task.sleep(for: .seconds(1))
+      faults.tell()
       // Reading the places of a large catalogue takes seconds.
       await catalogQueue.run {
         self.catalog.refresh()
@@ -139,12 +144,12 @@ final class StoreService: Sendable {
   func recordGranted(
     kind: String, account: AccountID, subject: String?, detail: String?, onceADay occasion: String
   ) async throws {
-    try await Deadline.waiting(atMost: .seconds(1)) { [ledger, logger] isAlone in
+    try await Deadline.waiting(atMost: .seconds(1)) { [ledger, faults] isAlone in
       do {
         try await ledger.recordAudit(
           kind: kind, account: account, subject: subject, outcome: "granted", detail: detail, onceADay: occasion)
       } catch  where isAlone() {
-        logger.error("what was given out could not be noted: \(error)")
+        faults.error("given out", "what was given out could not be noted: \(error)", of: error)
       }
     }
   }
