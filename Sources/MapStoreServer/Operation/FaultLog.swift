@@ -2,8 +2,8 @@ import Logging
 import Support
 import Synchronization
 
-/// Logs faults that every request may meet, such as a full disk: one line a minute for each kind, and then how many were
-/// left out.
+/// Logs faults that every request may meet, such as a full disk: one line a minute for each kind, and then how many
+/// were left out.
 final class FaultLog: Sendable {
   private struct Kind {
     var loggedAt: Double
