@@ -23,7 +23,7 @@ extension VectorMap {
     let zoom = matrixSet.zooms.lowerBound
     let box = frame.box(zoom)
     // What reaches beyond the antimeridian is seen on the other side, too.
-    let turn = matrixSet.isGlobal ? Double(matrixSet[zoom].matrixWidth * matrixSet[zoom].tileWidth) : 0
+    let turn = matrixSet.turn(zoom: zoom)
     let boxes = turn > 0 ? [-turn, 0, turn].map { box.moved(by: SIMD2($0, 0)) } : [box]
     func shows(_ features: ZoomLayer, _ index: Int) -> Bool {
       features.parts(index).contains { rings in

@@ -25,7 +25,7 @@ package final class TilePainter {
     let corner = SIMD2(Double(tile.column), Double(tile.row)) * size
     let box = PixelBox(low: corner, high: corner + size)
     // Shapes that reach beyond the antimeridian are seen on the other side, too.
-    let turn = map.matrixSet.isGlobal ? Double(matrix.matrixWidth) * size.x : 0
+    let turn = map.matrixSet.turn(zoom: tile.zoom)
     var batch = LineBatch(canvas)
     try map.drawing(zoom: tile.zoom).forEachItem(near: tile) { item in
       let isOver = turn > 0 && (item.low.x < item.reach || item.high.x > turn - item.reach)

@@ -48,6 +48,8 @@ package final class VectorMap: Sendable {
     var drawings: [Int: ZoomDrawing] = [:]
     /// From the grid's first zoom on.
     var placements: [LabelPlacer.Placement] = []
+    /// What became of the labels at the zooms that are shown.
+    var tally = LabelTally()
     /// Nil where nothing is labelled.
     let shaper: TextShaper?
   }
@@ -93,6 +95,9 @@ package final class VectorMap: Sendable {
   /// The letters of the labels so far that no installed font has.
   package var missingLetters: MissingLetters { state.withLock { $0.shaper?.missing ?? MissingLetters() } }
 
+  /// The labels so far that the map lacks, or shows in part, of each layer that has such ones.
+  package var labelLosses: [LabelLosses] { state.withLock { $0.tally.losses(of: layers) } }
+
   /// Makes what is drawn at some zooms, from the coarsest, before the first tile asks for it.
   ///
   /// - Parameter bytesMax: what it may take. From the zoom on at which it takes more nothing is kept, and labels are
@@ -126,7 +131,7 @@ package final class VectorMap: Sendable {
     let tiles = PixelBox(
       low: ((box.low / size).rounded(.down) - 1) * size, high: ((box.high / size).rounded(.up) + 1) * size)
     // What reaches beyond the antimeridian is seen on the other side, too.
-    let width = matrixSet.isGlobal ? Double(matrix.matrixWidth) * size.x : .infinity
+    let width = matrixSet.isGlobal ? matrixSet.turn(zoom: zoom) : .infinity
     let isAround = matrixSet.isGlobal && (tiles.low.x < 0 || tiles.high.x > width)
     return { item in
       isAround || item.low.x < item.reach || item.high.x > width - item.reach
@@ -164,10 +169,12 @@ package final class VectorMap: Sendable {
     let first = matrixSet.zooms.lowerBound
     while first + state.placements.count <= zoom {
       let next = first + state.placements.count
-      state.placements.append(
-        try LabelPlacer.place(
-          next == zoom ? layers : self.layers(zoom: next), zoom: next, matrix: matrixSet[next], density: density,
-          frame: frame, shaper: shaper, earlier: state.placements.last))
+      var placement = try LabelPlacer.place(
+        next == zoom ? layers : self.layers(zoom: next), zoom: next, matrix: matrixSet[next], density: density,
+        frame: frame, turn: matrixSet.turn(zoom: next), shaper: shaper, earlier: state.placements.last)
+      if frame.zooms.contains(next) { state.tally.add(placement) }
+      (placement.outcomes, placement.cut) = ([], [])
+      state.placements.append(placement)
     }
     return state.placements[zoom - first].labels
   }

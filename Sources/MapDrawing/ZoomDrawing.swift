@@ -90,7 +90,7 @@ struct ZoomDrawing: Sendable {
     init(_ matrixSet: TileMatrixSet, _ zoom: Int) {
       let matrix = matrixSet[zoom]
       size = SIMD2(Double(matrix.tileWidth), Double(matrix.tileHeight)) * Double(blockEdge)
-      turn = matrixSet.isGlobal ? Double(matrix.matrixWidth * matrix.tileWidth) : 0
+      turn = matrixSet.turn(zoom: zoom)
     }
 
     /// The blocks that an item comes near; nil for one that comes near very many.
@@ -216,7 +216,8 @@ extension ZoomDrawing.Style {
     // The notches between round ones are smaller than a pixel.
     case .round: if pen.width <= 2, gaps.allSatisfy({ $0 <= pen.width }) { return [] }
     }
-    return gaps.allSatisfy { $0 == 0 } ? [] : lengths
+    // Without what is too short to be seen, the rest may be so, too.
+    return gaps.allSatisfy { $0 == 0 } || lengths.reduce(0, +) <= dashPeriodMin ? [] : lengths
   }
 
   /// The style's values for a feature; nil if nothing would be seen. What is not given is as the specification has it.

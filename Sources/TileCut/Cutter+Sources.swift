@@ -102,7 +102,8 @@ extension Cutter {
     }
   }
 
-  /// What the layers have and the map lacks: features beside it, and letters that no font has. A line for each.
+  /// What the layers have and the map lacks: features beside it, labels without room, the ends of long texts, and
+  /// letters that no font has. A line for each.
   ///
   /// - Throws: ``CutError`` only if the work is to stop.
   func lossesOfLayers() throws -> [String] {
@@ -120,10 +121,29 @@ extension Cutter {
       }
       // Whoever joins shards has not drawn them.
       _ = try drawing.fonts(through: plan.zooms.upperBound)
-      return beside + drawing.missingLetters.lines
+      return beside + drawing.labelLosses.flatMap(lines) + drawing.missingLetters.lines
     } catch {
       throw CutError(error)
     }
+  }
+
+  private func lines(_ losses: LabelLosses) -> [String] {
+    // Contours and graticules have more labels than anybody needs.
+    guard case .file(let path) = options.drawing[losses.layer].data else { return [] }
+    var lines: [String] = []
+    let (dropped, cut) = (losses.dropped, losses.cut)
+    if dropped.count > 0 {
+      lines.append(
+        "\(path): \(dropped.count) of \(losses.total) labels \(dropped.count == 1 ? "has" : "have") no room at any zoom"
+          + " and \(dropped.count == 1 ? "is" : "are") not drawn, the first is \"\(dropped.first)\"; deeper zooms have"
+          + " more room")
+    }
+    if cut.count > 0 {
+      lines.append(
+        "\(path): the \(cut.count == 1 ? "text of 1 label is" : "texts of \(cut.count) labels are") longer than"
+          + " \(LabelLosses.textBytesMax) bytes and cut off there, the first is \"\(cut.first)\"")
+    }
+    return lines
   }
 
   /// - Throws: ``CutError``.

@@ -30,6 +30,23 @@ struct UnseenDashTests {
     #expect(try pens("", "[2, 3]").map(\.dashes) == [[2, 3]])
   }
 
+  /// Whatever a style has, no tile has more dashes than pixels, but for some.
+  @Test(
+    arguments: [
+      "[1e-9, 1e-9]", "[1e-300, 1]", "[0.001, 0.3]", "[1e308, 1e308]", "[1, 1e300]",
+      "[\(String(repeating: "0.01, ", count: 99)) 0.02]",
+    ], ["butt", "round", "square"])
+  func dashesAreBoundedByWhatIsSeen(_ dashes: String, cap: String) throws {
+    for pen in try pens(#""line-cap": "\#(cap)""#, dashes) where !pen.dashes.isEmpty {
+      #expect(pen.dashes.reduce(0, +) > 0.25)
+      let points = (0...100).map { SIMD2(9 + Double($0) / 500, 46) }
+      let shape = try #require(LineShape(points, matrixSet: .webMercatorQuad, zoom: 12)).measured()
+      let length = shape.lengths.last ?? 0
+      let all = shape.dashes(pen.dashes, in: shape.points.indices, hasCaps: pen.cap != .butt)
+      #expect(Double(all.count) < (length / 0.25 + 2) * Double(pen.dashes.count), "\(all.count)")
+    }
+  }
+
   /// CSS has 96 pixels to the inch.
   @Test(arguments: [("10mm", 38), ("1in", 96), ("1cm", 38), ("72pt", 96), ("40px", 40), ("40", 40)])
   func lengthsOfIconsAreThoseOfCSS(_ length: String, pixels: Int) throws {

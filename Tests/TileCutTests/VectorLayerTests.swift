@@ -298,6 +298,52 @@ struct VectorLayerTests {
     #expect(warnings.last?.contains("U+10FFFD of 1 text") == true, "\(warnings)")
   }
 
+  /// Each label counts once, not for each zoom or tile.
+  @Test func labelsWithoutRoomAndTextsThatAreCutOffAreToldAtItsEnd() throws {
+    var cut = try options()
+    let long = String(repeating: "word ", count: 200_000)
+    let places = (0..<12).map { i in
+      #"{"type": "Feature", "properties": {"name": "\#(i == 0 ? long : "Place \(i)")"}, "geometry": "#
+        + #"{"type": "Point", "coordinates": [\#(12.3 + Double(i) / 10_000), 47.3]}}"#
+    }
+    let path = try folder.write(
+      "p.geojson", #"{"type": "FeatureCollection", "features": [\#(places.joined(separator: ","))]}"#)
+    cut.drawing[0].data = .file(path)
+    let rule = #"{"type": "symbol", "layout": {"text-field": "{name}", "text-size": 11}}"#
+    cut.drawing[0].rules = [try #require(StyleRule(try JSONValue(parsing: Array(rule.utf8))) { _, _, _ in })]
+    let warnings = try Cutter(cut).cut(to: folder.file("p.mbtiles")).warnings
+    #expect(warnings.count == 2, "\(warnings)")
+    #expect(warnings.first?.hasPrefix("\(path): 11 of 12 labels have no room at any zoom") == true, "\(warnings)")
+    #expect(warnings.last?.contains("the text of 1 label is longer than 1024 bytes") == true, "\(warnings)")
+    #expect(warnings.allSatisfy { $0.utf8.count < 500 + path.utf8.count })
+  }
+
+  /// A label that no tile of one side could have alone, on maps that have both.
+  @Test(arguments: [BoundingBox(west: 175, south: -10, east: -175, north: 10), nil])
+  func labelsAcrossTheAntimeridianAreOnBothSides(_ bounds: BoundingBox?) throws {
+    var cut = try options()
+    var fixture = TIFFFixture()
+    (fixture.width, fixture.height) = (72, 36)
+    fixture.tags = TIFFFixture.placed
+    (fixture.tags[33550], fixture.tags[33922]) = (.double([5, 5, 0]), .double([0, 0, 0, -180, 90, 0]))
+    fixture.sample = { _, _, _ in 255 }
+    cut.sources = [try fixture.write(folder, "world.tif")]
+    (cut.bounds, cut.zoom) = (bounds, .levels(4...4))
+    let layers = cut.drawing
+    cut.drawing = []
+    let plain = try tiles(cut, "plain.mbtiles")
+    cut.drawing = layers
+    let path = try folder.write(
+      "p.geojson",
+      #"{"type": "Feature", "properties": {}, "geometry": {"type": "Point", "coordinates": [179.99, 1]}}"#)
+    cut.drawing[0].data = .file(path)
+    let rule = #"{"type": "symbol", "layout": {"text-field": "Taveuni", "text-size": 14}}"#
+    cut.drawing[0].rules = [try #require(StyleRule(try JSONValue(parsing: Array(rule.utf8))) { _, _, _ in })]
+    let drawn = try tiles(cut, "drawn.mbtiles")
+    let changed = drawn.filter { plain[$0.key] != $0.value }.keys.map(\.column).sorted()
+    #expect(changed == [0, 15])
+  }
+
   /// Their styles, icons and fonts at every zoom, and their coarsest tiles.
   @Test(arguments: ["rocky-mountain-np/outdoor", "liechtenstein/hiking"])
   func sampleMapsAreDrawn(_ name: String) throws {

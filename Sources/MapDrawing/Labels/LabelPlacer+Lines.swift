@@ -135,6 +135,6 @@ extension LabelPlacer {
   }
 
   private func isRepeated(_ text: String, at point: SIMD2<Double>, within distance: Double) -> Bool {
-    repeated[text]?.contains { ($0 - point).length < distance } ?? false
+    repeated[text]?.contains { other in turnsAround.contains { (other + $0 - point).length < distance } } ?? false
   }
 }

@@ -24,6 +24,10 @@ struct LabelPlacer {
     /// Where labels along lines lie, by the shares of the lines' lengths at which they were wanted; also of those that
     /// reach beyond what is shown, or lie near it.
     var places: [Key: [Double: LinePlace]] = [:]
+    /// Of labels that belong on what is shown, whether they have a place; several for one with several parts.
+    var outcomes: [(key: Key, hasPlace: Bool)] = []
+    /// Those with texts that are too long.
+    var cut: [Key] = []
   }
 
   /// What orders the features that want a label, of which there may be many more than labels. Their styles are
@@ -45,20 +49,29 @@ struct LabelPlacer {
   let matrix: TileMatrix
   private let zoom: Int
   let box: PixelBox
+  /// How far a label may be moved to another place that is the same: nothing, and a turn around the world.
+  private let turns: [SIMD2<Double>]
+  /// Whether the map goes around the world.
+  private let isAround: Bool
+  /// Where labels meet others across its edges.
+  var turnsAround: [SIMD2<Double>] { isAround ? turns : [.zero] }
   private var grid = CollisionGrid()
   private var last: (key: Key, style: SymbolStyle?)?
   /// Where a text lies along lines, also beyond what is shown.
   var repeated: [String: [SIMD2<Double>]] = [:]
+  /// Lines without a label, with the texts that they want.
+  private var unlabelled: [(key: Key, text: String?)] = []
 
   /// - Parameters:
   ///   - matrix: that of the zoom.
+  ///   - turn: the width of a world that goes around, in pixels; 0 for any other.
   ///   - earlier: the labels of the zoom before.
   /// - Throws: ``DrawingError`` for unknown icons and fonts.
   static func place(
-    _ layers: [ZoomLayer], zoom: Int, matrix: TileMatrix, density: Double, frame: LabelFrame, shaper: TextShaper,
-    earlier: Placement?
+    _ layers: [ZoomLayer], zoom: Int, matrix: TileMatrix, density: Double, frame: LabelFrame, turn: Double = 0,
+    shaper: TextShaper, earlier: Placement?
   ) throws(DrawingError) -> Placement {
-    var placer = LabelPlacer(layers, density, shaper: shaper, frame: frame, zoom: zoom, matrix: matrix)
+    var placer = LabelPlacer(layers, density, shaper: shaper, frame: frame, turn: turn, zoom: zoom, matrix: matrix)
     var candidates = try placer.candidates()
     // Sorting is stable: features stay in order.
     candidates.sort { a, b in
@@ -79,17 +92,30 @@ struct LabelPlacer {
       let labels = try placer.place(candidate, nil, keepingOnly: false, &placement)
       found += labels.map { (candidate.key, $0) }
     }
+    // Lines of one name, such as the parts of a road, need one label.
+    placement.outcomes += placer.unlabelled.map { key, text in
+      (key, text.map { placer.repeated[$0] != nil } ?? false)
+    }
     found.sort { ($0.key.feature, $0.key.part) < ($1.key.feature, $1.key.part) }
     for (key, label) in found { placement.labels[key.rule, default: []].append(label) }
     return placement
   }
 
   private init(
-    _ layers: [ZoomLayer], _ density: Double, shaper: TextShaper, frame: LabelFrame, zoom: Int, matrix: TileMatrix
+    _ layers: [ZoomLayer], _ density: Double, shaper: TextShaper, frame: LabelFrame, turn: Double, zoom: Int,
+    matrix: TileMatrix
   ) {
     (self.layers, self.density) = (layers, density)
     (self.shaper, self.frame, self.zoom, self.matrix) = (shaper, frame, zoom, matrix)
     box = frame.box(zoom)
+    turns = turn > 0 ? [.zero, SIMD2(turn, 0), SIMD2(-turn, 0)] : [.zero]
+    // Sources may end a part of a pixel before the antimeridian.
+    isAround = turn > 0 && box.high.x - box.low.x > turn - 1
+  }
+
+  /// How far a shape is moved to meet what is shown; nil for one that does not.
+  private func offset(of shape: LineShape) -> SIMD2<Double>? {
+    turns.first { box.meets(shape.low + $0, shape.high + $0) }
   }
 
   private func candidates() throws(DrawingError) -> [Candidate] {
@@ -103,7 +129,7 @@ struct LabelPlacer {
           try DrawingError.checkCancellation()
           guard let style = try style(rule, feature, layer) else { continue }
           for (part, rings) in layer.parts(index).enumerated() {
-            guard box.meets(rings[0].low, rings[0].high) else { continue }
+            guard offset(of: rings[0]) != nil else { continue }
             candidates.append(
               Candidate(
                 key: Key(rule: number, feature: index, part: part), layer: layerNumber, rule: ruleNumber,
@@ -144,17 +170,26 @@ struct LabelPlacer {
       style.text?.anchors.insert(anchor, at: 0)
     }
     let text = try style.text.map { style throws(DrawingError) in try shaper.shape(style.request) }
+    if style.text?.isCut == true { placement.cut.append(candidate.key) }
+    let offset = offset(of: rings[0]) ?? .zero
     guard !candidate.isAlongLine else {
-      guard let line = LinePath(rings[0].points) else { return [] }
+      guard let line = LinePath(rings[0].points.map { $0 + offset }) else { return [] }
       var places = placement.places[candidate.key] ?? [:]
       let labels = placeAlong(
         line, style, text, earlier?.places[candidate.key] ?? [:], keepingOnly: keepingOnly, &places)
       if !places.isEmpty { placement.places[candidate.key] = places }
+      if !labels.isEmpty {
+        placement.outcomes.append((candidate.key, true))
+      } else if !keepingOnly, line.ways(in: box).contains(where: { isShown(line.point(at: $0.middle)) }) {
+        unlabelled.append((candidate.key, style.text?.request.text))
+      }
       return labels
     }
-    guard let point = middle(rings, isArea: feature.kind == .polygon), let found = label(style, text, at: point) else {
-      return []
-    }
+    guard let middle = middle(rings, isArea: feature.kind == .polygon) else { return [] }
+    let point = middle + (turns.first { box.contains(middle + $0) } ?? offset)
+    let found = label(style, text, at: point)
+    if found != nil || isShown(point) { placement.outcomes.append((candidate.key, found?.isWhole ?? false)) }
+    guard let found else { return [] }
     take(found.label)
     placement.anchors[candidate.key] = found.anchor
     return [found.label]
@@ -164,10 +199,20 @@ struct LabelPlacer {
 
   func isShown(_ label: Label) -> Bool {
     guard let extent = label.extent else { return false }
-    return box.contains(extent) && frame.shows(zoom, extent)
+    guard isAround else { return box.contains(extent) && frame.shows(zoom, extent) }
+    return extent.low.y >= box.low.y && extent.high.y <= box.high.y
+      && extent.high.x - extent.low.x < box.high.x - box.low.x && frame.shows(zoom, extent)
   }
 
-  func isFree(_ label: Label) -> Bool { !label.boxes.contains { grid.meets($0) } }
+  private func isShown(_ point: SIMD2<Double>) -> Bool {
+    box.contains(point) && frame.shows(zoom, PixelBox(low: point, high: point))
+  }
+
+  func isFree(_ label: Label) -> Bool {
+    !label.boxes.contains { box in
+      turnsAround.contains { grid.meets(box.moved(by: $0)) }
+    }
+  }
 
   // MARK: - At points
 
@@ -179,25 +224,30 @@ struct LabelPlacer {
   }
 
   /// - Parameter anywhere: whether it may lie beyond what is shown.
+  /// - Returns: the label, and whether it has its text.
   func label(
     _ style: SymbolStyle, _ text: ShapedText?, at point: SIMD2<Double>, across: SIMD2<Double> = SIMD2(1, 0),
     anywhere: Bool = false
-  ) -> (label: Label, anchor: SymbolStyle.Anchor)? {
+  ) -> (label: Label, anchor: SymbolStyle.Anchor, isWhole: Bool)? {
     func fits(_ label: Label, allowsOverlap: Bool) -> Bool {
       (anywhere || isShown(label)) && (allowsOverlap || isFree(label))
     }
     let icon = style.image.map { (style: $0, label: Label.icon($0, at: point, across: across)) }
     let iconFits = icon.map { fits($0.label, allowsOverlap: $0.style.allowsOverlap) } ?? true
     if !iconFits, style.text == nil || icon?.style.isOptional == false { return nil }
-    guard let text, let textStyle = style.text else { return icon.map { ($0.label, .center) } }
+    guard let text, let textStyle = style.text else { return icon.map { ($0.label, .center, true) } }
     for anchor in textStyle.anchors {
       var label = Label.text(text, textStyle, anchor: anchor, at: point)
       guard fits(label, allowsOverlap: textStyle.allowsOverlap) else { continue }
       if iconFits, let icon { label.add(icon.label) }
-      return (label, anchor)
+      return (label, anchor, true)
     }
-    return textStyle.isOptional && iconFits ? icon.map { ($0.label, textStyle.anchors[0]) } : nil
+    return textStyle.isOptional && iconFits ? icon.map { ($0.label, textStyle.anchors[0], false) } : nil
   }
+}
+
+extension ClosedRange<Double> {
+  fileprivate var middle: Double { (lowerBound + upperBound) / 2 }
 }
 
 /// A point for an area's label.

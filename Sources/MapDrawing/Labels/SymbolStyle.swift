@@ -33,6 +33,8 @@ struct SymbolStyle {
 
   struct Text {
     var request: TextShaper.Request
+    /// Whether the request has only the text's beginning.
+    var isCut: Bool
     var lineHeight: Double
     /// Where lines of a text are aligned: 0 left, 1 right; nil as the anchor has it.
     var justify: Double?
@@ -112,8 +114,21 @@ struct SymbolStyle {
     }
   }
 
+  /// The longest text of a label, in bytes of UTF-8. Pango takes seconds for a megabyte, and no map has room for it.
+  static let textBytesMax = 1024
+
+  /// What is shown of a text that is too long; nil for any other.
+  static func beginning(of text: String) -> String? {
+    guard text.utf8.count > textBytesMax else { return nil }
+    var end = text.utf8.index(text.startIndex, offsetBy: textBytesMax)
+    while end.samePosition(in: text.unicodeScalars) == nil { end = text.utf8.index(before: end) }
+    return String(text.unicodeScalars[..<end]) + "…"
+  }
+
   private static func text(_ values: Values, _ density: Double, isOnLine: Bool) -> Text? {
     guard var text = values.text("text-field") else { return nil }
+    let beginning = beginning(of: text)
+    text = beginning ?? text
     switch values.word("text-transform") {
     case "uppercase": text = text.uppercased()
     case "lowercase": text = text.lowercased()
@@ -133,7 +148,7 @@ struct SymbolStyle {
       request: TextShaper.Request(
         text: text, fonts: fonts, size: size, widthMax: isUpright && width > 0 ? width * size : nil,
         letterSpacing: values.number("text-letter-spacing", 0) * size),
-      lineHeight: values.number("text-line-height", 1.2) * size,
+      isCut: beginning != nil, lineHeight: values.number("text-line-height", 1.2) * size,
       justify: values.word("text-justify").map { justify[$0] } ?? (anchors.isEmpty ? 0.5 : nil),
       anchors: anchors.isEmpty ? [values.word("text-anchor").flatMap(Anchor.init) ?? .center] : anchors,
       offset: values.pair("text-offset") * size, radialOffset: values.number("text-radial-offset", 0) * size,

@@ -1,3 +1,5 @@
+package import TileIndex
+
 /// A rectangle in pixels.
 package struct PixelBox: Sendable, Hashable {
   package let low: SIMD2<Double>
@@ -37,6 +39,29 @@ package struct PixelBox: Sendable, Hashable {
   }
   func expanded(by margin: Double) -> PixelBox { PixelBox(low: low - margin, high: high + margin) }
   func moved(by offset: SIMD2<Double>) -> PixelBox { PixelBox(low: low + offset, high: high + offset) }
+
+  /// The box on a world of some width, in two parts if it lies across the world's edge.
+  ///
+  /// - Parameter turn: 0 for a world that has an end.
+  package func wrapped(_ turn: Double) -> [PixelBox] {
+    guard turn > 0 else { return [self] }
+    let box = moved(by: SIMD2(-(low.x / turn).rounded(.down) * turn, 0))
+    guard box.high.x > turn else { return [box] }
+    // The edge itself is on both sides.
+    let margin = 1e-3
+    return [
+      PixelBox(low: box.low, high: SIMD2(max(turn - margin, box.low.x), box.high.y)),
+      PixelBox(low: SIMD2(min(margin, box.high.x - turn), box.low.y), high: SIMD2(box.high.x - turn, box.high.y)),
+    ]
+  }
+}
+
+extension TileMatrixSet {
+  /// The width of the world in pixels of a zoom: what reaches beyond one edge is seen at the other. 0 for a grid that
+  /// does not go around.
+  package func turn(zoom: Int) -> Double {
+    isGlobal ? Double(self[zoom].matrixWidth * self[zoom].tileWidth) : 0
+  }
 }
 
 extension SIMD2<Double> {

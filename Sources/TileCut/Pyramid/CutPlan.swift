@@ -224,9 +224,9 @@ public struct CutPlan: Sendable {
   /// Draws over finished tiles; nil if there is nothing to draw. One per worker thread.
   func makePainter() -> TilePainter? { drawing.map { TilePainter($0, insideOnly: !masks.isEmpty) } }
 
-  /// What is shown at each zoom: of the candidate tiles what lies in the sources' outline, and in the clipped area.
+  /// What is shown at each zoom: of the candidate tiles what lies in the sources' extent, and in the clipped area.
   var labelFrame: LabelFrame {
-    let (matrixSet, outline, zooms) = (matrixSet, outline, zooms)
+    let (matrixSet, outline, zooms) = (matrixSet, ground.extent, zooms)
     let box: @Sendable (Int) -> PixelBox = { zoom in
       let matrix = matrixSet[zoom]
       return PixelBox(
@@ -234,7 +234,7 @@ public struct CutPlan: Sendable {
         high: matrix.pixelCoordinates(of: SIMD2(outline.east, outline.south)))
     }
     let (coverages, mask, workingZoom) = (coverages, masks[workingZoom], workingZoom)
-    return LabelFrame(box: box) { zoom, part in
+    @Sendable func shows(_ zoom: Int, _ part: PixelBox) -> Bool {
       let matrix = matrixSet[zoom]
       // Tiles of coarser zooms than the stored ones do not matter.
       if zooms.contains(zoom), let tiles = coverages[zoom] {
@@ -251,6 +251,9 @@ public struct CutPlan: Sendable {
         matrixSet[workingZoom].pixelCoordinates(of: matrix.point(atPixel: pixel))
       }
       return mask.area.covers(low: working(part.low), high: working(part.high))
+    }
+    return LabelFrame(zooms: zooms, box: box) { zoom, part in
+      part.wrapped(matrixSet.turn(zoom: zoom)).allSatisfy { shows(zoom, $0) }
     }
   }
 
