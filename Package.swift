@@ -116,15 +116,13 @@ let libraries = [
   library("TileIndex", ["Support", "CSQLite", "CSystemShim", onLinux("CExpat")]),
   // What maps show, catalogues and the split of regions into packs.
   library("RegionCatalog", ["Support", "TileIndex"]),
-  // Place search, and other programs' lists of places.
-  library("Gazetteer", ["Support", "TileIndex"]),
   library("TileImage", ["Support", "TileIndex", "CPNGShim", "CJPEGShim", "CWebP", "CDeflate"]),
   // Lines, areas and points drawn over tiles.
   library("MapDrawing", ["Support", "TileIndex", "RegionCatalog", "TileImage", "CCairo", "CCairoShim"]),
   library(
     "TileCut",
     [
-      "Support", "TileIndex", "RegionCatalog", "Gazetteer", "TileImage", "MapDrawing", "CPNGShim", "CJPEGShim",
+      "Support", "TileIndex", "RegionCatalog", "TileImage", "MapDrawing", "CPNGShim", "CJPEGShim",
       "CTIFFShim", "CCurlShim", "CASTCShim", "CPROJ", "CPROJShim", "COpenJPEG", "CSQLite", "CPNG", "CTIFF", "CJPEG",
       "CWebP", "CDeflate", "CZlib",
     ]),
@@ -134,14 +132,14 @@ let libraries = [
   // Separate from TileServe, so that an app can embed the cache without a server and without codecs.
   library("TilePrefetch", ["TileIndex", "MemoryPressure"]),
   // A map in an app: a bundle that any task may read, and the tiles of a map view within a budget of memory.
-  library("OfflineMap", ["Support", "LocalizedErrors", "TileIndex", "Gazetteer", "TilePrefetch", "MemoryPressure"]),
+  library("OfflineMap", ["Support", "LocalizedErrors", "TileIndex", "TilePrefetch", "MemoryPressure"]),
   library("PrefetchReplay", ["Support", "TileIndex", "TileImage", "TilePrefetch"]),
   // What both servers need of HTTP/1: proxies, checks of requests, metrics.
   library("ServerSupport", ["Support"] + products(of: "swift-nio", "NIOHTTP1")),
   library(
     "TileServe",
     [
-      "Support", "LocalizedErrors", "ServerSupport", "TileIndex", "RegionCatalog", "Gazetteer", "TileImage",
+      "Support", "LocalizedErrors", "ServerSupport", "TileIndex", "RegionCatalog", "TileImage",
       "MapDrawing", "TilePrefetch", "MemoryPressure", "CSystemShim",
     ] + products(of: "async-http-client", "AsyncHTTPClient") + products(of: "swift-log", "Logging")
       + products(of: "swift-nio", "NIOCore", "NIOPosix", "NIOHTTP1") + products(of: "swift-nio-ssl", "NIOSSL"),
@@ -181,7 +179,7 @@ let libraries = [
   library(
     "MapStoreServer",
     [
-      "Support", "LocalizedErrors", "ServerSupport", "TileIndex", "RegionCatalog", "Gazetteer", "PurchaseLedger",
+      "Support", "LocalizedErrors", "ServerSupport", "TileIndex", "RegionCatalog", "PurchaseLedger",
       "Accounts", "MapStoreWire",
     ]
       + products(of: "hummingbird", "Hummingbird", "HummingbirdCore") + products(of: "swift-http-types", "HTTPTypes")
@@ -225,7 +223,7 @@ let commands = [
     ["Support", "CommandSupport", "TileIndex"] + products(of: "swift-argument-parser", "ArgumentParser")
       + products(of: "swift-configuration", "Configuration"),
     path: "Sources/Commands/CommandConfiguration"),
-  command("TileCutCommand", ["TileIndex", "RegionCatalog", "Gazetteer", "TileImage", "TileCut"]),
+  command("TileCutCommand", ["TileIndex", "RegionCatalog", "TileImage", "TileCut"]),
   command(
     "TileServeCommand",
     ["TileIndex", "TileServe", "TilePrefetch", "PrefetchReplay", "CommandConfiguration", "CSystemShim"]
@@ -285,7 +283,6 @@ let testTargets = [
   tests("ServerSupportTests", ["Support", "ServerSupport"] + products(of: "swift-nio", "NIOHTTP1")),
   tests("TileIndexTests", ["Support", "TileIndex", "CSQLite"]),
   tests("RegionCatalogTests", ["Support", "RegionCatalog", "TileIndex"]),
-  tests("GazetteerTests", ["Support", "Gazetteer", "TileIndex"]),
   tests("TileImageTests", ["TileImage", "TileIndex"]),
   tests(
     "MapDrawingTests", ["Support", "MapDrawing", "RegionCatalog", "TileImage", "TileIndex"], exclude: ["Goldens"]),
@@ -295,7 +292,7 @@ let testTargets = [
   tests(
     "OfflineMapTests",
     [
-      "CSQLite", "Support", "OfflineMap", "Gazetteer", "MemoryPressure", "PrefetchReplay", "TileImage", "TileIndex",
+      "CSQLite", "Support", "OfflineMap", "MemoryPressure", "PrefetchReplay", "TileImage", "TileIndex",
       "TilePrefetch",
     ]),
   tests("PrefetchReplayTests", ["Support", "PrefetchReplay", "TilePrefetch", "TileImage", "TileIndex"]),
@@ -329,7 +326,7 @@ let testTargets = [
     "CommandTests",
     [
       "Support", "TileCutCommand", "TileServeCommand", "PurchaseLedgerCommand", "MapStoreCommand", "CacheBench",
-      "TileCut", "TileImage", "TileIndex", "RegionCatalog", "Gazetteer", "PurchaseLedger", "Accounts",
+      "TileCut", "TileImage", "TileIndex", "RegionCatalog", "PurchaseLedger", "Accounts",
       "StoreSimulators", "MapStoreClient", "MapStoreWire", "CSQLite",
     ], exclude: ["Goldens", "Fixtures"]),
   // Browsers and map programs against the built `tileserve`.
@@ -342,7 +339,7 @@ let testTargets = [
   tests(
     "DocumentationTests",
     [
-      "OfflineMap", "Gazetteer", "MemoryPressure", "RegionCatalog", "TileImage", "TileIndex", "TilePrefetch",
+      "OfflineMap", "MemoryPressure", "RegionCatalog", "TileImage", "TileIndex", "TilePrefetch",
       "TileServe", "PurchaseVerification", "PurchaseLedger", "Accounts", "StoreSimulators", "MapStoreClient",
       "MapStoreWire", "MapStoreServer",
       "TileCutCommand", "TileServeCommand", "PurchaseLedgerCommand", "MapStoreCommand", "TerminalViewer",
@@ -359,9 +356,8 @@ let commandProducts: [Product] = [
   .executable(name: "mapstore", targets: ["MapStoreCommand"]),
 ]
 let libraryProducts = [
-  "TileIndex", "LocalizedErrors", "RegionCatalog", "Gazetteer", "OfflineMap", "TileImage", "TileCut", "TilePrefetch",
-  "TileServe",
-  "MemoryPressure", "PurchaseVerification", "PurchaseLedger", "Accounts", "StoreSimulators", "MapStoreWire",
+  "TileIndex", "LocalizedErrors", "RegionCatalog", "OfflineMap", "TileImage", "TileCut", "TileServe",
+  "PurchaseVerification", "PurchaseLedger", "Accounts", "StoreSimulators", "MapStoreWire",
   "MapStoreServer", "MapStoreClient",
 ].map { Product.library(name: $0, targets: [$0]) }
 

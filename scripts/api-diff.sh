@@ -4,7 +4,7 @@
 set -eu
 cd "$(dirname "$0")/.."
 # As in docs.sh.
-libraries="TileIndex RegionCatalog Gazetteer TileImage TilePrefetch MemoryPressure OfflineMap MapStoreWire
+libraries="TileIndex RegionCatalog TileImage TilePrefetch MemoryPressure OfflineMap MapStoreWire
 MapStoreClient PurchaseVerification PurchaseLedger Accounts TileServe"
 ref=${1:-$(git describe --tags --abbrev=0 2>/dev/null || true)}
 if [ -z "$ref" ]; then

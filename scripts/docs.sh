@@ -4,7 +4,7 @@
 set -eu
 cd "$(dirname "$0")/.."
 # As in .spi.yml and api-diff.sh.
-libraries="TileIndex RegionCatalog Gazetteer TileImage TilePrefetch MemoryPressure OfflineMap MapStoreWire
+libraries="TileIndex RegionCatalog TileImage TilePrefetch MemoryPressure OfflineMap MapStoreWire
 MapStoreClient PurchaseVerification PurchaseLedger Accounts TileServe"
 mkdir -p .build/docs
 rm -rf .build/docs/graphs

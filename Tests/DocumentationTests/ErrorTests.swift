@@ -1,5 +1,4 @@
 import Foundation
-import Gazetteer
 import MapStoreClient
 import MapStoreServer
 import OfflineMap
@@ -10,6 +9,7 @@ import Support
 import TestSupport
 import Testing
 import TileImage
+import TileIndex
 import TileServe
 
 /// What libraries throw can be shown to people: a sentence, what to do about it, and no words of a command line.
@@ -90,7 +90,7 @@ import TileServe
   /// Options of programs that are named before them are no options of the library's caller.
   @Test func librariesOfAppsNameNoCommands() throws {
     let libraries = [
-      "TileIndex", "Gazetteer", "RegionCatalog", "TilePrefetch", "MemoryPressure", "OfflineMap", "TileImage",
+      "TileIndex", "RegionCatalog", "TilePrefetch", "MemoryPressure", "OfflineMap", "TileImage",
       "TileServe",
       "MapStoreWire", "MapStoreClient", "PurchaseVerification", "PurchaseLedger", "Accounts",
       "StoreSimulators", "MapStoreServer",

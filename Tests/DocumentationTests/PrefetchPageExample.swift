@@ -1,7 +1,5 @@
-import MemoryPressure
+import OfflineMap
 import TileImage
-import TileIndex
-import TilePrefetch
 
 // The example of docs/explanation/prefetch.md, which `SnippetTests` compares with it.
 

@@ -18,7 +18,7 @@ import Testing
 
   /// The modules of the products that run on iOS.
   private static let modules = [
-    "CSystemShim", "Support", "LocalizedErrors", "TileIndex", "RegionCatalog", "Gazetteer", "MemoryPressure",
+    "CSystemShim", "Support", "LocalizedErrors", "TileIndex", "RegionCatalog", "MemoryPressure",
     "TilePrefetch", "OfflineMap", "MapStoreWire", "MapStoreClient", "PurchaseVerification",
   ]
 

@@ -5,13 +5,17 @@ import Testing
 /// The code in documents and comments is that of examples which are compiled here.
 @Suite struct SnippetTests {
   static let libraries = [
-    "TileIndex", "RegionCatalog", "Gazetteer", "OfflineMap", "TilePrefetch", "MapStoreClient",
+    "TileIndex", "RegionCatalog", "OfflineMap", "TilePrefetch", "MapStoreClient",
     "PurchaseVerification", "PurchaseLedger", "TileServe",
   ]
 
-  @Test(arguments: libraries) func articleHasTheCompiledExample(_ library: String) throws {
-    let source = try text("Tests/DocumentationTests/\(library)Example.swift")
-    let article = try text("Sources/\(library)/\(library).docc/GettingStarted.md")
+  @Test(
+    arguments: libraries.map { ($0, "\($0)/\($0).docc/GettingStarted.md") } + [
+      ("PlaceSearch", "TileIndex/TileIndex.docc/PlaceSearch.md")
+    ])
+  func articleHasTheCompiledExample(_ name: String, _ path: String) throws {
+    let source = try text("Tests/DocumentationTests/\(name)Example.swift")
+    let article = try text("Sources/\(path)")
     let example = try #require(lines(of: source, from: "// snippet.begin", to: "// snippet.end"))
     let block = try #require(lines(of: article, from: "```swift", to: "```"))
     #expect(withoutIndentation(block) == withoutIndentation(example))

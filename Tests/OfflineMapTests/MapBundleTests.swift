@@ -1,6 +1,5 @@
 import CSQLite
 import Foundation
-import Gazetteer
 import OfflineMap
 import Support
 import TestSupport

@@ -1,6 +1,5 @@
 import ArgumentParser
 import CommandSupport
-import Gazetteer
 import Support
 import TileIndex
 

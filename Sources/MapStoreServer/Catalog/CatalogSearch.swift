@@ -1,4 +1,3 @@
-import Gazetteer
 import MapStoreWire
 import RegionCatalog
 import Support

@@ -1,5 +1,4 @@
 import Crypto
-import Gazetteer
 import MapStoreWire
 import RegionCatalog
 import Support

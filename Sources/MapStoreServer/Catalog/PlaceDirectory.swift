@@ -1,4 +1,3 @@
-import Gazetteer
 import Logging
 import MapStoreWire
 import RegionCatalog

@@ -1,5 +1,4 @@
 // Their types are in every signature, so an app imports this library alone.
-@_exported public import Gazetteer
 import Support
 @_exported public import TileIndex
 

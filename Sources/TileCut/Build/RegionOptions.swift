@@ -1,4 +1,3 @@
-import Gazetteer
 import RegionCatalog
 import TileIndex
 

@@ -24,7 +24,7 @@ extension Place {
 ///
 /// Places are two tables (docs/reference/bundle-format.md): `places`, which any SQLite reads, and `places_index`, a
 /// full-text index over the names (FTS5 with external content). The list is part of a bundle's content, which extracts,
-/// merges and patches carry over; the module Gazetteer searches the index.
+/// merges and patches carry over; `PlaceIndex` searches it.
 public struct PlaceTable {
   package let bundle: MBTilesReader
 

@@ -1,4 +1,3 @@
-import Gazetteer
 import Support
 public import TileIndex
 

@@ -1,4 +1,3 @@
-package import Gazetteer
 import Support
 package import TileIndex
 

@@ -1,4 +1,3 @@
-import Gazetteer
 import LibC
 import Support
 import Synchronization

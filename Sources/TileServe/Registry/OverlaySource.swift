@@ -1,4 +1,3 @@
-import Gazetteer
 import Support
 import Synchronization
 import TileIndex

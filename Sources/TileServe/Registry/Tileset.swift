@@ -1,4 +1,3 @@
-import Gazetteer
 import Support
 import Synchronization
 public import TileIndex

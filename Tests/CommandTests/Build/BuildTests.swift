@@ -1,5 +1,4 @@
 import Foundation
-import Gazetteer
 import RegionCatalog
 import Support
 import TestSupport

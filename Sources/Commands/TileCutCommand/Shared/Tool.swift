@@ -1,5 +1,4 @@
 import CommandSupport
-import Gazetteer
 import LibC
 import RegionCatalog
 import Support

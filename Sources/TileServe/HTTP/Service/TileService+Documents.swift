@@ -1,5 +1,4 @@
 import Dispatch
-import Gazetteer
 import ServerSupport
 import Support
 import Synchronization

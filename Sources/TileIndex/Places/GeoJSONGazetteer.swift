@@ -1,5 +1,4 @@
 import Support
-import TileIndex
 
 /// Reads places from GeoJSON (RFC 7946).
 enum GeoJSONGazetteer {

@@ -1,5 +1,4 @@
 import Support
-public import TileIndex
 
 /// Lists of places from other sources: GeoJSON, and the tables of geonames.org.
 public enum GazetteerFile {

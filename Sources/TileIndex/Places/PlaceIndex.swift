@@ -1,5 +1,4 @@
 import Support
-public import TileIndex
 
 extension PlaceQuery {
   /// The matches in a bundle of any container, by its index where it has one; nil for a bundle without places.

@@ -1,5 +1,3 @@
-import TileIndex
-
 /// Reads places from tables of geonames.org: UTF-8, one place a line, 19 tab-separated columns, as described in their
 /// readme.txt.
 enum GeoNamesGazetteer {

@@ -1,5 +1,4 @@
 import Foundation
-import Gazetteer
 import Support
 import TestSupport
 import Testing

@@ -1,5 +1,4 @@
 import LibC
-public import TileIndex
 
 /// A search for places. Any text is valid: nothing in it is interpreted as query syntax.
 public struct PlaceQuery: Hashable, Sendable {

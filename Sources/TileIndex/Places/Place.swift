@@ -1,6 +1,6 @@
 import Support
 
-/// A named place on a map. A bundle may hold a table of them (`PlaceTable`); the module Gazetteer searches it.
+/// A named place on a map. A bundle may hold a table of them (`PlaceTable`); `PlaceIndex` searches it.
 public struct Place: Hashable, Sendable, Codable {
   /// Not empty.
   public var name: String

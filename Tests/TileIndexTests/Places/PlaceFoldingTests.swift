@@ -1,4 +1,3 @@
-import Gazetteer
 import TestSupport
 import Testing
 import TileIndex

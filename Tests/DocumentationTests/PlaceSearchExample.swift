@@ -1,5 +1,4 @@
 // snippet.begin
-import Gazetteer
 import TileIndex
 
 /// Searches the places that lie in a bundle, as they are typed, those near a position first.

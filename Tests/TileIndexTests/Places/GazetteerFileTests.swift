@@ -1,5 +1,4 @@
 import Foundation
-import Gazetteer
 import TestSupport
 import Testing
 import TileIndex
