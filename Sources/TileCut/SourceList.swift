@@ -1,3 +1,4 @@
+import LibC
 import RegionCatalog
 import Support
 import TileIndex
@@ -13,11 +14,10 @@ public enum SourceList {
   /// - Throws: ``CutError`` naming the file.
   public static func paths(inFile path: String) throws -> [String] {
     let file = try SourceFile(path: path)
-    guard file.size <= bytesMax,
-      let text = String(validating: UTF8Mark.removed(from: file.prefix(file.size)), as: UTF8.self),
-      !text.utf8.contains(0)
-    else {
-      throw CutError(.badSource, path: path, "is no list of sources", remedy: "write one path a line, in UTF-8")
+    // Names of any bytes, as folders have them.
+    let text = file.size <= bytesMax ? SystemPath.text(UTF8Mark.removed(from: file.prefix(file.size))) : "\0"
+    guard !text.utf8.contains(0) else {
+      throw CutError(.badSource, path: path, "is no list of sources", remedy: "write one path a line, as text")
     }
     let folder = path.lastIndex(of: "/").map { String(path[...$0]) } ?? ""
     let paths = text.split(whereSeparator: \.isNewline).map { $0.trimmingWhitespace }

@@ -1,4 +1,5 @@
 import Foundation
+import Support
 import TestSupport
 import Testing
 
@@ -44,6 +45,34 @@ struct DiskFullTests {
         [Command(built: "tilecut").path, "cut", raster, "-o", output, "--zoom", "0-9"]))
     #expect(run.stdout == "status 74\n", "\(run)")
     #expect(run.stderr.contains("tilecut: \(output): the disk is full; free space"), "\(run)")
+  }
+
+  /// Each run keeps what is done and takes no more of the disk; with more space the cut ends like any other.
+  @Test func resumedCutOnAFullDiskKeepsItsTilesAndGoesOn() throws {
+    let (folder, disk) = (try TemporaryFolder(), try TemporaryFolder())
+    let raster = ProjectFiles.path("sample-regions/rocky-mountain-np/rocky-mountain-np-rgb.tif")
+    let cut = [Command(built: "tilecut").path, "cut", raster, "--zoom", "0-12", "--progress", "none", "-o"]
+    let whole = folder.file("whole.mbtiles")
+    let reference = try Command(built: "tilecut").run(Array(cut.dropFirst()) + [whole], timeout: 120)
+    #expect(reference.status == 0, "\(reference)")
+    let bytes = FileSystem.size(whole)
+    let look = #"; echo "status $? $(ls -A | tr '\n' ' ')$(du -k .out.mbtiles.resume | cut -f1)""#
+    // Room for the tiles once, and for their work not beside them.
+    let line =
+      #"true; "$@""# + look + #"; "$@""# + look + #"; "$@""# + look
+      + #"; mount -o remount,size=64m "$0"; "$@"; echo "status $?"; cmp out.mbtiles '\#(whole)' && ls -A"#
+    let run = try #require(
+      try SmallDisk.run(in: disk.path, kilobytes: bytes * 5 / 4 / 1024, line, cut + ["out.mbtiles", "--resume"]))
+    let lines = run.stdout.split(separator: "\n").filter { $0.hasPrefix("status") || $0 == "out.mbtiles" }
+    #expect(lines.count == 5 && lines.last == "out.mbtiles" && lines.dropLast().last == "status 0", "\(run)")
+    let stopped = lines.prefix(3).map { $0.split(separator: " ") }
+    #expect(stopped.allSatisfy { $0.prefix(3) == ["status", "74", ".out.mbtiles.resume"] && $0.count == 4 }, "\(run)")
+    let sizes = stopped.compactMap { $0.last.flatMap { Int($0) } }
+    // The first run may have left less than what fits; none takes more than its predecessor by more than a step.
+    #expect(sizes.count == 3 && sizes[2] <= sizes[1] + 64, "\(run)")
+    let kept = run.stderrLines.filter { $0.contains(" are kept; --resume continues, and needs about ") }
+      .compactMap { $0.split(separator: " ").dropFirst().first.flatMap { Int($0) } }
+    #expect(kept.count == 3 && kept == kept.sorted() && kept[0] > 0, "\(run)")
   }
 
   @Test func fullDiskLeavesTheOldBundleWithForce() throws {

@@ -43,6 +43,31 @@ import Testing
     #expect(importing == ["Sources/LibC/LibC.swift"])
   }
 
+  /// The C library takes a `String` for its UTF-8, and then finds no file whose name is none (`SystemPath`): every call
+  /// with a path has one of ours in LibC.
+  @Test func callsThatTakePathsHaveTheirOwnInLibC() throws {
+    let own = try String(contentsOfFile: ProjectFiles.path("Sources/LibC/PathCalls.swift"), encoding: .utf8)
+    let taking = [
+      "open", "stat", "lstat", "statvfs", "access", "truncate", "unlink", "rmdir", "mkdir", "chdir", "rename", "link",
+      "readlink", "realpath", "opendir", "fopen", "freopen", "creat", "openat", "fstatat", "unlinkat", "renameat",
+      "mkdirat", "symlink", "chmod", "chown", "lchown", "utimes", "utimensat", "mkfifo", "mknod", "statfs", "pathconf",
+      "execv", "execve", "posix_spawn", "dlopen", "ftw", "nftw", "scandir", "getxattr", "setxattr",
+    ]
+    let missing = taking.filter { !own.contains("func \($0)(_ path: String") }
+    // A name of a library is no path of ours.
+    let forbidden = try Regex(#"(?<![.\w`])(\#(missing.filter { $0 != "dlopen" }.joined(separator: "|")))\("#)
+    let root = ProjectFiles.path("Sources")
+    let names = try #require(FileManager.default.enumerator(atPath: root)).compactMap { $0 as? String }
+    for name in names where name.hasSuffix(".swift") {
+      for line in try String(contentsOfFile: "\(root)/\(name)", encoding: .utf8).split(separator: "\n") {
+        guard !line.contains("func "), !line.drop(while: { $0 == " " }).hasPrefix("//") else { continue }
+        #expect(line.firstMatch(of: forbidden) == nil, "Sources/\(name): \(line)")
+        #expect(!line.contains("d_name") || !line.contains("String(cString"), "Sources/\(name): \(line)")
+      }
+    }
+    #expect(missing.count == 25, "\(missing)")
+  }
+
   /// Whether a condition on the platform encloses more than imports.
   private static func hasBranch(_ text: String) -> Bool {
     let conditions = ["canImport(Darwin)", "canImport(CryptoKit)", "os(Linux)", "os(macOS)", "__APPLE__"]

@@ -8,6 +8,7 @@ package struct CommandProcess<Command: ParsableCommand>: Sendable {
   private let name: String
   private let status: @Sendable (any Error) -> ExitStatus?
   private let next: @Sendable (any Error) -> String?
+  private let faults: @Sendable (any Error) -> [String]?
   private let outputFailed: ExitStatus?
   private let configured: [String]
 
@@ -15,17 +16,21 @@ package struct CommandProcess<Command: ParsableCommand>: Sendable {
   ///   - name: the prefix of messages; by default the command's name.
   ///   - status: the exit code for an error of ours, nil for those of the argument parser.
   ///   - next: the command that does what the remedy of such an error says; libraries know no commands.
+  ///   - faults: the faults that such an error consists of, a line each. A line break in any other error is part of a
+  ///     name, and escaped.
   ///   - outputFailed: the exit code when standard output did not take everything that was printed; nil for a server,
   ///     to which that does not matter.
   ///   - configured: members of the configuration file, some of which are no options.
   package init(
     _ command: Command.Type, name: String? = nil, status: @escaping @Sendable (any Error) -> ExitStatus?,
-    next: @escaping @Sendable (any Error) -> String? = { _ in nil }, outputFailed: ExitStatus?,
+    next: @escaping @Sendable (any Error) -> String? = { _ in nil },
+    faults: @escaping @Sendable (any Error) -> [String]? = { _ in nil }, outputFailed: ExitStatus?,
     configured: [String] = []
   ) {
     self.name = name ?? command.configuration.commandName ?? "\(command)"
     self.status = status
     self.next = next
+    self.faults = faults
     self.outputFailed = outputFailed
     self.configured = configured
   }
@@ -62,11 +67,15 @@ package struct CommandProcess<Command: ParsableCommand>: Sendable {
 
   private func finish() {
     guard !StandardStreams.flush(), let outputFailed else { return }
-    end(outputFailed, "standard output could not be written")
+    end(outputFailed, ["standard output could not be written"])
   }
 
   private func fail(_ error: any Error) -> Never {
-    if let status = status(error) { end(status, "\(error)" + (next(error).map { ": \($0)" } ?? "")) }
+    if let status = status(error) {
+      var lines = faults(error) ?? ["\(error)"]
+      if let next = next(error), !lines.isEmpty { lines[lines.count - 1] += ": \(next)" }
+      end(status, lines)
+    }
     let named = Self.named
     // The argument parser would show the root's usage, and a forwarded command's without the root's name.
     if let error = error as? ValidationError { endShowingUsage(of: named.command, error.message) }
@@ -76,11 +85,11 @@ package struct CommandProcess<Command: ParsableCommand>: Sendable {
     }
     // Neither ours nor the argument parser's. The parser would exit with 1, the status of a command that found faults.
     if Command.exitCode(for: error) == .failure, !(error is ExitCode) {
-      end(.internalError, "internal error: \(error)")
+      end(.internalError, ["internal error: \(error)"])
     }
     // A command that found faults has printed them. If that output was lost, the exit code reports the loss instead.
     if error is ExitCode { finish() }
-    if let line = named.unknown { end(.usage, line) }
+    if let line = named.unknown { end(.usage, [line]) }
     if Command.exitCode(for: error) == .validationFailure,
       let hint = hint(Command.fullMessage(for: error), of: named.command)
     {
@@ -115,7 +124,7 @@ package struct CommandProcess<Command: ParsableCommand>: Sendable {
   private static var named: (command: any ParsableCommand.Type, unknown: String?) {
     var command: any ParsableCommand.Type = Command.self
     var path = ""
-    var words = CommandLine.arguments.dropFirst()
+    var words = CommandLine.words[...]
     if !command.configuration.subcommands.isEmpty, words.first == "help" { words = words.dropFirst() }
     for word in words where !command.configuration.subcommands.isEmpty {
       guard !word.hasPrefix("-"), word != "help" else { break }
@@ -168,14 +177,13 @@ package struct CommandProcess<Command: ParsableCommand>: Sendable {
   /// The first option of the command line that is none of these, without its value.
   private func unknownOption(among options: [String]) -> String? {
     // Behind two dashes alone there are no options.
-    CommandLine.arguments.dropFirst().prefix { $0 != "--" }.lazy.filter { $0.hasPrefix("--") }
+    CommandLine.words.prefix { $0 != "--" }.lazy.filter { $0.hasPrefix("--") }
       .map { String($0.prefix { $0 != "=" }) }.first { !options.contains($0) }
   }
 
-  private func end(_ status: ExitStatus, _ message: String) -> Never {
+  private func end(_ status: ExitStatus, _ lines: [String]) -> Never {
     _ = StandardStreams.flush()
-    // A manifest may have several errors, a line each.
-    for line in message.split(separator: "\n") { printError("\(name): \(line)") }
+    for line in lines { printError("\(name): \(line)") }
     exit(status.rawValue)
   }
 }
@@ -184,7 +192,7 @@ extension CommandProcess where Command: AsyncParsableCommand {
   /// Runs the subcommand that the arguments name, and ends the process.
   package func runAsRoot() -> Never {
     runAsynchronously {
-      var command = try Command.parseAsRoot()
+      var command = try Command.parseAsRoot(CommandLine.words)
       if var command = command as? any AsyncParsableCommand {
         try await command.run()
       } else {

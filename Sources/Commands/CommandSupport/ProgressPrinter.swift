@@ -62,7 +62,7 @@ package final class ProgressPrinter: Sendable {
         let bar = String(repeating: "#", count: filled) + String(repeating: "-", count: width - filled)
         Self.draw("[\(bar)] \(text?(step) ?? step.text)", &state)
       case .json: StandardStreams.writeError(step.json.text.escapedForTerminal() + "\n")
-      case .plain: StandardStreams.writeError((text?(step) ?? step.text).escapedForTerminal() + "\n")
+      case .plain: StandardStreams.writeError((text?(step) ?? step.text).escapedForTerminal(isMessage: true) + "\n")
       case .auto, .none: break
       }
     }
@@ -77,7 +77,7 @@ package final class ProgressPrinter: Sendable {
   }
 
   private static func draw(_ line: String, _ state: inout State) {
-    StandardStreams.writeError("\r\u{1b}[K\(line.escapedForTerminal())")
+    StandardStreams.writeError("\r\u{1b}[K\(line.escapedForTerminal(isMessage: true))")
     state.barIsDrawn = true
   }
 

@@ -30,6 +30,14 @@ package enum StandardStreams {
   package static func flush() -> Bool { fflush(nil) == 0 && ferror(stdout) == 0 }
 }
 
+extension CommandLine {
+  /// The arguments behind the program's name, as the system gives them: names of files in them may be no UTF-8
+  /// (`SystemPath`).
+  package static let words: [String] = (1..<max(1, Int(argc))).compactMap { number in
+    unsafeArgv[number].map { SystemPath.text($0) }
+  }
+}
+
 /// Prints a line to standard output. Control characters are escaped, line breaks too: text from outside can neither
 /// change what was printed before nor look like a line of the command.
 package func printLine(_ line: String) { print(line.escapedForTerminal()) }
@@ -45,5 +53,5 @@ package func printText(_ text: String, terminator: String = "\n") {
 /// Removes source locations (`at /src/File.swift:12`) from errors of libraries: they are paths on the build machine.
 package func printError(_ text: String) {
   let text = text.replacing(#/\ (at\ )?[^\ "'()\[\]]+\.(swift|cc|cpp|c|h):\d+/#, with: "")
-  StandardStreams.writeError(text.escapedForTerminal() + "\n")
+  StandardStreams.writeError(text.escapedForTerminal(isMessage: true) + "\n")
 }

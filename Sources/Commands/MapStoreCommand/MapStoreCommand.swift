@@ -38,7 +38,7 @@ struct MapStoreCommand: AsyncParsableCommand {
     guard
       let repair = (error as? MapStoreError)?.repair,
       // The arguments are those of the command that failed, so they are valid.
-      let flags = ((try? MapStoreCommand.parseAsRoot()) as? any DeviceCommand)?.flags
+      let flags = ((try? MapStoreCommand.parseAsRoot(CommandLine.words)) as? any DeviceCommand)?.flags
     else { return nil }
     return switch repair {
     case .signIn: flags.command("login LOGIN")
@@ -49,7 +49,7 @@ struct MapStoreCommand: AsyncParsableCommand {
 
   /// The exit code for an error of ours; nil for the argument parser's. docs/reference/exit-codes.md has the table.
   private static func status(of error: any Error) -> ExitStatus? {
-    let isClient = CommandLine.arguments.dropFirst().first == "client"
+    let isClient = CommandLine.words.first == "client"
     if isClient, let status = ExitStatus(ofClient: error) { return status }
     return switch error {
     case is ConfigurationError: .unusableOption

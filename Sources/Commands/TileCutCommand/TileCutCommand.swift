@@ -1,5 +1,6 @@
 import ArgumentParser
 import CommandSupport
+import TileCut
 import TileIndex
 
 /// `tilecut`: cuts raster maps into bundles, and looks at bundles.
@@ -27,11 +28,14 @@ struct TileCutCommand: ParsableCommand {
 
   static func main() {
     StandardStreams.reserve()
-    CommandProcess(Self.self, status: exitStatus, next: nextCommand, outputFailed: .outputFailed).run {
+    CommandProcess(
+      Self.self, status: exitStatus, next: nextCommand,
+      faults: { ($0 as? ManifestError)?.faults.map(\.description) }, outputFailed: .outputFailed
+    ).run {
       // The parser's own --version would exist in every subcommand, and conflict with `cut --version 7`, the version
       // of the tileset.
-      if CommandLine.arguments.dropFirst() == ["--version"] { throw CleanExit.message(ToolVersion.text) }
-      var command = try parseAsRoot()
+      if CommandLine.words == ["--version"] { throw CleanExit.message(ToolVersion.text) }
+      var command = try parseAsRoot(CommandLine.words)
       do {
         try command.run()
       } catch let error as BundleError where error.repair == .replace {

@@ -41,13 +41,14 @@ struct TileServeCommand: ParsableCommand {
     limitAllocator()
     // Before other threads start, because they must not receive the signals.
     let signals = SignalWatch()
-    let words = Array(CommandLine.arguments.dropFirst())
+    let words = CommandLine.words
     let arguments: [String] = words.first == "help" ? words.dropFirst() + ["--help"] : words
     // Not subcommands of the argument parser, so that `tileserve PATH` and its help stay unchanged. A bundle named
     // replay or help can be given as ./replay.
     guard arguments.first == "replay" else {
       CommandProcess(
-        Self.self, status: status, next: next, outputFailed: nil, configured: TileServeSettings.schema.members
+        Self.self, status: status, next: next, faults: { ($0 as? NoBundle)?.faults.map(\.description) },
+        outputFailed: nil, configured: TileServeSettings.schema.members
       )
       .runAsynchronously { try await parse(arguments).serve(signals) }
     }

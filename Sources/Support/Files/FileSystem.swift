@@ -33,7 +33,7 @@ package enum FileSystem {
   package static func realPath(_ path: String) throws -> String {
     guard let resolved = realpath(path, nil) else { throw SystemError(number: errno) }
     defer { free(resolved) }
-    return String(cString: resolved)
+    return SystemPath.text(resolved)
   }
 
   /// A whole file, also one of a size that is not known beforehand: a pipe, or a file of `/proc`.
@@ -201,7 +201,7 @@ package enum FileSystem {
     var names: [String] = []
     while let entry = readdir(directory) {
       let name = withUnsafePointer(to: &entry.pointee.d_name) { pointer in
-        pointer.withMemoryRebound(to: CChar.self, capacity: 1) { String(cString: $0) }
+        pointer.withMemoryRebound(to: CChar.self, capacity: 1) { SystemPath.text($0) }
       }
       if name != ".", name != ".." { names.append(name) }
     }

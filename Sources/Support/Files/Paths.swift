@@ -6,7 +6,7 @@ extension FileSystem {
     var names: [Substring] = []
     let folder = path.hasPrefix("/") ? nil : getcwd(nil, 0)
     defer { free(folder) }
-    for name in ((folder.map { String(cString: $0) + "/" } ?? "") + path).split(separator: "/") where name != "." {
+    for name in ((folder.map { SystemPath.text($0) + "/" } ?? "") + path).split(separator: "/") where name != "." {
       if name == ".." { _ = names.popLast() } else { names.append(name) }
     }
     return "/" + names.joined(separator: "/")
@@ -36,7 +36,7 @@ extension FileSystem {
 
   /// A variable of the environment; nil if it is not set or empty.
   package static func environment(_ name: String) -> String? {
-    getenv(name).map { String(cString: $0) }.flatMap { $0.isEmpty ? nil : $0 }
+    getenv(name).map { SystemPath.text($0) }.flatMap { $0.isEmpty ? nil : $0 }
   }
 
   /// The folder and the name of a path; `.` for a path without a folder.
@@ -56,7 +56,7 @@ extension FileSystem {
       var target = [CChar](repeating: 0, count: Int(PATH_MAX))
       let count = readlink(path, &target, target.count)
       guard count > 0 else { break }
-      let link = String(decoding: target.prefix(count).map { UInt8(bitPattern: $0) }, as: UTF8.self)
+      let link = SystemPath.text(target.prefix(count).map { UInt8(bitPattern: $0) })
       path = link.hasPrefix("/") ? link : "\(split(path).folder)/\(link)"
     }
     let (folder, name) = split(path)

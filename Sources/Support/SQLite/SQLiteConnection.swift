@@ -1,4 +1,5 @@
 import CSQLite
+import LibC
 
 /// An open database. For one thread at a time: it is opened without SQLite's own mutexes.
 package final class SQLiteConnection {
@@ -66,7 +67,7 @@ package final class SQLiteConnection {
     var uri = "file:"
     // Text after two slashes would be parsed as a host.
     let path = path.hasPrefix("//") ? "/" + path.drop { $0 == "/" } : path
-    uri += PercentEncoding.path(path)
+    uri += PercentEncoding.path(SystemPath.bytes(path))
     return parameters.isEmpty ? uri : uri + "?" + parameters.joined(separator: "&")
   }
 

@@ -1,14 +1,19 @@
+import LibC
+
 /// Percent-encoding of parts of URLs (RFC 3986, section 2.1).
 @usableFromInline
 package enum PercentEncoding {
   /// A path segment or query value: unreserved characters stay, the bytes of all others become `%XX`.
-  package static func encode(_ text: String) -> String { encode(text) { _ in false } }
+  package static func encode(_ text: String) -> String { encode(text.utf8) { _ in false } }
 
   /// A path segment in which commas stay, which separate the layers of a composite.
-  package static func segment(_ text: String) -> String { encode(text) { $0 == UInt8(ascii: ",") } }
+  package static func segment(_ text: String) -> String { encode(text.utf8) { $0 == UInt8(ascii: ",") } }
 
   /// A path, in which slashes stay.
-  package static func path(_ text: String) -> String { encode(text) { $0 == UInt8(ascii: "/") } }
+  package static func path(_ text: String) -> String { path(text.utf8) }
+
+  /// The path of a file, in the bytes that the system knows it by.
+  package static func path(_ bytes: some Collection<UInt8>) -> String { encode(bytes) { $0 == UInt8(ascii: "/") } }
 
   /// The bytes that a text stands for; nil where two hexadecimal digits do not follow a `%`.
   ///
@@ -30,10 +35,10 @@ package enum PercentEncoding {
     return bytes
   }
 
-  private static func encode(_ text: String, bare: (UInt8) -> Bool) -> String {
+  private static func encode(_ bytes: some Collection<UInt8>, bare: (UInt8) -> Bool) -> String {
     var encoded: [UInt8] = []
-    encoded.reserveCapacity(text.utf8.count)
-    for byte in text.utf8 {
+    encoded.reserveCapacity(bytes.count)
+    for byte in bytes {
       if isUnreserved(byte) || bare(byte) {
         encoded.append(byte)
       } else {
@@ -116,11 +121,14 @@ extension String {
 
   /// The text with escapes such as `\u001b` for control characters, on one line.
   ///
-  /// The escapes are those of JSON, which has such characters only in strings: JSON stays equivalent JSON.
+  /// The escapes are those of JSON, which has such characters only in strings: JSON stays equivalent JSON. Bytes of file
+  /// names that are not UTF-8 are escaped likewise (`SystemPath`).
   ///
-  /// - Parameter keepingLines: whether line feeds stay.
+  /// - Parameters:
+  ///   - keepingLines: whether line feeds stay.
+  ///   - isMessage: whether the text is for people alone: such bytes become `\xFC`, which JSON does not have.
   /// - Complexity: O(bytes); printable ASCII is not copied.
-  package func escapedForTerminal(keepingLines: Bool = false) -> String {
+  package func escapedForTerminal(keepingLines: Bool = false, isMessage: Bool = false) -> String {
     var text = self
     let isPlain = text.withUTF8 { bytes in
       bytes.allSatisfy { (0x20..<0x7f).contains($0) || ($0 == 0x0a && keepingLines) }
@@ -134,7 +142,9 @@ extension String {
       case "\n": escaped += #"\n"#
       case "\r": escaped += #"\r"#
       case "\t": escaped += #"\t"#
-      case _ where scalar.movesTerminal:
+      case _ where isMessage && scalar.escapedByte != nil:
+        escaped += #"\x"# + String(scalar.value & 0xff, radix: 16, uppercase: true)
+      case _ where scalar.movesTerminal || scalar.escapedByte != nil:
         let digits = String(scalar.value, radix: 16)
         escaped += #"\u"# + String(repeating: "0", count: 4 - digits.count) + digits
       default: escaped.unicodeScalars.append(scalar)

@@ -21,6 +21,9 @@ public struct CutCheckpoints: Sendable {
     /// Of ``tilesTotal``, when the last checkpoint was saved.
     public let tilesDone: Int
     public let tilesTotal: Int
+    /// About what the rest takes on the disk, if its tiles are like those that are done: the work of all tiles, and the
+    /// bundle beside it until that is complete. Nil where no tile is done.
+    public let bytesToFree: Int?
     /// Whether a running cut uses it.
     public let isInUse: Bool
   }
@@ -150,8 +153,11 @@ final class CutWorkFolder: Sendable {
     let isFree = (try? FolderLock(lock(folder))) != nil
     let facts = try? JSONFile.read(facts(folder))
     let total = if case .number(let digits)? = facts?["tiles"] { Int(digits) } else { nil as Int? }
+    let done = Checkpoint.tilesDone(inFile: "\(folder)/checkpoint") ?? 0
+    let bytes = Double(FileSystem.size("\(folder)/tiles.log"))
     return CutCheckpoints.Leftover(
-      folder: folder, tilesDone: Checkpoint.tilesDone(inFile: "\(folder)/checkpoint") ?? 0, tilesTotal: total ?? 0,
+      folder: folder, tilesDone: done, tilesTotal: total ?? 0,
+      bytesToFree: done == 0 ? nil : Int(2 * bytes * Double(max(total ?? 0, done)) / Double(done) - bytes),
       isInUse: !isFree)
   }
 

@@ -121,7 +121,7 @@ enum ResidentFileSystem {
         return parent.pointee.xOpen(parent, nil, file, flags, outFlags)
       }
       guard let path, flags & SQLITE_OPEN_MAIN_DB != 0 else { return SQLITE_CANTOPEN }
-      let descriptor = LockedFiles.open(String(cString: path))
+      let descriptor = LockedFiles.open(SystemPath.text(path))
       guard descriptor >= 0 else { return SQLITE_CANTOPEN }
       opened(file).pointee = OpenedFile(
         base: sqlite3_file(pMethods: methods), descriptor: descriptor, mayWait: true,

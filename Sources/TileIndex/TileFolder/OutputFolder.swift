@@ -32,7 +32,7 @@ package struct OutputFolder: Sendable {
       try ChangeLock.publishing(target) {
         try Self.checkTarget(target, replacing: replacing)
         try folder.publish { path, target in
-          if try Self.isFull(target), csystem_exchange(path, target) == 0 {
+          if try Self.isFull(target), Self.exchange(path, target) {
             return try Self.removeReplaced(path, target: target)
           }
           // The system cannot exchange them: the target is missing for a moment.
@@ -48,13 +48,17 @@ package struct OutputFolder: Sendable {
     }
   }
 
+  private static func exchange(_ path: String, _ target: String) -> Bool {
+    SystemPath.withPointer(path) { path in SystemPath.withPointer(target) { csystem_exchange(path, $0) == 0 } }
+  }
+
   /// Removes the folder that was replaced, or takes it back where other files have come since the last check.
   private static func removeReplaced(_ path: String, target: String) throws {
     do {
       try ReplaceableFolder(path, target: target).check()
       FileSystem.removeTree(path)
     } catch {
-      guard csystem_exchange(path, target) == 0 else {
+      guard exchange(path, target) else {
         // Under its temporary name it would be removed.
         return try FileSystem.rename(path, replacing: "\(target).replaced")
       }

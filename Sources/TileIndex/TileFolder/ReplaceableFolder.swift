@@ -1,3 +1,4 @@
+import LibC
 import Support
 
 /// Decides whether a folder may be replaced: whatever else it holds would be lost.
@@ -37,7 +38,7 @@ struct ReplaceableFolder {
   ) throws {
     let prefix = folder.isEmpty ? "" : "\(folder)/"
     try FileSystem.forEachName(in: "\(path)/\(folder)") { name in
-      let text = String(decoding: name, as: UTF8.self)
+      let text = SystemPath.text(name)
       if text == "." || text == ".." { return true }
       let found = try FileSystem.status("\(path)/\(prefix)\(text)", followingLinks: false)
       // Nil for a file that has just gone, or whose name is not UTF-8.

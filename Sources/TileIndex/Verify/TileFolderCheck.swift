@@ -1,3 +1,4 @@
+import LibC
 import Support
 
 /// A folder of tiles, which no specification describes: what readers of XYZ and TMS folders rely on.
@@ -51,7 +52,7 @@ private struct FolderFilesRule: BundleRule {
       if let column = TileFileName.number(name), column < matrix.matrixWidth {
         columns.append(column)
       } else if !Self.isFolderItself(name) {
-        others.append("\(zoom)/\(String(decoding: name, as: UTF8.self))")
+        others.append("\(zoom)/\(SystemPath.text(name))")
       }
       return true
     }
@@ -61,7 +62,7 @@ private struct FolderFilesRule: BundleRule {
         if let file = TileFileName(name), file.row < matrix.matrixHeight {
           rows[file.row, default: 0] += 1
         } else if !Self.isFolderItself(name) {
-          others.append("\(zoom)/\(column)/\(String(decoding: name, as: UTF8.self))")
+          others.append("\(zoom)/\(column)/\(SystemPath.text(name))")
         }
         return true
       }

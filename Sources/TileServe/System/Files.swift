@@ -41,7 +41,7 @@ enum Folder {
     var names: [String] = []
     while let entry = readdir(directory) {
       let name = withUnsafePointer(to: &entry.pointee.d_name) { pointer in
-        pointer.withMemoryRebound(to: CChar.self, capacity: 1) { String(cString: $0) }
+        pointer.withMemoryRebound(to: CChar.self, capacity: 1) { SystemPath.text($0) }
       }
       if name != ".", name != ".." { names.append(name) }
     }

@@ -139,7 +139,7 @@ public final class ChildProcess {
     posix_spawnattr_setsigdefault(&attributes, &signals)
     posix_spawnattr_setflags(&attributes, Int16(POSIX_SPAWN_SETSIGDEF) | Int16(POSIX_SPAWN_SETSIGMASK))
 
-    var argv = arguments.map { strdup($0) } + [nil]
+    var argv = arguments.map { SystemPath.withPointer($0) { strdup($0) } } + [nil]
     var envp = environment.map { strdup($0) } + [nil]
     defer { for pointer in argv + envp { free(pointer) } }
     var process: pid_t = 0

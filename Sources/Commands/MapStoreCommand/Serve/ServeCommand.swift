@@ -4,6 +4,7 @@ import LibC
 import Logging
 import MapStoreServer
 import PurchaseLedger
+import Support
 
 /// `mapstore serve`: the map store's service.
 struct ServeCommand: AsyncParsableCommand {
@@ -21,7 +22,7 @@ struct ServeCommand: AsyncParsableCommand {
 
   func run() async throws {
     let settings = try MapStoreSettings(flags)
-    var logger = Logger(label: "mapstore", factory: { StreamLogHandler.standardError(label: $0) })
+    var logger = Logger(label: "mapstore", factory: { EscapingLog(handler: StreamLogHandler.standardError(label: $0)) })
     logger.logLevel = settings.logLevel
     let ledger = try Ledger.open(at: settings.ledger, policy: nil, clock: .system)
     let server = try await MapStoreServer.start(
@@ -55,5 +56,29 @@ struct ServeCommand: AsyncParsableCommand {
     ledger.close()
     // Not earlier: a second signal during the drain must end the process.
     SignalWatch.process.stop()
+  }
+}
+
+/// A log of one line a message: names of files may have line breaks and other control characters.
+private struct EscapingLog: LogHandler {
+  var handler: StreamLogHandler
+
+  var logLevel: Logger.Level {
+    get { handler.logLevel }
+    set { handler.logLevel = newValue }
+  }
+  var metadata: Logger.Metadata {
+    get { handler.metadata }
+    set { handler.metadata = newValue }
+  }
+  subscript(metadataKey key: String) -> Logger.Metadata.Value? {
+    get { handler[metadataKey: key] }
+    set { handler[metadataKey: key] = newValue }
+  }
+
+  func log(event: LogEvent) {
+    var event = event
+    event.message = "\(event.message.description.escapedForTerminal(isMessage: true))"
+    handler.log(event: event)
   }
 }

@@ -136,7 +136,10 @@ struct CutCommand: ParsableCommand {
       printer.finish()
       let isRefused = (error as? CutError)?.code == .invalidOption
       if work.resume, !isRefused, let left = CutCheckpoints.leftover(of: work.output), !left.isInUse {
-        printError("tilecut: \(left.tilesDone) of \(counted(left.tilesTotal, "tile")) are kept; --resume continues")
+        let needs = (error as? BundleError)?.code == .writeFailed ? left.bytesToFree : nil
+        printError(
+          "tilecut: \(left.tilesDone) of \(counted(left.tilesTotal, "tile")) are kept; --resume continues"
+            + (needs.map { ", and needs about \(formatted(bytes: $0)) of free space" } ?? ""))
       }
       throw error
     }

@@ -9,7 +9,7 @@ final class ScratchFile: Sendable {
   /// - Throws: ``CutError`` `.unwritableOutput` naming the directory.
   init(directory: String) throws {
     self.directory = directory
-    var template = Array("\(directory)/.tilecut-XXXXXX".utf8CString)
+    var template = SystemPath.bytes("\(directory)/.tilecut-XXXXXX").map { CChar(bitPattern: $0) } + [0]
     descriptor = mkstemp(&template)
     guard descriptor >= 0 else { throw Self.failure(directory, "cannot hold a scratch file", errno) }
     unlink(template)

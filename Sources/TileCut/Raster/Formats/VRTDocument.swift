@@ -1,3 +1,4 @@
+import LibC
 import Support
 import TileIndex
 
@@ -67,7 +68,7 @@ struct VRTDocument {
     }
     var reading = Reading(path: file.path)
     do {
-      try XMLReader.read(file.bytes(at: 0, count: file.size)) { try reading.take($0) }
+      try XMLReader.read(Self.document(file.bytes(at: 0, count: file.size))) { try reading.take($0) }
     } catch let error as XMLReader.SyntaxError {
       throw CutError(.badSource, path: file.path, "is damaged: \(error)", remedy: "make it again with gdalbuildvrt")
     }
@@ -80,6 +81,14 @@ struct VRTDocument {
     (transform, controlPoints) = (reading.transform, reading.points)
     let projections = [reading.projection, reading.pointProjection]
     projection = (reading.transform == nil ? projections.reversed() : projections).compactMap(\.self).first
+  }
+
+  /// The text of a VRT whose names of files may be no UTF-8: GDAL writes the bytes of a name as they are.
+  private static func document(_ bytes: [UInt8]) -> [UInt8] {
+    let head = String(decoding: bytes.prefix { $0 != UInt8(ascii: ">") }, as: UTF8.self).lowercased()
+    let isOtherEncoding =
+      bytes.first == 0xff || bytes.first == 0xfe || head.contains("encoding") && !head.contains("utf-8")
+    return isOtherEncoding ? bytes : Array(SystemPath.text(bytes).utf8)
   }
 
   /// - Parameter what: such as `scaled values`.
