@@ -51,7 +51,7 @@ struct DiskFullTests {
   @Test func resumedCutOnAFullDiskKeepsItsTilesAndGoesOn() throws {
     let (folder, disk) = (try TemporaryFolder(), try TemporaryFolder())
     let raster = ProjectFiles.path("sample-regions/rocky-mountain-np/rocky-mountain-np-rgb.tif")
-    let cut = [Command(built: "tilecut").path, "cut", raster, "--zoom", "0-12", "--progress", "none", "-o"]
+    let cut = try [Command(built: "tilecut").path, "cut", raster, "--zoom", "0-12", "--progress", "none", "-o"]
     let whole = folder.file("whole.mbtiles")
     let reference = try Command(built: "tilecut").run(Array(cut.dropFirst()) + [whole], timeout: 120)
     #expect(reference.status == 0, "\(reference)")

@@ -32,7 +32,7 @@ import Testing
     _ = try done("convert", "\(name).mbtiles", "-o", "\(name).pmtiles")
     _ = try done("convert", "\(name).mbtiles", "-o", "\(name)/")
     _ = try done("convert", "\(name)/", "-o", "\(name).gpkg")
-    _ = try done("convert", "\(name)/", "-o", "\(name)/", "--force")
+    _ = try done("convert", "\(name).mbtiles", "-o", "\(name)/", "--force")
     _ = try done("merge", "\(name).pmtiles", "\(name).gpkg", "-o", "all.mbtiles")
     #expect(
       Set(FileSystem.names(in: folder.path))
