@@ -1,3 +1,4 @@
+import Foundation
 import Support
 public import TileIndex
 
@@ -42,7 +43,10 @@ extension TemporaryFolder {
   }
 
   /// A bundle whose tiles are a view without end, in which no look-up finds a row.
-  public func writeEndlessView(_ name: String) throws {
+  ///
+  /// - Parameter megabytes: what the file is made longer by. A query may cost more in a larger file: of 1 MB it ends
+  ///   by itself after a second or so, of 256 MB after more than a minute.
+  public func writeEndlessView(_ name: String, megabytes: Int = 0) throws {
     let connection = try SQLiteConnection(creating: file(name))
     try connection.execute(
       """
@@ -50,6 +54,24 @@ extension TemporaryFolder {
       INSERT INTO metadata VALUES ('name', 'v'), ('format', 'png'), ('minzoom', '4'), ('maxzoom', '4');
       CREATE VIEW tiles AS WITH RECURSIVE c(x) AS (SELECT 0 UNION ALL SELECT x + 1 FROM c)
       SELECT 4 AS zoom_level, x % 16 AS tile_column, x % 16 + 20 AS tile_row, x'89504e470d0a1a0a' AS tile_data FROM c;
+      """)
+    try connection.close()
+    // A hole would not count.
+    guard megabytes > 0, let handle = FileHandle(forWritingAtPath: file(name)) else { return }
+    try handle.seekToEnd()
+    for _ in 0..<megabytes { try handle.write(contentsOf: Data(count: 1 << 20)) }
+    try handle.close()
+  }
+
+  /// A small bundle whose one tile, 0/0/0, would take 900 MB.
+  public func writeHugeTile(_ name: String) throws {
+    let connection = try SQLiteConnection(creating: file(name))
+    try connection.execute(
+      """
+      CREATE TABLE metadata (name TEXT, value TEXT);
+      INSERT INTO metadata VALUES ('name', 'z'), ('format', 'png'), ('minzoom', '0'), ('maxzoom', '0');
+      CREATE VIEW tiles AS
+      SELECT 0 AS zoom_level, 0 AS tile_column, 0 AS tile_row, zeroblob(900000000) AS tile_data;
       """)
     try connection.close()
   }

@@ -8,11 +8,11 @@ import TilePrefetch
 
 /// Work for a request ends with the request: when its client leaves, and when the server stops.
 @Suite(.ownThread) struct CancellationTests {
-  /// A folder with a tile, and a bundle of which each look-up goes on for ever.
+  /// A folder with a tile, and a bundle of which each look-up goes on for more than a minute.
   private func folderWithEndlessView() throws -> TemporaryFolder {
     let folder = try TemporaryFolder()
     try folder.writeSingleTile("good.mbtiles", SampleTiles.image(1))
-    try folder.writeEndlessView("v.mbtiles")
+    try folder.writeEndlessView("v.mbtiles", megabytes: 256)
     return folder
   }
 
@@ -33,7 +33,10 @@ import TilePrefetch
     } _: { (served) async throws in
       let connections = Unshared(try ask(served))
       #expect(eventually { served.registry.work.urgentCount > 0 })
+      let start = ContinuousClock.now
       try await served.server.shutdown(afterSeconds: 1)
+      let elapsed = ContinuousClock.now - start
+      #expect(elapsed < .seconds(20), "the queries ended by themselves")
       for connection in connections.value {
         let response = try await onThread { [one = Unshared(connection)] in try one.value.response() }
         #expect(response.status == 503 && response.closes, "\(response)")
@@ -48,7 +51,7 @@ import TilePrefetch
       let connections = try ask(served)
       #expect(eventually { served.registry.work.urgentCount > 0 })
       for connection in connections { connection.socket.close() }
-      #expect(eventually { served.registry.work.urgentCount == 0 })
+      #expect(eventually(seconds: 20) { served.registry.work.urgentCount == 0 }, "the queries go on")
       #expect(try served.get("/good/0/0/0.png").status == 200)
     }
   }
