@@ -1,8 +1,9 @@
 import Foundation
-import PurchaseLedger
 import StoreSimulators
 import TestSupport
 import Testing
+
+@testable import PurchaseLedger
 
 /// `purchase-ledger` from an empty folder to a reconciled ledger.
 @Suite(.ownThread) struct LedgerRoundTripTests {
@@ -193,5 +194,41 @@ import Testing
     let object = try #require(try JSONSerialization.jsonObject(with: Data(told.stdout.utf8)) as? [String: Any])
     #expect((object["verify"] as? [String: Any])?["clean"] as? Bool == true, "\(told)")
     #expect((object["imported"] as? [String: Any])?["accepted"] as? Int ?? 0 > 0)
+  }
+
+  /// Google's purchases state no price: the accountant is told, in words, in JSON and in the journal.
+  @Test func salesWithoutAPriceAreCounted() throws {
+    let shop = try LedgerShop()
+    try shop.makeLedger()
+    _ = try shop.run("import", shop.folder.file("evidence.jsonl"))
+    let file = shop.folder.file("sales.journal")
+    let export = try shop.run("export", "--format", "hledger", "--output", file, "--json")
+    let counts = try #require(try lines(export).first)
+    let (sales, refunds) = (counts["unpriced"] as? Int ?? 0, counts["unpricedRefunds"] as? Int ?? -1)
+    #expect(sales > 0, "\(export)")
+    #expect(export.stderr.contains("unpriced: \(sales) sale"), "\(export)")
+    let journal = try String(contentsOfFile: file, encoding: .utf8)
+    #expect(journal.hasSuffix("\n; unpriced: \(sales) sales, \(refunds) refunds\n"))
+    #expect(try shop.run("verify", "--json").stdout.contains(#""unpriced":\#(sales)"#))
+  }
+
+  /// Somebody with the file appends a transfer of a purchase, whose hashes fit.
+  @Test func aForgedTransferIsFound() throws {
+    let shop = try LedgerShop()
+    try shop.makeLedger()
+    let imported = try lines(try shop.run("import", shop.folder.file("evidence.jsonl"), "--json"))
+    let bought = try #require(
+      imported.first { $0["outcome"] as? String == "accepted" && $0["store"] as? String == "apple" })
+    let id = try #require(bought["originalTransactionId"] as? String)
+    let head = try #require(try lines(try shop.run("export")).last?["head"] as? String)
+    let environment = StoreEnvironment(rawValue: try #require(bought["environment"] as? String))
+    do {
+      let ledger = try Ledger.open(at: shop.ledgerPath, policy: nil, clock: .fixed(ShopGenerator.end))
+      let key = TransactionKey(store: .apple, environment: environment, id: id)
+      let account = shop.shop.accounts[0].id
+      _ = try ledger.write { try $0.append(.claim(key, account: account, isTransfer: true, after: 0), evidence: nil) }
+    }
+    let verified = try shop.run("verify", "--signatures", "--head", head)
+    #expect(verified.status == 1 && verified.stdout.contains("after the head"), "\(verified)")
   }
 }
