@@ -22,7 +22,7 @@ package struct AtomicFile: Sendable {
   ///
   /// - Throws: ``FileSystem/SystemError``.
   package init(target: String, mode: mode_t = 0o666) throws {
-    try self.init(target: target) { try FileSystem.createExclusively($0, mode: mode) }
+    try self.init(target: target) { try FileSystem.createExclusively($0, mode: UInt32(mode)) }
   }
 
   /// Creates an empty temporary folder, which ``publish(by:)`` gives its name.

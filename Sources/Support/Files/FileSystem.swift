@@ -1,4 +1,4 @@
-package import LibC
+import LibC
 
 /// The file system calls that the package needs, with errors as values.
 package enum FileSystem {
@@ -60,8 +60,8 @@ package enum FileSystem {
   }
 
   /// Creates an empty file; fails with `isExisting` when there is a file.
-  package static func createExclusively(_ path: String, mode: mode_t = 0o666) throws {
-    let descriptor = open(path, O_CREAT | O_EXCL | O_RDWR | O_CLOEXEC, mode)
+  package static func createExclusively(_ path: String, mode: UInt32 = 0o666) throws {
+    let descriptor = open(path, O_CREAT | O_EXCL | O_RDWR | O_CLOEXEC, mode_t(mode))
     guard descriptor >= 0 else { throw SystemError(number: errno) }
     close(descriptor)
   }
