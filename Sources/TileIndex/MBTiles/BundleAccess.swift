@@ -1,4 +1,5 @@
 import CSQLite
+import LibC
 import Support
 
 /// Opens an SQLite file for reading, without ever writing to it or beside it.
@@ -146,6 +147,12 @@ enum BundleAccess {
   /// `SQLITE_IOERR_GETTEMPPATH`
   private static let noTemporaryFolder = SQLITE_IOERR | (25 << 8)
 
+  /// The folder of SQLite's temporary files: the first that can be written, in the order of SQLite's `os_unix.c`.
+  private static var temporaryFolder: String? {
+    let named = ["SQLITE_TMPDIR", "TMPDIR"].compactMap { FileSystem.environment($0) }
+    return (named + ["/var/tmp", "/usr/tmp", "/tmp", "."]).first { access($0, W_OK | X_OK) == 0 }
+  }
+
   /// The error for a failed read of a bundle: `BundleError`, or `CancellationError`.
   static func bundleError(_ error: SQLiteError, path: String) -> any Error {
     if error.isInterrupted { return CancellationError() }
@@ -188,8 +195,9 @@ enum BundleAccess {
     case SQLITE_FULL,
       SQLITE_IOERR where error.primary == SQLITE_FULL || error.code == noTemporaryFolder:
       BundleError(
-        .readFailed, path: path, "there is no room for the temporary files that it needs: \(error)",
-        remedy: "name a folder with room for as many bytes as the bundle has: TMPDIR=FOLDER")
+        .readFailed, path: path,
+        "there is no room for the temporary files that it needs in \(temporaryFolder ?? "any folder"): \(error)",
+        remedy: "free space there, or name a folder with room for as many bytes as the bundle has: TMPDIR=FOLDER")
     case SQLITE_IOERR, SQLITE_NOMEM:
       BundleError(.readFailed, path: path, "could not be read: \(error)", remedy: "check the disk it lies on")
     default:
