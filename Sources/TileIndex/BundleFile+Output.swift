@@ -109,7 +109,7 @@ extension BundleFile {
     guard hashes, try kind(ofOutput: path) != .mbtiles else { return }
     throw BundleError(
       .mismatch, path: path, "only MBTiles store a hash of each tile; this container has that of all tiles alone",
-      remedy: "name it .mbtiles, or leave --tile-hashes (\"tileHashes\") out")
+      remedy: "name it .mbtiles, or leave the hashes of tiles (\"tileHashes\") out")
   }
 
   /// Starts a bundle in the container that its name asks for. Its metadata get the hash of its tiles.

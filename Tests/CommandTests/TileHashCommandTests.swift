@@ -40,7 +40,7 @@ import TileIndex
     let output = folder.file(name)
     for words in [["cut", raster, "-o", output], ["convert", map, output], ["merge", map, "-o", output]] {
       expectRefusal(
-        try Command(built: "tilecut").run(words + ["--tile-hashes"]), status: 65, naming: "--tile-hashes")
+        try Command(built: "tilecut").run(words + ["--tile-hashes"]), status: 65, naming: "hashes of tiles")
     }
     #expect(BundleFile.kind(output) == nil)
   }

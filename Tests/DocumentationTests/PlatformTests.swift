@@ -55,7 +55,7 @@ import Testing
     ]
     let missing = taking.filter { !own.contains("func \($0)(_ path: String") }
     // A name of a library is no path of ours.
-    let forbidden = try Regex(#"(?<![.\w`])(\#(missing.filter { $0 != "dlopen" }.joined(separator: "|")))\("#)
+    let forbidden = try Regex(#"(?:^|[^.\w`])(?:\#(missing.filter { $0 != "dlopen" }.joined(separator: "|")))\("#)
     let root = ProjectFiles.path("Sources")
     let names = try #require(FileManager.default.enumerator(atPath: root)).compactMap { $0 as? String }
     for name in names where name.hasSuffix(".swift") {

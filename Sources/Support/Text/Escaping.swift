@@ -121,8 +121,8 @@ extension String {
 
   /// The text with escapes such as `\u001b` for control characters, on one line.
   ///
-  /// The escapes are those of JSON, which has such characters only in strings: JSON stays equivalent JSON. Bytes of file
-  /// names that are not UTF-8 are escaped likewise (`SystemPath`).
+  /// The escapes are those of JSON, which has such characters only in strings: JSON stays equivalent JSON. Bytes of
+  /// file names that are not UTF-8 are escaped likewise (`SystemPath`).
   ///
   /// - Parameters:
   ///   - keepingLines: whether line feeds stay.

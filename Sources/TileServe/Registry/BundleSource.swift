@@ -108,7 +108,7 @@ final class BundleSource: ServedSource {
   private static func notChecked(_ bundle: any BundleReader) -> BundleError {
     BundleError(
       .notHashed, path: bundle.path, "has no hash of each tile, so that its tiles are sent unchecked",
-      remedy: "make it again as MBTiles with --tile-hashes")
+      remedy: "make it again as MBTiles with hashes of its tiles")
   }
 
   /// Bodies that were not sent because their hash is another one.

@@ -137,7 +137,7 @@ import Testing
     #expect {
       try BundleFile.create(path, matrixSet: .webMercatorQuad, format: .png, hashes: true)
     } throws: {
-      ($0 as? BundleError)?.code == .mismatch && "\($0)".contains("--tile-hashes")
+      ($0 as? BundleError)?.code == .mismatch && "\($0)".contains("hashes of tiles")
     }
     #expect(BundleFile.kind(path) == nil)
   }

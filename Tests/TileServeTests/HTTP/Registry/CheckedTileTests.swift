@@ -70,7 +70,7 @@ import Testing
     try await serving(registry) { (served) async throws in
       #expect(try served.get("/a/2/1/2.png").status == 200)
       let list = try served.get("/tilesets.json").text
-      #expect(list.contains("has no hash of each tile") && list.contains("--tile-hashes"), "\(list)")
+      #expect(list.contains("has no hash of each tile") && list.contains("with hashes of its tiles"), "\(list)")
     }
   }
 }
