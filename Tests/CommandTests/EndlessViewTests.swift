@@ -35,4 +35,22 @@ import Testing
     #expect(run.stderr.contains("view.mbtiles"), "\(run)")
     #expect(folder.names == ["good.mbtiles", "view.mbtiles"], "\(folder.names)")
   }
+
+  /// A tile of 900 MB in a bundle of some kilobytes is refused before it is made.
+  @Test(
+    arguments: [
+      "inspect huge.mbtiles", "verify huge.mbtiles", "convert huge.mbtiles out.pmtiles",
+      "extract huge.mbtiles --bounds=-10,-10,10,10 -o out.mbtiles", "merge huge.mbtiles good.mbtiles -o out.mbtiles",
+      "diff good.mbtiles huge.mbtiles -o out.patch", "preview huge.mbtiles -o out.png", "textures huge.mbtiles -o out/",
+    ])
+  func hugeTilesAreRefused(command: String) throws {
+    try folder.writeHugeTile("huge.mbtiles")
+    let before = folder.names
+    let run = try Command(built: "tilecut").run(
+      command.split(separator: " ").map(String.init), in: folder.path, timeout: 300)
+    #expect(run.status.map { $0 == 1 || (65...75).contains($0) } == true, "\(run)")
+    #expect(run.stderr.contains("huge.mbtiles") || run.stdout.contains("huge.mbtiles"), "\(run)")
+    #expect(run.peakBytes > 0 && run.peakBytes < 400_000_000, "\(run)")
+    #expect(folder.names == before, "\(folder.names)")
+  }
 }

@@ -93,11 +93,9 @@ import Testing
   private func expectStopLeavesNoFiles(_ signal: (number: Int32, status: Int32), progressLines: Int) throws {
     let cut = try startLongCut("--progress", "json")
     wait(for: cut, progressLines: progressLines)
-    let start = ContinuousClock.now
     cut.send(signal.number)
-    let run = cut.wait(timeout: 20)
-    // 2 s in a release build; the unit under way is drawn to its end first.
-    #expect(ContinuousClock.now - start < .seconds(6), "\(run)")
+    // 2 s in a release build; the unit under way is drawn to its end first. The rest of the cut takes hours.
+    let run = cut.wait(timeout: 60)
     #expect(run.status == signal.status && documentedStatuses.contains(signal.status), "\(run)")
     #expect(run.stdout.isEmpty, "\(run)")
     #expect(partialFiles == [], "\(run)")
@@ -197,8 +195,7 @@ import Testing
     cut.send(SIGTERM)
     // What is not stopped takes minutes.
     let run = cut.wait(timeout: 60)
-    #expect(
-      run.status == 143 || run.ending == .signal(SIGTERM) || run.status.map { (0...75).contains($0) } == true, "\(run)")
+    #expect(run.status == 143 || isIcon && run.status == 65, "\(run)")
     #expect(folder.names.filter { $0 != "drawn.mbtiles" } == before, "\(folder.names)")
   }
 }

@@ -68,7 +68,7 @@ struct MergeCommand: ParsableCommand {
     merge.scheme = options.rows
     merge.hashes = options.tileHashes
     do {
-      let readers = try bundles.map(openBundle)
+      let readers = try bundles.map { try openBundle($0) }
       let warnings = onConflict == .overlay ? try Self.coveringWarnings(readers) : []
       try options.write(output, of: Self.tileCount(of: readers), warnings: warnings) {
         try merge.write(readers, to: output, replacing: options.file.force, progress: $0)

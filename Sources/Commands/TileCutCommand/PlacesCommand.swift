@@ -37,7 +37,7 @@ struct PlacesCommand: ParsableCommand {
 
   func run() throws {
     let query = PlaceQuery(self.query, near: near.flatMap(coordinate), limit: limit)
-    guard let found = try query.search(openBundle(bundle)) else {
+    guard let found = try query.search(openBundle(bundle, readingTiles: false)) else {
       throw BundleError(
         .malformed, path: bundle, "has no places", remedy: "cut it with a list of them: tilecut cut --gazetteer FILE")
     }

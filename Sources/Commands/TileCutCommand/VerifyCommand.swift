@@ -22,7 +22,9 @@ struct VerifyCommand: ParsableCommand {
 
   func run() throws {
     let verifier = BundleVerifier(path: bundle) { try ImageDecoder.check($0, format: $1) }
-    let report = try progress.showing(of: try? BundleFile.open(bundle).knownTileCount) { shown in
+    let reader = try? BundleFile.open(bundle)
+    if let reader { warnOfMissingIndex(reader) }
+    let report = try progress.showing(of: reader?.knownTileCount) { shown in
       try verifier.verify(progress: shown)
     }
     if json { printText(try prettyJSON(report)) } else { Self.lines(report).forEach(printLine) }

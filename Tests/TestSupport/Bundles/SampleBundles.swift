@@ -57,7 +57,8 @@ extension TemporaryFolder {
       """)
     try connection.close()
     // A hole would not count.
-    guard megabytes > 0, let handle = FileHandle(forWritingAtPath: file(name)) else { return }
+    guard megabytes > 0 else { return }
+    let handle = try FileHandle(forWritingTo: URL(fileURLWithPath: file(name)))
     try handle.seekToEnd()
     for _ in 0..<megabytes { try handle.write(contentsOf: Data(count: 1 << 20)) }
     try handle.close()

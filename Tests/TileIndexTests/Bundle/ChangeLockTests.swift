@@ -18,21 +18,22 @@ import Testing
     return folder.file(name)
   }
 
-  /// Under the file's own name and that of a link to it.
+  /// Under the file's own name and that of a link to it. On a machine with other work one may wait in vain; it says so.
   @Test(arguments: ["source.mbtiles", "a.pmtiles", "a.gpkg", "a"])
   func changesAtTheSameTimeAreAllKept(name: String) throws {
     let path = try bundle(name == "a" ? "a/" : name).withoutSlashes
     try FileManager.default.createSymbolicLink(atPath: folder.file("link"), withDestinationPath: path)
-    let failures = Mutex<[String]>([])
+    let kept = Mutex<Set<Int>>([])
     let (own, link) = (path, folder.file("link"))
     DispatchQueue.concurrentPerform(iterations: 12) { number in
       do {
         try MetadataEdit(name: "k\(number)", value: "v").apply(to: number % 2 == 0 ? own : link)
-      } catch { failures.withLock { $0.append("\(error)") } }
+        kept.withLock { _ = $0.insert(number) }
+      } catch { #expect((error as? BundleError)?.code == .busy, "\(error)") }
     }
-    #expect(failures.withLock { $0 } == [])
     let metadata = try BundleFile.open(path).metadata
-    for number in 0..<12 { #expect(metadata["k\(number)"] == "v", "\(number)") }
+    let found = Set((0..<12).filter { metadata["k\($0)"] == "v" })
+    #expect(found == kept.withLock { $0 } && found.count > 1)
     #expect(try FileManager.default.destinationOfSymbolicLink(atPath: link) == path)
     #expect(!folder.names.contains { $0.hasPrefix(".") })
   }

@@ -152,7 +152,13 @@ struct CopyBesideAWriterTests {
   }
 
   /// Each copy has tiles of one transaction, or it is refused with `.changed` or `.busy`.
-  @Test(arguments: ["DELETE", "WAL"]) func copyIsOfOneState(mode: String) throws {
+  @Test func copyIsOfOneState() throws {
+    let copies = try ["DELETE", "WAL"].map { try self.copies(mode: $0) }
+    #expect(copies.contains { $0 > 0 }, "no copy succeeds")
+  }
+
+  /// The number of copies that were not refused.
+  private func copies(mode: String) throws -> Int {
     let folder = try TemporaryFolder()
     let path = folder.file("a.mbtiles")
     let writer = try SQLiteConnection(creating: path)
@@ -201,5 +207,6 @@ struct CopyBesideAWriterTests {
     child.send(SIGTERM)
     _ = child.wait(timeout: 60)
     print("\(mode): \(copies) copies, \(refusals) refusals")
+    return copies
   }
 }

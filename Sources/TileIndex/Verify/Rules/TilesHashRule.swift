@@ -65,6 +65,7 @@ struct TileHashesRule: BundleRule {
   mutating func end(_ coverage: TileCoverage, _ findings: inout Findings) throws {
     guard unknown > 0 else { return }
     findings.warning(
-      "\(unknown) tiles have no hash: another program added them", remedy: "convert the bundle with hashes of its tiles")
+      "\(unknown) tiles have no hash: another program added them", remedy: "convert the bundle with hashes of its tiles"
+    )
   }
 }
