@@ -51,7 +51,10 @@ struct DiskFullTests {
   @Test func resumedCutOnAFullDiskKeepsItsTilesAndGoesOn() throws {
     let (folder, disk) = (try TemporaryFolder(), try TemporaryFolder())
     let raster = ProjectFiles.path("sample-regions/rocky-mountain-np/rocky-mountain-np-rgb.tif")
-    let cut = try [Command(built: "tilecut").path, "cut", raster, "--zoom", "0-12", "--progress", "none", "-o"]
+    // Long enough for several checkpoints on a quick machine.
+    let cut = try [
+      Command(built: "tilecut").path, "cut", raster, "--zoom", "0-13", "--effort", "small", "--progress", "none", "-o",
+    ]
     let whole = folder.file("whole.mbtiles")
     let reference = try Command(built: "tilecut").run(Array(cut.dropFirst()) + [whole], timeout: 120)
     #expect(reference.status == 0, "\(reference)")
@@ -60,7 +63,7 @@ struct DiskFullTests {
     // Room for the tiles once, and for their work not beside them.
     let line =
       #"true; "$@""# + look + #"; "$@""# + look + #"; "$@""# + look
-      + #"; mount -o remount,size=64m "$0"; "$@"; echo "status $?"; cmp out.mbtiles '\#(whole)' && ls -A"#
+      + #"; mount -o remount,size=96m "$0"; "$@"; echo "status $?"; cmp out.mbtiles '\#(whole)' && ls -A"#
     let run = try #require(
       try SmallDisk.run(in: disk.path, kilobytes: bytes * 5 / 4 / 1024, line, cut + ["out.mbtiles", "--resume"]))
     let lines = run.stdout.split(separator: "\n").filter { $0.hasPrefix("status") || $0 == "out.mbtiles" }
@@ -69,7 +72,7 @@ struct DiskFullTests {
     #expect(stopped.allSatisfy { $0.prefix(3) == ["status", "74", ".out.mbtiles.resume"] && $0.count == 4 }, "\(run)")
     let sizes = stopped.compactMap { $0.last.flatMap { Int($0) } }
     // The first run may have left less than what fits; none takes more than its predecessor by more than a step.
-    #expect(sizes.count == 3 && sizes[2] <= sizes[1] + 64, "\(run)")
+    #expect(sizes.count == 3 && sizes[2] <= sizes[1] + 1024, "\(run)")
     let kept = run.stderrLines.filter { $0.contains(" are kept; --resume continues, and needs about ") }
       .compactMap { $0.split(separator: " ").dropFirst().first.flatMap { Int($0) } }
     #expect(kept.count == 3 && kept == kept.sorted() && kept[0] > 0, "\(run)")

@@ -51,11 +51,10 @@ import Testing
       return run.stderr.split(separator: "\n").filter { $0.contains("index") }
     }
     let text =
-      "tilecut: warning: it's plain.mbtiles has no index of its tiles, so that each command reads the whole table; "
+      "tilecut: warning: it's plain.mbtiles: has no index of its tiles, so that each command reads the whole table; "
       + #"make an indexed copy: tilecut convert 'it'\''s plain.mbtiles' indexed.mbtiles"#
     #expect(try warnings("it's plain.mbtiles") == [Substring(text)])
     if let output = words.last, output.hasPrefix("out") {
-      if output.hasSuffix(".mbtiles") { #expect(try warnings(output) == []) }
       try FileManager.default.removeItem(atPath: folder.file(output))
     }
     #expect(try warnings("indexed.mbtiles") == [])

@@ -83,7 +83,7 @@ import Testing
   @Test func aLockOfAnotherProcessIsNotHeldHere() throws {
     let folder = try TemporaryFolder()
     let path = try folder.write("lock", bytes: [])
-    let descriptor = open(path, O_RDWR)
+    let descriptor = open(path, O_RDWR | O_CLOEXEC)
     defer { close(descriptor) }
     #expect(flock(descriptor, LOCK_EX) == 0)
     #expect(try FolderLock(path) == nil)

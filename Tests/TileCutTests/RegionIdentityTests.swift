@@ -53,7 +53,7 @@ import TileIndex
     ("gazetteers", #""gazetteers": ["places.csv"], \#(sources)"#),
     ("clip", #""boundary": "box.geojson", "clip": true, \#(sources)"#),
     ("buffer", #""boundary": "box.geojson", "clip": true, "buffer": 50, \#(sources)"#),
-    ("container", #""container": "pmtiles", \#(sources)"#),
+    ("container", #""container": "pmtiles", \#(sources)"#), ("tileHashes", #""tileHashes": true, \#(sources)"#),
   ]
 
   private static func layers(_ style: String, _ more: String = "") -> String {

@@ -124,7 +124,7 @@ package final class GeoPackageReader: DatabaseReader {
     try database.keepingToThisState(path) {
       _ = try AddressIndex.make(
         of: AddressIndex.Source(tiles: quotedTable, stored: quotedTable, layout: .flat),
-        path, bytes: BundleAccess.budgetBytes(path),
+        bytes: BundleAccess.budgetBytes(path),
         connection)
       quotedTable = AddressIndex.tiles
       lookup = try connection.prepare(Self.lookup(in: quotedTable))

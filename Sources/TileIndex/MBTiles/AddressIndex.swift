@@ -39,12 +39,9 @@ enum AddressIndex {
   /// Makes the index.
   ///
   /// - Returns: the name of the table with the addresses; ``tiles`` is the name of the view.
-  /// - Parameters:
-  ///   - path: the bundle, for errors.
-  ///   - bytes: its size, which limits that of the index.
-  /// - Throws: `SQLiteError`; ``BundleError`` with `.tooCostly` if the index becomes far larger than the bundle.
+  /// - Throws: `SQLiteError`.
   /// - Complexity: O(tiles log tiles).
-  static func make(of source: Source, _ path: String, bytes: Int, _ connection: SQLiteConnection) throws -> String {
+  static func make(of source: Source, bytes: Int, _ connection: SQLiteConnection) throws -> String {
     // Rows of a view may have no end.
     let pagesMax = max(bytes / 1024, 1 << 14)
     try connection.execute(
@@ -53,24 +50,11 @@ enum AddressIndex {
       """)
     defer { try? connection.execute("PRAGMA query_only = ON") }
     do {
-      do {
-        return try makeReferring(to: source, connection)
-      } catch let error as SQLiteError where error.isInvalidSQL {
-        // There are no row numbers: a view, or a table WITHOUT ROWID.
-        return try makeCopying(source, connection)
-      }
-    } catch let error as SQLiteError where error.isDiskFull && reaches(pagesMax, connection) {
-      // SQLite has the same error for its limit and for a full disk.
-      throw BundleError(
-        .tooCostly, path: path,
-        "its tiles need a temporary index of more than \(pagesMax >> 8) MB, far more than a file of its size explains",
-        remedy: "make it again with its tiles in a table")
+      return try makeReferring(to: source, connection)
+    } catch let error as SQLiteError where error.isInvalidSQL {
+      // There are no row numbers: a view, or a table WITHOUT ROWID.
+      return try makeCopying(source, connection)
     }
-  }
-
-  private static func reaches(_ pagesMax: Int, _ connection: SQLiteConnection) -> Bool {
-    let pages = try? connection.prepare("PRAGMA temp.page_count").first { $0.int(0) }
-    return (pages ?? 0) >= pagesMax
   }
 
   private static func makeReferring(to source: Source, _ connection: SQLiteConnection) throws -> String {
@@ -111,11 +95,9 @@ enum AddressIndex {
   }
 
   private static func makeCopying(_ source: Source, _ connection: SQLiteConnection) throws -> String {
-    let rows = "SELECT zoom_level, tile_column, tile_row, tile_data FROM \(source.tiles)"
-    // Filled once it is there: a statement that ends half-way cannot be undone without a journal.
     try connection.execute(
       """
-      CREATE TEMP TABLE \(tiles) AS \(rows) LIMIT 0; INSERT INTO temp.\(tiles) \(rows);
+      CREATE TEMP TABLE \(tiles) AS SELECT zoom_level, tile_column, tile_row, tile_data FROM \(source.tiles);
       CREATE INDEX temp.\(addresses) ON \(tiles) (zoom_level, tile_column, tile_row)
       """)
     return tiles

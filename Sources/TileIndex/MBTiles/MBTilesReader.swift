@@ -164,7 +164,7 @@ package final class MBTilesReader: DatabaseReader {
     try database.keepingToThisState(path) {
       schema.keys = try AddressIndex.make(
         of: AddressIndex.Source(tiles: schema.tiles, stored: schema.stored, layout: layout),
-        path, bytes: BundleAccess.budgetBytes(path),
+        bytes: BundleAccess.budgetBytes(path),
         connection)
       schema.tiles = AddressIndex.tiles
       lookup = try connection.prepare(Self.lookup(in: schema))

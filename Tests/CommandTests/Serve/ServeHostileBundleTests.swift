@@ -10,8 +10,6 @@ import Testing
 
   /// Of queries that may go on for more than a minute, some of which wait for a thread.
   private func ask(_ server: RunningServer) throws -> [HTTPConnection] {
-    try folder.writeEndlessView("v.mbtiles", megabytes: 256)
-    #expect(try eventually { try server.get("/v.json").status == 200 })
     let connections = try (0..<6).map { number in
       let connection = try server.connect()
       try connection.send(HTTPConnection.head("/v/4/\(number)/0.png"))
@@ -23,6 +21,7 @@ import Testing
   }
 
   @Test func endlessQueriesDoNotDelayTheEnd() throws {
+    try folder.writeEndlessView("v.mbtiles", megabytes: 256)
     let server = try RunningServer([folder.path], environment: ["TILESERVE_DRAIN_DELAY": "0"])
     let connections = try ask(server)
     server.process.send(SIGTERM)
@@ -33,6 +32,7 @@ import Testing
 
   /// They are answered long before the port is closed.
   @Test func endlessQueriesAreInterruptedByTheSignal() throws {
+    try folder.writeEndlessView("v.mbtiles", megabytes: 256)
     let server = try RunningServer([folder.path], environment: ["TILESERVE_DRAIN_DELAY": "3600"])
     let connections = try ask(server)
     let start = ContinuousClock.now

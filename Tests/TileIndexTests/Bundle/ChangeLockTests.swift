@@ -45,7 +45,7 @@ import Testing
     try MetadataEdit(name: "a", value: "1").apply(to: path)
     #expect(!folder.names.contains(".source.mbtiles.lock"))
     try folder.write(".source.mbtiles.lock", bytes: [])
-    let descriptor = open(lock, O_RDWR)
+    let descriptor = open(lock, O_RDWR | O_CLOEXEC)
     #expect(flock(descriptor, LOCK_EX) == 0)
     let error = #expect(throws: BundleError.self) { try MetadataEdit(name: "b", value: "1").apply(to: path) }
     #expect(error?.code == .busy && error?.path == path && error?.remedy != nil)

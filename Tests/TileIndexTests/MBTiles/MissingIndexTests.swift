@@ -65,20 +65,6 @@ private struct Schema: CustomTestStringConvertible, Sendable {
     #expect(folder.names == ["a.mbtiles"])
   }
 
-  /// A view that gives few rows of many bytes: the temporary index ends at its limit, and no folder is blamed for it.
-  @Test func theIndexOfAViewWithoutEndHasALimit() throws {
-    let path = try bundle(
-      "endless.mbtiles",
-      """
-      CREATE VIEW tiles AS WITH RECURSIVE n(i) AS (SELECT 0 UNION ALL SELECT i + 1 FROM n)
-      SELECT 12 AS zoom_level, i AS tile_column, 0 AS tile_row, zeroblob(1000000) AS tile_data FROM n;
-      """)
-    let reader = try MBTilesReader(path: path)
-    let error = #expect(throws: BundleError.self) { try reader.prepareLookups() }
-    #expect(error?.code == .tooCostly && error?.path == path, "\(error?.description ?? "")")
-    #expect(error?.message.contains("a temporary index of more than 64 MB") == true, "\(error?.description ?? "")")
-  }
-
   /// The same bytes as from a bundle with the index, with about the same work.
   @Test func bundlesAreConvertedMergedAndCompared() throws {
     let (slow, quick) = (try bundle("slow.mbtiles", Self.flat), try bundle("quick.mbtiles", Self.flat + Self.index))
