@@ -52,10 +52,11 @@ import Testing
     #expect(server.process.stdout.hasPrefix("serving 1000 tilesets"))
     let list = try server.get("/tilesets.json")
     #expect(list.status == 200 && list.text.contains("map-999"))
-    // Most of the files are closed again, as soon as the threads that read them are through.
+    // All but 64 are closed again, as soon as the threads that read them are through. Each of these has up to six
+    // readers of two descriptors, where many threads wait for a busy disk.
     let process = "\(server.process.processID)"
     #expect(
-      eventually(seconds: 240) { openDescriptorCount(ofProcess: process).map { $0 < 400 } ?? true },
+      eventually(seconds: 240) { openDescriptorCount(ofProcess: process).map { $0 < 800 } ?? true },
       "\(openDescriptorCount(ofProcess: process) ?? 0) files are open")
     #expect(try server.get("/map-500/0/0/0.png").status == 200)
   }
