@@ -71,17 +71,13 @@ final class BundleSource: ServedSource {
   /// Idle readers that are kept; each holds a descriptor and some of SQLite's page cache.
   private static let idleCountMax = 6
 
+  /// - Parameter openBundle: for what is no bundle of tiles.
   init(
-    _ place: BundlePlaces.Place, open: OpenTilesets, hasOwnDate: Bool,
-    _ openBundle: @escaping @Sendable (_ path: String) throws -> any BundleReader
+    _ place: BundlePlaces.Place, open: OpenTilesets, hasOwnDate: Bool, checkingTiles: Bool = false,
+    _ openBundle: (@Sendable (_ path: String) throws -> any BundleReader)? = nil
   ) {
-    (self.place, self.open, self.openBundle) = (place, open, openBundle)
-    (hadOwnDate, checksTiles) = (hasOwnDate, false)
-  }
-
-  init(_ place: BundlePlaces.Place, open: OpenTilesets, hasOwnDate: Bool, checkingTiles: Bool) {
     (self.place, self.open) = (place, open)
-    openBundle = { try BundleFile.open($0, checkingTiles: checkingTiles) }
+    self.openBundle = openBundle ?? { try BundleFile.open($0, checkingTiles: checkingTiles) }
     (hadOwnDate, checksTiles) = (hasOwnDate, checkingTiles)
   }
 
