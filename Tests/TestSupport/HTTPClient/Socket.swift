@@ -33,7 +33,7 @@ public final class Socket {
       address.sin_family = sa_family_t(AF_INET)
       if let source {
         address.sin_addr.s_addr = (UInt32(0x7f00_0000) | UInt32(source)).bigEndian
-        try bindTo(&address)
+        guard Self.systemBind(descriptor, address) else { throw Failure("bind") }
       }
       address.sin_port = in_port_t(port).bigEndian
       address.sin_addr.s_addr = UInt32(0x7f00_0001).bigEndian
@@ -73,17 +73,37 @@ public final class Socket {
     guard code == 0 else { throw Failure("connect") }
   }
 
-  private func bindTo(_ address: inout sockaddr_in) throws {
-    let code = withUnsafePointer(to: &address) {
+  private static func systemBind(_ descriptor: Int32, _ address: sockaddr_in) -> Bool {
+    withUnsafePointer(to: address) {
       $0.withMemoryRebound(to: sockaddr.self, capacity: 1) {
-        bind(descriptor, $0, socklen_t(MemoryLayout<sockaddr_in>.size))
+        bind(descriptor, $0, socklen_t(MemoryLayout<sockaddr_in>.size)) == 0
       }
     }
-    guard code == 0 else { throw Failure("bind") }
   }
 
   private func set<Value>(_ level: Int32, _ name: Int32, _ value: Value) {
     _ = withUnsafePointer(to: value) { setsockopt(descriptor, level, name, $0, socklen_t(MemoryLayout<Value>.size)) }
+  }
+
+  private static let lastUnshared = Locked(Int.random(in: 0..<10_000))
+
+  /// A free port that the system gives to nobody who asks for any: for tests that listen twice on one port, or look
+  /// whether it is closed, while others' servers start and end.
+  public static func unsharedPort() throws -> Int {
+    for _ in 0..<1000 {
+      // Below the ports that Linux (from 32768) and macOS (from 49152) give.
+      let port = lastUnshared.withLock {
+        $0 = ($0 + 1) % 10_000
+        return 20_000 + $0
+      }
+      let descriptor = try make(AF_INET)
+      defer { systemClose(descriptor) }
+      var address = sockaddr_in()
+      address.sin_family = sa_family_t(AF_INET)
+      address.sin_port = in_port_t(port).bigEndian
+      if systemBind(descriptor, address) { return port }
+    }
+    throw Failure("no port is free", code: EADDRINUSE)
   }
 
   /// Sends all bytes.

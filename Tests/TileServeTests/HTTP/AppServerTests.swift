@@ -41,7 +41,10 @@ import TileIndex
 
   /// The app goes to the background and comes back, twice, and the URL stays valid.
   @Test func aPausedServerListensAgainOnItsPort() async throws {
-    try await serving([SampleTilesets.path]) { (served) async throws in
+    let port = try Socket.unsharedPort()
+    try await serving([SampleTilesets.path]) {
+      $0.port = port
+    } _: { (served) async throws in
       let open = try served.connect()
       #expect(try open.request("/health").status == 200)
       for _ in 0..<2 {
@@ -61,7 +64,10 @@ import TileIndex
 
   /// Whichever way they overlap, they happen one after the other.
   @Test func quickChangesEndAsTheLastSays() async throws {
-    try await serving([SampleTilesets.path]) { (served) async throws in
+    let port = try Socket.unsharedPort()
+    try await serving([SampleTilesets.path]) {
+      $0.port = port
+    } _: { (served) async throws in
       let server = served.server
       try await withThrowingTaskGroup(of: Void.self) { group in
         for _ in 0..<5 {
@@ -77,11 +83,14 @@ import TileIndex
 
   /// While it was paused another program took the port.
   @Test func aTakenPortIsReported() async throws {
-    try await serving([SampleTilesets.path]) { (served) async throws in
+    let port = try Socket.unsharedPort()
+    try await serving([SampleTilesets.path]) {
+      $0.port = port
+    } _: { (served) async throws in
       await served.server.pause()
       let registry = try TilesetRegistry([SampleTilesets.path])
       var options = TileServerOptions()
-      options.port = served.port
+      options.port = port
       let other = try await TileServer.start(registry, options)
       await #expect { try await served.server.resume() } throws: { ($0 as? ServeError)?.code == .cannotListen }
       try await other.shutdown()
@@ -94,7 +103,9 @@ import TileIndex
   /// A paused server can be ended; `wait()` returns then, and not before.
   @Test func pausingDoesNotEnd() async throws {
     let registry = try TilesetRegistry([SampleTilesets.path])
-    let server = try await TileServer.start(registry)
+    var options = TileServerOptions()
+    options.port = try Socket.unsharedPort()
+    let server = try await TileServer.start(registry, options)
     let hasEnded = Locked(false)
     let waiting = Task {
       try await server.wait()

@@ -6,8 +6,10 @@ import Testing
 /// Shutting down: requests in progress are answered, new ones are not accepted.
 @Suite(.ownThread) struct DrainTests {
   @Test func requestsInProgressAreAnswered() async throws {
+    let port = try Socket.unsharedPort()
     try await serving([SampleTilesets.path]) {
       $0.limits.drainSeconds = 30
+      $0.port = port
     } _: { (served) async throws in
       let gate = Gate()
       defer { gate.open() }
@@ -22,7 +24,6 @@ import Testing
       let server = served.server
       let end = Task { try await server.shutdown() }
       // Idle connections are closed, and the listener too.
-      let port = served.port
       let pair = Unshared((idle, fresh))
       #expect(try await onThread { pair.value.0.isAtEnd() && pair.value.1.isAtEnd() })
       #expect(try await onThread { eventually { (try? Socket(port: port)) == nil } })
@@ -43,8 +44,10 @@ import Testing
     let noise = (0..<3_000_000).map { _ in UInt8.random(in: 0...255, using: &random) }
     let bytes = try SampleTiles.image(1) + noise
     try folder.writeSingleTile("big.mbtiles", bytes)
+    let port = try Socket.unsharedPort()
     try await serving([folder.path]) {
       $0.limits.drainSeconds = 30
+      $0.port = port
     } _: { (served) async throws in
       let connection = Unshared(HTTPConnection(try Socket(port: served.port, receiveBytes: 4096)))
       try connection.value.send(HTTPConnection.head("/big/0/0/0.png"))
@@ -52,7 +55,6 @@ import Testing
       #expect(try eventually { try served.metric("tileserve_response_body_bytes_total") ?? 0 >= 3_000_000 })
       let server = served.server
       let end = Task { try await server.shutdown() }
-      let port = served.port
       #expect(try await onThread { eventually { (try? Socket(port: port)) == nil } })
       let response = try await onThread { try connection.value.response() }
       #expect(response.body == bytes)
