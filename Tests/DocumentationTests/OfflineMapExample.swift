@@ -30,7 +30,7 @@ func showMap(_ path: String, longitude: Double, latitude: Double, search: String
     }
   }
 
-  // When the system is short of memory:
+  // When the app needs memory for something else:
   session.memoryWarning()
   return (drawn, try await bundle.places(matching: search, near: (longitude, latitude)).map(\.place))
 }

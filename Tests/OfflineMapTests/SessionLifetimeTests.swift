@@ -1,4 +1,5 @@
 import Foundation
+import MemoryPressure
 import OfflineMap
 import TestSupport
 import Testing
@@ -28,7 +29,7 @@ import TileIndex
         return count
       }
       session.update(Self.viewport)
-      session.start(workers: 3)
+      session.start(workers: 3, following: nil)
       #expect(eventually(seconds: 120) { session.visibleTiles.count == 16 })
       #expect(session.workerCount == 3)
     }
@@ -47,7 +48,7 @@ import TileIndex
     guard FileManager.default.fileExists(atPath: "/proc/self/fd") else { return }
     for number in 0..<200 {
       let session = try MapSession(bundle: MapBundle(path: path), budget: 4 << 20)
-      session.start()
+      session.start(workers: 2, following: nil)
       session.update(Self.viewport)
       // The other tests of this process may keep all threads of tasks busy for a while, so not at each.
       if number == 100 { _ = eventually(seconds: 120) { !session.visibleTiles.isEmpty } }
@@ -73,7 +74,7 @@ import TileIndex
   @Test(arguments: [1, 0, -1, Int.min, Int.max, 1 << 50]) func costsThatNoTileHas(_ cost: Int) throws {
     let bundle = try MapBundle(path: folder.file("map.mbtiles"))
     let session = try MapSession(bundle: bundle, budget: .max, encodedBytes: 1 << 20) { ($0, byteCount: cost) }
-    session.start()
+    session.start(workers: 2, following: nil)
     session.update(Self.viewport)
     #expect(eventually(seconds: 120) { session.visibleTiles.count == 16 })
     // A tile larger than any budget is told as one.

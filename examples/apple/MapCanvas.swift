@@ -7,10 +7,10 @@ struct MapCanvas: View {
   let session: MapSession<SystemImage>
   @Binding var viewport: Viewport
   @Binding var failure: TileFailure?
-  @State private var tiles: [VisibleTile<SystemImage>] = []
   @State private var start: Viewport?  // what was shown when the fingers came down
 
   var body: some View {
+    let tiles = session.visibleTiles  // The session is observable: tiles that arrive are drawn.
     Canvas { context, _ in
       for tile in tiles {
         let frame = CGRect(x: tile.frame.x, y: tile.frame.y, width: tile.frame.side, height: tile.frame.side)
@@ -25,16 +25,8 @@ struct MapCanvas: View {
         }
         .onEnded { _ in start = nil }
     )
-    .onChange(of: viewport, initial: true) {
-      session.update(viewport)
-      tiles = session.visibleTiles
-    }
+    .onChange(of: viewport, initial: true) { session.update(viewport) }
+    .onChange(of: session.failedTiles.first?.tileID) { failure = session.failedTiles.first }
     .task { await session.run() }
-    .task {
-      // Before the tiles that are there: one that arrives in between is announced.
-      let ready = session.readyTiles()
-      tiles = session.visibleTiles
-      for await _ in ready { (tiles, failure) = (session.visibleTiles, session.failedTiles.first) }
-    }
   }
 }

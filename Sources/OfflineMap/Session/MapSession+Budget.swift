@@ -1,4 +1,4 @@
-public import MemoryPressure
+package import MemoryPressure
 import Synchronization
 
 /// What fits the budget, and what is given back when memory is short.
@@ -29,10 +29,12 @@ extension MapSession {
       if let viewport = state.viewport { show(viewport, state.phase, nil, at: time, &state) }
     }
     signal.notify()
+    announceChange()
   }
 
   /// Gives back half of what the session holds, at once, as an app must that has got a memory warning of its system.
-  /// Nothing is prefetched and the budget is halved, until the map moves 30 s later.
+  /// Nothing is prefetched and the budget is halved, until the map moves 30 s later. The session follows the system's
+  /// memory pressure by itself; this is for what only the app knows.
   ///
   /// Prefetched tiles go first, then those far from the screen. Those on the screen stay, since they would be loaded
   /// again, unless they exceed half of the budget: then the map is drawn with coarser tiles.
@@ -47,13 +49,23 @@ extension MapSession {
     state.withLock { $0.recoveryTime = recovery }
   }
 
-  /// Responds to a change of the memory pressure level, such as `MemoryPressureMonitor` reports: the whole budget, half
-  /// or a quarter of it. It stays until the next call, also beyond a memory warning.
-  public func adjust(to level: PressureLevel) {
+  /// Responds to a change of the system's memory pressure: the whole budget, half or a quarter of it. It stays until
+  /// the next call, also beyond a memory warning.
+  package func adjust(to level: PressureLevel) {
     state.withLock { state in
       (state.pressure, state.recoveryTime) = (level, nil)
     }
     respond(to: level)
+  }
+
+  /// Adjusts a session to the levels of a monitor until the calling task is cancelled or the session has ended.
+  static func follow(_ memory: MemoryPressureMonitor, for session: @Sendable () -> MapSession?) async {
+    memory.start()
+    for await level in memory.levels() {
+      guard let session = session() else { return }
+      // The first level is no change, and takes back no memory warning.
+      if level != session.state.withLock(\.pressure) { session.adjust(to: level) }
+    }
   }
 
   private func respond(to level: PressureLevel) {
@@ -70,4 +82,9 @@ extension MapSession {
     let (decoded, encoded) = (tiles.decoded.statistics, tiles.encoded.statistics)
     return decoded.bytes + decoded.reservedBytes + loader.heldBytes + encoded.bytes + encoded.reservedBytes
   }
+}
+
+extension MemoryPressureMonitor {
+  /// The system's memory pressure for the sessions of a process: one thread for all of them, from the first that loads.
+  static let ofMaps = MemoryPressureMonitor()
 }

@@ -1,7 +1,8 @@
-// As in MapBundle.
-@_exported public import MemoryPressure
+package import MemoryPressure
+public import Observation
 import Synchronization
 import TileIndex
+// As in MapBundle.
 @_exported public import TilePrefetch
 
 /// The tiles of one map view: loads what it shows and what it will probably show next, within a budget of memory.
@@ -9,12 +10,12 @@ import TileIndex
 /// 1. The app calls ``update(_:phase:point:)`` for every frame in which the map moved.
 /// 2. ``start(workers:)`` loads tiles as long as the session exists; ``run(workers:)`` does in a task of the app, until
 ///    that task is cancelled.
-/// 3. The app draws ``visibleTiles``, and each of ``readyTiles()`` when it arrives; these also tell which tiles failed.
-/// 4. On a memory warning it calls ``memoryWarning()``.
+/// 3. The app draws ``visibleTiles``, and draws them again when they change: views of SwiftUI that read them observe
+///    that; other code draws each of ``readyTiles()`` when it arrives, which also tell which tiles failed.
 ///
-/// All of this may be called from any task or thread. `Picture` is what the app draws. The bundle must have the grid
-/// WebMercatorQuad.
-public final class MapSession<Picture: Sendable>: Sendable {
+/// Its workers follow the system's memory pressure. All of this may be called from any task or thread. `Picture` is
+/// what the app draws. The bundle must have the grid WebMercatorQuad.
+public final class MapSession<Picture: Sendable>: Sendable, Observable {
   /// The bundle whose tiles it shows.
   public let bundle: MapBundle
   /// The two tiers of tiles; the session uses no others. Not for apps, whose loads would exceed the budget.
@@ -24,6 +25,7 @@ public final class MapSession<Picture: Sendable>: Sendable {
   let coverage: PrefetchPredictor.Options
   let state = Mutex(State())
   let signal = WorkSignal()
+  let observers = ObservationRegistrar()
   let now: @Sendable () -> Duration
 
   struct State {
@@ -37,7 +39,7 @@ public final class MapSession<Picture: Sendable>: Sendable {
     var workerCount = 0
     /// The workers of ``start(workers:)``.
     var tasks: [Task<Void, Never>] = []
-    /// What the app has told of the system's memory.
+    /// How short the system's memory is.
     var pressure = PressureLevel.normal
     /// When that level's budget returns after a memory warning.
     var recoveryTime: Duration?
@@ -180,6 +182,7 @@ public final class MapSession<Picture: Sendable>: Sendable {
       show(viewport, inferred, point, at: time, &state)
     }
     signal.notify()
+    announceChange()
   }
 
   /// The same viewport in the world of the one before, or the world beside it: a map that crosses the antimeridian
@@ -239,11 +242,15 @@ public final class MapSession<Picture: Sendable>: Sendable {
   ///
   /// - Parameter workers: how many tiles are read and decoded at the same time, on threads of the system's pool. The
   ///   workers of several calls add up.
-  public func start(workers: Int = 2) {
+  public func start(workers: Int = 2) { start(workers: workers, following: .ofMaps) }
+
+  /// - Parameter memory: tells the levels of memory pressure; nil for none.
+  package func start(workers: Int, following memory: MemoryPressureMonitor?) {
     let session: @Sendable () -> MapSession? = { [weak self] in self }
-    let tasks = (0..<add(workers)).map { _ in
+    var tasks = (0..<add(workers)).map { _ in
       Task(executorPreference: QueueExecutor.ofMaps) { [signal] in await Self.work(for: session, signal) }
     }
+    if let memory { tasks.append(Task { await Self.follow(memory, for: session) }) }
     state.withLock { $0.tasks += tasks }
   }
 
@@ -257,6 +264,7 @@ public final class MapSession<Picture: Sendable>: Sendable {
       for _ in 0..<workers {
         group.addTask(executorPreference: QueueExecutor.ofMaps) { [signal] in await Self.work(for: { self }, signal) }
       }
+      group.addTask { await Self.follow(.ofMaps, for: { self }) }
     }
     state.withLock { $0.workerCount -= workers }
   }
@@ -306,7 +314,7 @@ public final class MapSession<Picture: Sendable>: Sendable {
     // Fewer tiles fit the budget than was thought.
     if loader.reservedCost > cost { fitAgain() }
     let failure = failure(of: load, outcome)
-    state.withLock { state in
+    let changes = state.withLock { state in
       let isVisible = state.visible?.contains(load.key) ?? false
       let before = state.failures[load.key]
       state.failures[load.key] = failure
@@ -316,8 +324,11 @@ public final class MapSession<Picture: Sendable>: Sendable {
       if state.failures.count > Self.failuresMax {
         state.failures = state.failures.filter { state.visible?.contains($0.key) ?? false }
       }
+      // A coarser one may stand in for some of the screen.
+      return isVisible || load.key.zoom < state.visible?.zoom ?? 0
     }
     signal.notify()
+    if changes { announceChange() }
   }
 
   /// Bounds what a damaged bundle can fill with tiles that were loaded ahead.

@@ -1,3 +1,4 @@
+import Observation
 import Synchronization
 public import TileIndex
 public import TilePrefetch
@@ -35,6 +36,7 @@ extension MapSession {
   ///
   /// - Complexity: O(tiles of the screen), with up to six lookups for one that is missing; read it once a frame.
   public var visibleTiles: [VisibleTile<Picture>] {
+    observers.access(self, keyPath: \.visibleTiles)
     guard let (viewport, visible) = state.withLock({ state in state.viewport.map { ($0, state.visible) } }),
       let visible
     else { return [] }
@@ -71,9 +73,16 @@ extension MapSession {
   /// The tiles of the screen whose last load failed: damaged ones, and all of a file that has changed since it was
   /// opened. Empty when all is well; ``readyTiles()`` tells when one is added.
   public var failedTiles: [TileFailure] {
-    state.withLock { state in
+    observers.access(self, keyPath: \.failedTiles)
+    return state.withLock { state in
       state.failures.filter { state.visible?.contains($0.key) ?? false }.sorted { $0.key < $1.key }.map(\.value)
     }
+  }
+
+  /// Tells observers to read both again. Not under the lock of the state, which they take.
+  func announceChange() {
+    observers.withMutation(of: self, keyPath: \.visibleTiles) {}
+    observers.withMutation(of: self, keyPath: \.failedTiles) {}
   }
 
   /// What becomes of the tiles of the screen, from now on: each that is ready, and each that cannot be loaded, once
