@@ -13,6 +13,32 @@ import Testing
     }
   }
 
+  /// Records that are older than `--max-age`, two days unless told otherwise, are no agreement.
+  @Test(
+    arguments: [
+      ("47h", [], 0), ("49h", [], 1), ("49h", ["--max-age", "3d"], 0), ("47h", ["--max-age", "46h"], 1),
+      ("49h", ["--max-age", "49h"], 0), ("1h", ["--max-age", "0h"], 64), ("1h", ["--max-age", "2w"], 64),
+    ] as [(String, [String], Int32)])
+  func oldRecordsAreNoAgreement(age: String, options: [String], status: Int32) throws {
+    let shop = try LedgerShop(buyers: 1)
+    try shop.makeLedger()
+    // A pull that found nothing, so that nothing but its age speaks against agreement.
+    let hours = try #require(Int64(age.dropLast()))
+    let end = ShopGenerator.end - hours * 3_600_000
+    let ledger = try Ledger.open(at: shop.ledgerPath, policy: nil, clock: .fixed(end))
+    let window = NotificationWindow(start: end - 86_400_000, end: end, page: nil)
+    try Snapshot(of: ledger).store(
+      SnapshotPage(evidence: [], cursor: ("apple.notifications.Production", window.text)))
+    try Snapshot(of: ledger).cover(.apple, .production)
+    ledger.close()
+    let run = try Command(built: "purchase-ledger").run(
+      ["reconcile", "--config", shop.folder.file("config.json")] + options)
+    #expect(run.status == status, "\(run)")
+    guard status < 64 else { return #expect(run.stderr.contains("--max-age"), "\(run)") }
+    #expect(run.stdout.contains("Store and ledger agree") == (status == 0), "\(run)")
+    #expect(run.stdout.contains(hours == 1 ? "1 hour ago" : " ago"), "\(run)")
+  }
+
   @Test func initImportReconcileAndExportWorkTogether() throws {
     let shop = try LedgerShop()
     try shop.makeLedger()
