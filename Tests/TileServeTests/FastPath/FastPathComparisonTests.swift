@@ -1,3 +1,4 @@
+import NIOCore
 import TestSupport
 import Testing
 import TileIndex
@@ -104,6 +105,19 @@ import TileIndex
       }
       return answers
     }
+  }
+
+  /// Browsers' requests are plain: their `keep-alive` says what holds anyway.
+  @Test(arguments: [
+    ("Connection: keep-alive", true), ("connection:Keep-Alive", true), ("Connection: close", false),
+    ("Connection: keep-alive, close", false), ("Connection: keep-alive, Upgrade", false), ("Connection:", false),
+    ("Connection: keep-alive\r\nConnection: close", false), ("Connection: keep-alives", false),
+    ("Keep-Alive: timeout=5", false), ("Proxy-Connection: keep-alive", false), ("Upgrade: h2c", false),
+  ])
+  func requestsThatKeepTheirConnectionArePlain(field: String, isPlain: Bool) {
+    let bytes = ByteBuffer(string: "GET /a/0/0/0.png HTTP/1.1\r\nHost: a\r\n\(field)\r\nAccept: */*\r\n\r\n")
+    let request = PlainRequest(bytes, ConnectionLimits())
+    #expect((request != nil) == isPlain && request.map { $0.byteCount == bytes.readableBytes } ?? true)
   }
 
   /// Each on a connection of its own, until the server ends it.
