@@ -1,6 +1,7 @@
 import Foundation
 import MapStoreWire
 import RegionCatalog
+import Support
 import TestSupport
 import Testing
 import TileIndex
@@ -59,6 +60,37 @@ import TileIndex
       // A patch may be smaller than a piece; then it is complete or missing.
       #expect(first.map { $0 >= (isUpdate ? 16_384 : 3 * 16_384) } ?? (isUpdate && files.isEmpty), "\(files)")
     default: #expect(files.isEmpty, "\(step): \(files)")
+    }
+  }
+
+  /// A patch with rows without end, of which the device knows when its process is killed: its folder opens again, and
+  /// the whole map takes the patch's place.
+  @Test(arguments: ["info", "tiles", "metadata"], [InstallStep.received, .verified])
+  func afterAnEndlessPatch(table: String, step: InstallStep) async throws {
+    let device = try Device(store)
+    try await onThread { [shop, first] in
+      #expect(try run(device).status == 0)
+      let next = try shop.publish(
+        "alps",
+        spoilingPatch: { path in
+          let patch = try SQLiteConnection(creating: path)
+          try patch.execute(
+            """
+            DROP TABLE \(table); CREATE VIEW \(table) AS
+            WITH RECURSIVE c(x) AS (SELECT 1 UNION ALL SELECT x + 1 FROM c) SELECT 'a' AS name, 'b' AS value FROM c
+            WHERE x < 0;
+            """)
+          try patch.close()
+        })
+      let killed = try run(device, step: step.rawValue)
+      #expect(killed.ending == .signal(9), "\(killed)")
+      #expect(!device.remains.isEmpty)
+      // What an app does at its start; the folder belongs to one process at a time.
+      do { #expect(try device.manager().installed().map(\.edition) == ["1"]) }
+      let again = try run(device)
+      #expect(again.status == 0, "\(again)")
+      #expect(try device.edition("alps", of: [first, next]) == "2" && device.remains == [])
+      #expect(store.book.withLock { $0.files.last?.isPatch } == false)
     }
   }
 

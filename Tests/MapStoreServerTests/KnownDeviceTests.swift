@@ -129,6 +129,23 @@ import Testing
     }
   }
 
+  /// Half of a surrogate pair is read as a replacement character, so that all such logins would be one: no account
+  /// gets it.
+  @Test(arguments: [
+    #"\ud800"#, #"\udfff"#, #"anna\ud83d"#, #"\ude00\ud83d"#, #"\ud83d\u0061"#, #"\ud83d\ud83d\ude00"#, "\u{0}",
+  ])
+  func halvesOfPairsAreNoLogin(_ login: String) async throws {
+    try await TestStore.run { store in
+      // NUL stands for the three bytes that CESU-8 has for one half.
+      let escaped = login == "\u{0}" ? [0xed, 0xa0, 0x80] : Array(login.utf8)
+      let body = Array(#"{"login":""#.utf8) + escaped + Array(#"","password":"a long password"}"#.utf8)
+      let refused = try await store.send("POST", StoreRoute.register.path, body: body)
+      #expect(refused.status == 422 && refused.text.contains("damaged character (U+FFFD)"), "\(refused)")
+      #expect(try await store.send("POST", StoreRoute.signIn.path, body: body).status == 401)
+      #expect(try store.ledger.accounts.list().isEmpty)
+    }
+  }
+
   /// What was given under a password ends with it: device tokens, sessions and download links.
   @Test func passwordChangesEndTokensAndLinks() async throws {
     try await TestStore.run {

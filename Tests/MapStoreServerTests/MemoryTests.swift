@@ -58,6 +58,27 @@ import Testing
     for socket in sockets { socket.close() }
   }
 
+  /// Connections whose first request was answered, and that wait for a next one.
+  @Test(
+    .enabled(if: FileManager.default.fileExists(atPath: "/proc/self/status"), "the system tells no process's memory"))
+  func idleConnectionsAreSmall() throws {
+    let server = try ServerProcess(try ServerProcess.Shop())
+    func open(_ count: Int) throws -> [HTTPConnection] {
+      try (0..<count).map { number in
+        let connection = HTTPConnection(try Socket(port: server.port, source: UInt8(number % 2 + 1)))
+        #expect(try connection.request(StoreRoute.health.path).status == 200)
+        return connection
+      }
+    }
+    // What the first ones cost once is no cost of a connection.
+    let first = try open(40)
+    let (before, count) = (try memory(server), 320)
+    let idle = try open(count)
+    let each = (try memory(server) - before) / count
+    #expect(each < 48 << 10, "\(each) bytes")
+    for connection in first + idle { connection.socket.close() }
+  }
+
   /// The process's peak memory.
   private func memory(_ server: ServerProcess) throws -> Int {
     let text = try String(contentsOfFile: "/proc/\(server.process.processID)/status", encoding: .utf8)

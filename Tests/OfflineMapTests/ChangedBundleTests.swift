@@ -12,15 +12,15 @@ import TileIndex
   private let folder: TemporaryFolder
   init() throws { folder = try TemporaryFolder() }
 
-  static let containers = ["map.mbtiles", "map.pmtiles", "map.gpkg"]
+  static let containers = ["map.mbtiles", "map.pmtiles", "map.gpkg", "map.tileset"]
 
   /// Tiles with bytes of their own and of their edition.
   private func write(_ name: String, edition: Int) throws -> [TileID: [UInt8]] {
     var tiles: [TileID: [UInt8]] = [:]
-    let writer = try BundleWriter(
-      path: folder.file("made.mbtiles"), matrixSet: .webMercatorQuad, format: .png, replacing: true)
+    let grid = TileMatrixSet.webMercatorQuad
+    let writer = try BundleWriter(path: folder.file("made.mbtiles"), matrixSet: grid, format: .png, replacing: true)
     for zoom in 0...4 {
-      for tile in TileMatrixSet.webMercatorQuad.wholeRange(zoom: zoom) {
+      for tile in grid.wholeRange(zoom: zoom) {
         let image = try SampleTiles.image(edition * 1000 + tiles.count, .png, edge: 64, hollow: false)
         try writer.put(tile, image)
         tiles[tile] = image
@@ -29,8 +29,35 @@ import TileIndex
     _ = try writer.finish(BundleMetadata(name: "map"))
     if name == "made.mbtiles" { return tiles }
     try? FileManager.default.removeItem(atPath: folder.file(name))
+    if name.hasSuffix(".tileset") {
+      try writeShards(name, tiles)
+      return tiles
+    }
     try BundleConvert().write(BundleFile.open(folder.file("made.mbtiles")), to: folder.file(name))
     return tiles
+  }
+
+  /// One shard of each container for each tile of zoom 1, beside the tileset.
+  private func writeShards(_ name: String, _ tiles: [TileID: [UInt8]]) throws {
+    let (grid, metadata) = (TileMatrixSet.webMercatorQuad, BundleMetadata(name: "map"))
+    let tileset = try ShardedWriter(
+      path: folder.file(name), top: folder.file("\(name).top.mbtiles"), shardZoom: 1, matrixSet: grid, format: .png)
+    for (root, container) in zip(grid.wholeRange(zoom: 1), ["mbtiles", "pmtiles", "gpkg", "mbtiles"]) {
+      let path = folder.file("\(name).\(root.column)-\(root.row).\(container)")
+      let shard = try BundleFile.create(path, matrixSet: grid, format: .png, replacing: true)
+      let below = tiles.filter { $0.key.zoom >= 1 && grid.ancestor(of: $0.key, zoom: 1) == root }
+      for (tile, bytes) in below { try shard.put(tile, bytes) }
+      _ = try shard.finish(metadata)
+      try tileset.add(BundleFile.open(path), root: root, tiles: below.count)
+    }
+    let top = TileID(unchecked: 0, 0, 0)
+    try tileset.put(top, try #require(tiles[top]))
+    _ = try tileset.finish(metadata)
+  }
+
+  /// The files with tiles: a tileset's are its shards.
+  private func files(of name: String) -> [String] {
+    name.hasSuffix(".tileset") ? folder.names.filter { $0.hasPrefix("\(name).") }.sorted() : [name]
   }
 
   private func change(_ name: String, _ body: (FileHandle) throws -> Void) throws {
@@ -79,9 +106,11 @@ import TileIndex
     let edition = try write(name, edition: 1)
     let bundle = try MapBundle(path: folder.file(name))
     #expect(try await errorsOfReading(bundle, edition, "before") == (0, 0))
-    try change(name) { file in
-      let end = try file.seekToEnd()
-      try file.truncate(atOffset: end / 2)
+    for name in files(of: name) {
+      try change(name) { file in
+        let end = try file.seekToEnd()
+        try file.truncate(atOffset: end / 2)
+      }
     }
     let errors = try await errorsOfReading(bundle, edition, "after")
     #expect(errors.bundle == edition.count && errors.screen == 16)
@@ -94,10 +123,12 @@ import TileIndex
     #expect(try await errorsOfReading(bundle, edition, "before") == (0, 0))
     let other = "other." + name.split(separator: ".")[1]
     let next = try write(other, edition: 2)
-    let bytes = try folder.bytes(other)
-    try change(name) { file in
-      try file.write(contentsOf: bytes)
-      try file.truncate(atOffset: UInt64(bytes.count))
+    for (name, other) in zip(files(of: name), files(of: other)) {
+      let bytes = try folder.bytes(other)
+      try change(name) { file in
+        try file.write(contentsOf: bytes)
+        try file.truncate(atOffset: UInt64(bytes.count))
+      }
     }
     let errors = try await errorsOfReading(bundle, edition, "after")
     #expect(errors.bundle == edition.count && errors.screen == 16)
@@ -110,6 +141,26 @@ import TileIndex
         return again != nil
       })
     #expect(try await errorsOfReading(try #require(again), next, "again") == (0, 0))
+  }
+
+  /// A folder's tiles are files of their own: a map that is open has those of the new edition from then on, each whole.
+  @Test func aFolderThatWasOverwritten() async throws {
+    let edition = try write("map/", edition: 1)
+    let bundle = try MapBundle(path: folder.file("map"))
+    #expect(try await errorsOfReading(bundle, edition, "before") == (0, 0))
+    let next = try write("other/", edition: 2)
+    func files(_ name: String) throws -> [String] {
+      try FileManager.default.subpathsOfDirectory(atPath: folder.file(name)).filter { $0.hasSuffix(".png") }
+    }
+    #expect(try files("map").count == next.count)
+    for file in try files("map") {
+      let bytes = try folder.bytes("other/\(file)")
+      try change("map/\(file)") { file in
+        try file.write(contentsOf: bytes)
+        try file.truncate(atOffset: UInt64(bytes.count))
+      }
+    }
+    #expect(try await errorsOfReading(bundle, next, "after") == (0, 0))
   }
 
   /// Another program takes locks and gives them back, and changes nothing: its readers are opened in two ways, with

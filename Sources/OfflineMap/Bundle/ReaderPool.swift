@@ -38,7 +38,13 @@ final class ReaderPool: @unchecked Sendable {
   ) throws -> (readers: [any BundleReader], version: UInt64) {
     for _ in 0..<attemptsMax {
       let before = FileIdentity(path: path)
-      let readers = try (0..<count).map { _ in try BundleFile.open(path, matrixSet: matrixSet) }
+      let first = try BundleFile.open(path, matrixSet: matrixSet)
+      // Readers of a tileset share its shards: each opens a shard when it needs a tile, and all keep to its edition.
+      let readers =
+        try [first]
+        + (1..<count).map { _ in
+          try first.opener?() ?? BundleFile.open(path, matrixSet: matrixSet)
+        }
       let versions = readers.map(\.version)
       if FileIdentity(path: path) == before, Set(versions).count == 1 { return (readers, versions[0]) }
     }

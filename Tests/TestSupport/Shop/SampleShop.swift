@@ -22,9 +22,13 @@ public final class SampleShop: Sendable {
   /// Publishes the next edition of a region, `1`, `2`, ..., with a patch from the one before. A fifth of the tiles
   /// changes each time.
   ///
-  /// - Parameter packs: also publish it as two packs: the coarse levels, and the finest.
+  /// - Parameters:
+  ///   - packs: also publish it as two packs: the coarse levels, and the finest.
+  ///   - spoil: gets the path of the patch before its hash is taken.
   @discardableResult
-  public func publish(_ id: String, packs: Bool = false) throws -> Catalog.Region {
+  public func publish(
+    _ id: String, packs: Bool = false, spoilingPatch spoil: (String) throws -> Void = { _ in }
+  ) throws -> Catalog.Region {
     let old = region(id)
     let edition = (old.flatMap { Int($0.edition) } ?? 0) + 1
     let stem = "\(id)-\(edition)"
@@ -54,6 +58,7 @@ public final class SampleShop: Sendable {
       let name = "\(id)-\(old.edition)-to-\(edition).patch"
       _ = try BundlePatch.diff(
         old: folder.file(old.file), new: folder.file("\(stem).mbtiles"), output: folder.file(name), replacing: true)
+      try spoil(folder.file(name))
       json += """
         {"fromEdition":"\(old.edition)","fromTilesHash":"\(old.tilesHash)","file":"\(name)",\
         "bytes":\(try folder.bytes(name).count),"sha256":"\(try FileHash.sha256(ofFile: folder.file(name)))"}
