@@ -1,5 +1,5 @@
 import Support
-public import TileImage
+package import TileImage
 import TileIndex
 
 /// Adds rasters to an existing bundle: their pixels are drawn over its own.
@@ -11,11 +11,11 @@ import TileIndex
 /// 3. Publish the result atomically.
 ///
 /// Tiles that the rasters do not touch keep their bytes. Equal inputs give equal bundles.
-public struct BundleAppend: Sendable {
+package struct BundleAppend: Sendable {
   private let path: String
   private let options: CutOptions
   /// The cut of the sources, with its plan and warnings.
-  public let cutter: Cutter
+  package let cutter: Cutter
   /// Of the tiles that are new or changed.
   private let encoding: TileEncoding
   private let warnings: [String]
@@ -28,7 +28,7 @@ public struct BundleAppend: Sendable {
   ///     the finest counts. Name, description, attribution and version replace the bundle's where they are given.
   ///   - encoding: of new and changed tiles; nil for the bundle's own.
   /// - Throws: ``CutError``, ``BundleError``.
-  public init(
+  package init(
     to path: String, options: CutOptions, encoding: TileEncoding? = nil, resources: CutResources = CutResources(),
     scratchDirectory: String? = nil
   ) throws {
@@ -113,7 +113,7 @@ public struct BundleAppend: Sendable {
   /// - Parameters:
   ///   - output: the bundle to write, possibly the one that is added to, which other changes then wait for.
   ///   - replacing: whether an existing file may be replaced.
-  public func write(
+  package func write(
     to output: String, replacing: Bool = false, cancellation: CutCancellation = CutCancellation(),
     onProgress: ((CutProgress) -> Void)? = nil
   ) throws -> CutSummary {
@@ -181,24 +181,24 @@ public struct BundleAppend: Sendable {
   }
 
   /// What an addition gives and takes, scaled up from a sample of its tiles.
-  public struct Estimate: Hashable, Sendable, Codable {
+  package struct Estimate: Hashable, Sendable, Codable {
     /// Tiles that are drawn over or new.
-    public let tiles: Int
+    package let tiles: Int
     /// Tiles that the bundle does not have yet.
-    public let newTiles: Int
+    package let newTiles: Int
     /// By how much the tiles of the bundle grow; less than 0 where they shrink.
-    public let bytes: Int
+    package let bytes: Int
     /// Time on this machine, with that for copying the other tiles of a bundle in one file.
-    public let seconds: Double
+    package let seconds: Double
     /// Candidate tiles that were cut to know it.
-    public let sampledTiles: Int
+    package let sampledTiles: Int
   }
 
   /// Cuts a sample of the rasters into memory (``Cutter/estimate(for:cancellation:)``), and draws its tiles over the
   /// bundle's.
   ///
   /// - Throws: ``CutError``, ``BundleError``, as ``write(to:replacing:cancellation:onProgress:)`` would.
-  public func estimate(cancellation: CutCancellation = CutCancellation()) throws -> Estimate {
+  package func estimate(cancellation: CutCancellation = CutCancellation()) throws -> Estimate {
     let (old, encoder) = (try BundleFile.open(path), TileEncoder(encoding))
     try old.prepareLookups()
     var drawnCount = 0

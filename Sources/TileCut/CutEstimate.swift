@@ -4,15 +4,15 @@ import TileImage
 import TileIndex
 
 /// What a cut will give and take, scaled up from a sample of its subtrees.
-public struct CutEstimate: Hashable, Sendable, Codable {
+package struct CutEstimate: Hashable, Sendable, Codable {
   /// Tiles with a visible pixel.
-  public let tiles: Int
+  package let tiles: Int
   /// The bundle's size. Equal tiles count once.
-  public let bytes: Int
+  package let bytes: Int
   /// Time on this machine.
-  public let seconds: Double
+  package let seconds: Double
   /// Candidate tiles that were cut to know it.
-  public let sampledTiles: Int
+  package let sampledTiles: Int
 }
 
 extension Cutter {
@@ -21,7 +21,7 @@ extension Cutter {
   ///
   /// - Parameter output: its name says what the container adds to the tiles.
   /// - Throws: ``CutError``, as the cut would.
-  public func estimate(for output: String, cancellation: CutCancellation = CutCancellation()) throws -> CutEstimate {
+  package func estimate(for output: String, cancellation: CutCancellation = CutCancellation()) throws -> CutEstimate {
     try estimate(for: output, cancellation: cancellation) { _ in }
   }
 

@@ -8,9 +8,9 @@ public struct CutOptions: Sendable {
   /// Paths of rasters (see docs/reference/tilecut.md) in drawing order: later ones are drawn over earlier ones.
   public var sources: [String]
   /// What is said of single sources, by their index in ``sources``.
-  public var sourceSettings: [Int: SourceSettings] = [:]
+  package var sourceSettings: [Int: SourceSettings] = [:]
   /// What is drawn over the sources at every zoom, in drawing order.
-  public var drawing: [VectorLayer] = []
+  package var drawing: [VectorLayer] = []
   public var matrixSet: TileMatrixSet = .webMercatorQuad
   /// Pixels of the screen along a tile's edge, 256 or 512; nil means those of the grid. A tile of 512 pixels covers the
   /// ground of one of 256 with the detail of the next zoom.
@@ -25,11 +25,11 @@ public struct CutOptions: Sendable {
   /// antimeridian.
   public var bounds: BoundingBox?
   /// True for an image without a place on Earth: its pixels are cut as they are and its georeference is ignored.
-  public var isFlat = false
+  package var isFlat = false
   public var encoding: TileEncoding = .png(PNGOptions())
   public var resampling: Resampling = .bilinear
   /// Whether overviews are averaged in linear light instead of sRGB values.
-  public var isLinear = false
+  package var isLinear = false
   /// Overrides the CRS in the files: `EPSG:n`, WKT or a PROJ string.
   public var crs: String?
   /// Overrides the nodata value in the files: one value for all bands or one for each, in the source's units.
@@ -61,7 +61,7 @@ public struct CutOptions: Sendable {
   /// What the map shows; the rest is transparent.
   public var clip: ClipArea?
   /// Additional metadata rows.
-  public var extraMetadata: [String: String] = [:]
+  package var extraMetadata: [String: String] = [:]
 
   public init(sources: [String]) {
     self.sources = sources
@@ -197,9 +197,9 @@ public struct CutOptions: Sendable {
 /// Threads and memory that a cut may use. The bundle's bytes do not depend on them.
 public struct CutResources: Hashable, Sendable {
   /// The upper limit of worker threads; fewer run if ``memoryBytes`` does not suffice for all.
-  public let threads: Int
+  package let threads: Int
   /// Budget in bytes for decoded pixels and for tiles in progress.
-  public let memoryBytes: Int
+  package let memoryBytes: Int
 
   /// - Parameters:
   ///   - threads: nil means one for each core.
@@ -214,7 +214,7 @@ public struct CutResources: Hashable, Sendable {
   private var limitsLayers = true
 
   /// For plans and merges, which have no cut's memory to share: layers take what they need.
-  public static var planning: CutResources {
+  package static var planning: CutResources {
     var resources = CutResources()
     resources.limitsLayers = false
     return resources
@@ -247,7 +247,7 @@ extension CutOptions {
   /// The definition of a CRS that an option gives: the content of the .prj or .wkt file that it names, else its text.
   ///
   /// - Throws: ``CutError`` `.unreadableSource` if the file cannot be read.
-  public static func crsDefinition(ofOption text: String) throws -> String {
+  package static func crsDefinition(ofOption text: String) throws -> String {
     let name = text.lowercased()
     return name.hasSuffix(".prj") || name.hasSuffix(".wkt") ? try SideFiles.definition(inFile: text) : text
   }

@@ -1,15 +1,15 @@
 import Support
 
 /// A source of a cut, for people.
-public struct SourceDescription: Hashable, Sendable, Codable, CustomStringConvertible {
-  public let path: String
+package struct SourceDescription: Hashable, Sendable, Codable, CustomStringConvertible {
+  package let path: String
   /// Pixels.
-  public let width: Int
-  public let height: Int
+  package let width: Int
+  package let height: Int
   /// Name and code of the coordinate reference system; nil for an image that lies nowhere on Earth.
-  public let crs: String?
+  package let crs: String?
 
-  public var description: String { "\(path): \(width) x \(height) pixels, \(crs ?? "nowhere on Earth")" }
+  package var description: String { "\(path): \(width) x \(height) pixels, \(crs ?? "nowhere on Earth")" }
 }
 
 /// The progress of a cut.

@@ -21,14 +21,14 @@ import TileIndex
 ///    `BundleWriter`.
 public struct Cutter: Sendable {
   public let options: CutOptions
-  public let resources: CutResources
+  package let resources: CutResources
   /// The tiles that will be made.
   public let plan: CutPlan
   /// The values that become 0 and 255, if the options leave their choice to the sources' values.
-  public let automaticScale: (low: Double, high: Double)?
+  package let automaticScale: (low: Double, high: Double)?
   /// Names and codes of the coordinate reference systems that the options give: of all sources, for which the source is
   /// nil, and of single ones.
-  public let givenCRS: [(source: String?, title: String)]
+  package let givenCRS: [(source: String?, title: String)]
   private let sources: [any RasterSource]
   /// What is drawn: the sources, or overviews of them that suffice for the deepest zoom.
   private let drawn: [any RasterSource]
@@ -121,7 +121,7 @@ public struct Cutter: Sendable {
   }
 
   /// What was asked of servers so far, repetitions included, and the bytes that came; nil without sources there.
-  public var traffic: (requests: Int, bytes: Int)? { remote?.traffic }
+  package var traffic: (requests: Int, bytes: Int)? { remote?.traffic }
 
   /// Of sources that are drawn much finer than they are.
   private var coarseWarnings: [String] {
@@ -159,7 +159,7 @@ public struct Cutter: Sendable {
   public var warnings: [String] { sources.flatMap(\.warnings) + coarseWarnings + emptyLayers }
 
   /// The sources, with the coordinate reference system that was taken for each.
-  public var sourceDescriptions: [SourceDescription] {
+  package var sourceDescriptions: [SourceDescription] {
     sources.map { source in
       SourceDescription(
         path: source.path, width: source.width, height: source.height,

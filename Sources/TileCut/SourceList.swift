@@ -4,7 +4,7 @@ import Support
 import TileIndex
 
 /// Options that name sources: lists of them, and settings of single ones.
-public enum SourceList {
+package enum SourceList {
   /// Larger lists are refused, so that a wrong file is not read as a list.
   private static let bytesMax = 16 << 20
 
@@ -12,7 +12,7 @@ public enum SourceList {
   /// do not count.
   ///
   /// - Throws: ``CutError`` naming the file.
-  public static func paths(inFile path: String) throws -> [String] {
+  package static func paths(inFile path: String) throws -> [String] {
     let file = try SourceFile(path: path)
     // Names of any bytes, as folders have them.
     let text = file.size <= bytesMax ? SystemPath.text(UTF8Mark.removed(from: file.prefix(file.size))) : "\0"
@@ -36,7 +36,7 @@ extension CutOptions {
   /// property `location`, as the index of gdaltindex does.
   ///
   /// - Throws: ``CutError`` naming the option or the file.
-  public mutating func addCutlines(_ text: String) throws {
+  package mutating func addCutlines(_ text: String) throws {
     if let (index, file) = named(text) {
       let outline = try RegionBoundary(clipFile: file)
       changeSettings(of: index) { $0.cutline = outline }
@@ -68,7 +68,7 @@ extension CutOptions {
   /// Takes a crop: `SOURCE=LEFT,TOP,RIGHT,BOTTOM`, or four numbers for every source.
   ///
   /// - Throws: ``CutError`` naming the option.
-  public mutating func addCrop(_ text: String) throws {
+  package mutating func addCrop(_ text: String) throws {
     let equals = text.lastIndex(of: "=")
     let value = equals.map { text[text.index(after: $0)...] } ?? text[...]
     let numbers = value.split(separator: ",", omittingEmptySubsequences: false).map {

@@ -1,15 +1,15 @@
 import TileImage
-public import TileIndex
+package import TileIndex
 
 /// Draws one bundle's tiles over another's, for ``BundleMerge/Conflict/combine(_:)``.
-public enum TileOverlay {
+package enum TileOverlay {
   /// A rule that draws later tiles over earlier ones.
   ///
   /// An opaque upper tile and the tile below an empty one keep their stored bytes. Only real mixtures are encoded
   /// again: losslessly as WebP if the upper tile is WebP, else as PNG, since JPEG has no transparency.
   ///
   /// - Throws: when called: ``BundleError`` `.mismatch` for tiles that cannot be decoded or differ in size.
-  public static func conflict() -> BundleMerge.Conflict {
+  package static func conflict() -> BundleMerge.Conflict {
     .combine { tile, lower, upper in
       func mismatch(_ message: String) -> BundleError {
         BundleError(

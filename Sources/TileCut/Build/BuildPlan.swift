@@ -7,11 +7,11 @@ import TileIndex
 ///
 /// A shard is a region with its preview, packs and patches. It writes into the catalogue's folder, and its
 /// ``RegionRecord`` there says that it is done. The build publishes when all are.
-public struct BuildPlan: Sendable {
-  public struct Shard: Hashable, Sendable {
-    public let region: String
+package struct BuildPlan: Sendable {
+  package struct Shard: Hashable, Sendable {
+    package let region: String
     /// Its weight: the tiles of the region's bundle, at most.
-    public let tiles: Int
+    package let tiles: Int
     /// The ``RegionFingerprints/inputs(_:)`` of the region.
     let inputs: String
 
@@ -34,15 +34,15 @@ public struct BuildPlan: Sendable {
   }
 
   /// What `tilecut build` was told, without the output.
-  public let arguments: [String]
+  package let arguments: [String]
   /// The catalogue's folder, an absolute path.
-  public let output: String
+  package let output: String
   /// The folder that relative paths in ``arguments`` count from.
-  public let folder: String
+  package let folder: String
   /// The heaviest first, so that schedulers begin with them. A shard's number is its position.
-  public let shards: [Shard]
+  package let shards: [Shard]
   /// SHA-256 of all that the files of the catalogue depend on.
-  public let digest: String
+  package let digest: String
   let toolVersion: String
   let libraries: [LibraryIdentity]
 
@@ -51,7 +51,7 @@ public struct BuildPlan: Sendable {
   /// - Parameter onReading: called while sources are read.
   /// - Complexity: reads all sources whose hashes are not known yet, and keeps these for the shards.
   /// - Throws: ``CutError``, ``BundleError``, ``CatalogBuildError``, ``ManifestError``.
-  public init(
+  package init(
     _ builder: CatalogBuilder, arguments: [String], folder: String, onReading: ((SourceReading) -> Void)? = nil
   ) throws {
     let options = builder.options
@@ -87,14 +87,14 @@ public struct BuildPlan: Sendable {
   ///
   /// - Complexity: reads no source, and no file that is as it was made.
   /// - Throws: ``CatalogBuildError`` `.busy` while the catalogue is published; `.unreadableInput`.
-  public func missing() throws -> [Int] {
+  package func missing() throws -> [Int] {
     let catalogue = try CatalogFolder(output, to: .look)
     return shards.indices.filter { shards[$0].record(in: catalogue) == nil }
   }
 
   // MARK: - The file (docs/reference/build-plan.schema.json)
 
-  public var json: String {
+  package var json: String {
     JSONValue.object([
       .init("format", .string(PlanKind.build.rawValue)), .init("version", .number(1)), .init("digest", .string(digest)),
       .init("folder", .string(folder)), .init("arguments", .array(arguments.map { .string($0) })),
@@ -117,7 +117,7 @@ public struct BuildPlan: Sendable {
   ///
   /// - Throws: ``CutError``: `.unreadableSource`; `.badSource` for a file that is no plan, or that was changed, or that
   ///   another version of the tool made; `.invalidOption` for the plan of a cut.
-  public init(path: String, toolVersion: String) throws {
+  package init(path: String, toolVersion: String) throws {
     let json = try PlanFile.read(path, .build)
     guard let digest = json["digest"]?.string, let folder = json["folder"]?.string,
       let arguments = json["arguments"]?.array?.compactMap(\.string), let output = json["catalogue"]?.string,

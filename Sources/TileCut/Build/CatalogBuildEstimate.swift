@@ -3,25 +3,25 @@ import Support
 import TileIndex
 
 /// What a build would make, and about how much.
-public struct CatalogBuildEstimate: Sendable, Codable {
-  public struct Region: Sendable, Codable {
-    public let id: String
-    public let edition: String
+package struct CatalogBuildEstimate: Sendable, Codable {
+  package struct Region: Sendable, Codable {
+    package let id: String
+    package let edition: String
     /// `built`, `updated` or `unchanged`.
-    public let outcome: RegionReport.Outcome
+    package let outcome: RegionReport.Outcome
     /// Why the bundle would be cut again; nil for the first time.
-    public let reason: String?
+    package let reason: String?
     /// Of the bundle that would be cut; nil for one that is kept.
-    public let estimate: CutEstimate?
+    package let estimate: CutEstimate?
   }
 
   /// In the manifest's order.
-  public let regions: [Region]
+  package let regions: [Region]
   /// Of all bundles that would be cut. Their previews, tile packs and patches are not in it.
-  public let tiles: Int
-  public let bytes: Int
+  package let tiles: Int
+  package let bytes: Int
   /// Time on this machine, for one region after the other.
-  public let seconds: Double
+  package let seconds: Double
 
   init(_ regions: [Region]) {
     self.regions = regions
@@ -39,7 +39,7 @@ extension CatalogBuilder {
   /// - Parameter onReading: called while sources are read.
   /// - Complexity: reads all sources whose hashes are not known from the last build.
   /// - Throws: as ``build(cancellation:onProgress:)``.
-  public func estimate(
+  package func estimate(
     cancellation: CutCancellation = CutCancellation(), onReading: ((SourceReading) -> Void)? = nil
   ) throws -> CatalogBuildEstimate {
     let folder = try CatalogFolder(options.output, to: .estimate)

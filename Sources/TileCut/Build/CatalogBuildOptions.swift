@@ -3,32 +3,32 @@ import Support
 
 /// What to build and how. Only the manifest, ``packBytesMax`` and ``patchesFrom`` affect the content of the
 /// catalogue.
-public struct CatalogBuildOptions: Sendable {
-  public var manifest: RegionManifest
+package struct CatalogBuildOptions: Sendable {
+  package var manifest: RegionManifest
   /// The catalogue's folder; created if it does not exist.
-  public var output: String
+  package var output: String
   /// Ids of the regions to build; nil means all. Other regions stay in the catalogue unchanged.
-  public var only: [String]?
+  package var only: [String]?
   /// The maximum size of a tile pack in bytes; overrides the manifest.
-  public var packBytesMax: Int?
+  package var packBytesMax: Int?
   /// A folder with bundles of earlier editions, `id-EDITION.mbtiles`, for patches.
-  public var patchesFrom: String?
+  package var patchesFrom: String?
   /// Regions to cut at the same time; nil means as many as cores and memory allow.
-  public var jobs: Int?
+  package var jobs: Int?
   /// Threads for all regions together; nil means one for each core.
-  public var threads: Int?
+  package var threads: Int?
   /// Budget in bytes for decoded pixels and for tiles in progress, for all regions together.
-  public var memoryBytes = 512_000_000
+  package var memoryBytes = 512_000_000
   /// Also builds regions that have not changed.
-  public var rebuilds = false
+  package var rebuilds = false
   /// Removes bundles of earlier editions and of regions that are no longer in the manifest.
-  public var prunes = false
+  package var prunes = false
   /// Publishes a catalogue also if it lacks names of the published one, so that owners lose maps (``OwnerCheck``).
-  public var orphansOwners = false
+  package var orphansOwners = false
   /// The tool's version; a different one rebuilds everything.
-  public var toolVersion: String
+  package var toolVersion: String
 
-  public init(manifest: RegionManifest, output: String, toolVersion: String) {
+  package init(manifest: RegionManifest, output: String, toolVersion: String) {
     (self.manifest, self.output, self.toolVersion) = (manifest, output, toolVersion)
   }
 

@@ -12,16 +12,16 @@ import TileIndex
 ///    region fails, the published catalogue stays unchanged.
 ///
 /// Equal inputs give equal files and an equal catalogue on any number of threads.
-public struct CatalogBuilder: Sendable {
-  public let options: CatalogBuildOptions
+package struct CatalogBuilder: Sendable {
+  package let options: CatalogBuildOptions
   let selected: [RegionManifest.Region]
   /// True for regions that were made as planned, maybe on other machines.
   private var isMade = false
   /// Of those that are asked for.
-  public var regionCount: Int { selected.count }
+  package var regionCount: Int { selected.count }
 
   /// - Throws: ``CatalogBuildError`` if a requested region is not in the manifest.
-  public init(_ options: CatalogBuildOptions) throws {
+  package init(_ options: CatalogBuildOptions) throws {
     self.options = options
     let regions = options.manifest.regions
     for id in options.only ?? [] where !regions.contains(where: { $0.id == id }) {
@@ -37,7 +37,7 @@ public struct CatalogBuilder: Sendable {
   /// - Parameter onProgress: called by one thread at a time.
   /// - Throws: ``CatalogBuildError``; ``ManifestError`` for missing files; ``CatalogBuildFailure`` if regions failed;
   ///   ``CutError`` `.cancelled`.
-  public func build(
+  package func build(
     cancellation: CutCancellation = CutCancellation(), onProgress: (@Sendable (CatalogBuildProgress) -> Void)? = nil
   ) throws -> CatalogBuildReport {
     let start = ContinuousClock.now
@@ -122,7 +122,7 @@ public struct CatalogBuilder: Sendable {
   /// - Returns: the report, also of a region that was made already.
   /// - Throws: as ``build(cancellation:onProgress:)``; `.busy` while another process makes this region; ``CutError``
   ///   `.badSource` if region, sources or libraries are not the planned ones.
-  public func make(
+  package func make(
     shard index: Int, of plan: BuildPlan, path: String, cancellation: CutCancellation = CutCancellation(),
     onProgress: ((RegionProgress) -> Void)? = nil
   ) throws -> RegionReport {
@@ -153,7 +153,7 @@ public struct CatalogBuilder: Sendable {
   /// - Parameter path: the plan's file.
   /// - Throws: as ``build(cancellation:onProgress:)``; ``CutError`` `.badSource` if a region is not made, or manifest
   ///   or sources are not the planned ones.
-  public func publish(
+  package func publish(
     _ plan: BuildPlan, path: String, cancellation: CutCancellation = CutCancellation(),
     onProgress: (@Sendable (CatalogBuildProgress) -> Void)? = nil
   ) throws -> CatalogBuildReport {

@@ -5,7 +5,7 @@ extension CutOptions {
   /// What a manifest says of the cut of a region, without its places, which ``readPlaces(of:in:)`` reads.
   ///
   /// - Parameter manifest: resolves the file names in the region.
-  public init(of region: RegionManifest.Region, in manifest: RegionManifest) {
+  package init(of region: RegionManifest.Region, in manifest: RegionManifest) {
     let settings = region.settings
     self = settings.cut
     sources = sources.map(manifest.resolved)
@@ -28,7 +28,7 @@ extension CutOptions {
   /// Reads the places of a region's gazetteers in their order, without places outside of its boundary.
   ///
   /// - Throws: ``GazetteerError``.
-  public mutating func readPlaces(of region: RegionManifest.Region, in manifest: RegionManifest) throws {
+  package mutating func readPlaces(of region: RegionManifest.Region, in manifest: RegionManifest) throws {
     places = try region.settings.gazetteers.flatMap { try GazetteerFile.places(inFile: manifest.resolved($0)) }
       .filter { place in
         region.boundary?.contains(longitude: place.longitude, latitude: place.latitude) != false

@@ -4,39 +4,39 @@ import TileIndex
 /// Makes a cut one that can be continued: `tilecut cut --resume`.
 public struct CutCheckpoints: Sendable {
   /// Version and build: another may cut other bytes, and does not continue the work.
-  public let toolVersion: String
+  package let toolVersion: String
   /// The least time between two checkpoints. It grows with what they cost.
-  public var secondsMin: Double
+  package var secondsMin: Double
   /// Called before a cut goes on, with the tiles that were done and those of all.
-  public var onContinuing: (@Sendable (_ tilesDone: Int, _ tilesTotal: Int) -> Void)?
+  package var onContinuing: (@Sendable (_ tilesDone: Int, _ tilesTotal: Int) -> Void)?
 
   public init(toolVersion: String, secondsMin: Double = 0.25) {
     (self.toolVersion, self.secondsMin) = (toolVersion, secondsMin)
   }
 
   /// What a cut that was stopped has left.
-  public struct Leftover: Sendable {
+  package struct Leftover: Sendable {
     /// The folder with the work.
-    public let folder: String
+    package let folder: String
     /// Of ``tilesTotal``, when the last checkpoint was saved.
-    public let tilesDone: Int
-    public let tilesTotal: Int
+    package let tilesDone: Int
+    package let tilesTotal: Int
     /// About what the rest takes on the disk, if its tiles are like those that are done: the work of all tiles, and the
     /// bundle beside it until that is complete. Nil where no tile is done.
-    public let bytesToFree: Int?
+    package let bytesToFree: Int?
     /// Whether a running cut uses it.
-    public let isInUse: Bool
+    package let isInUse: Bool
   }
 
   /// What a cut that was stopped has left for an output; nil if there is nothing.
-  public static func leftover(of output: String) -> Leftover? { CutWorkFolder.leftover(of: output) }
+  package static func leftover(of output: String) -> Leftover? { CutWorkFolder.leftover(of: output) }
 
   /// Whether an output that exists may be the one that a cut published when it was killed. To continue that cut
   /// publishes the same bytes again.
-  public static func isPublishing(_ output: String) -> Bool { CutWorkFolder.isPublishing(output) }
+  package static func isPublishing(_ output: String) -> Bool { CutWorkFolder.isPublishing(output) }
 
   /// Removes what a cut that was stopped has left. Does nothing where a running cut uses it.
-  public static func removeLeftover(of output: String) {
+  package static func removeLeftover(of output: String) {
     guard let leftover = leftover(of: output), !leftover.isInUse else { return }
     FileSystem.removeTree(leftover.folder)
   }

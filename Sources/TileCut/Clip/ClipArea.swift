@@ -5,12 +5,12 @@ import TileIndex
 /// The area that a map shows. What lies outside is transparent, and pixels on its edge are as opaque as the area covers
 /// them.
 public struct ClipArea: Hashable, Sendable {
-  public var boundary: RegionBoundary
+  package var boundary: RegionBoundary
   /// Metres by which the area grows on the ground, on all sides and into its holes.
-  public var bufferMetres: Double
+  package var bufferMetres: Double
 
   /// The longest buffer.
-  public static let bufferMetresMax = 1_000_000.0
+  package static let bufferMetresMax = 1_000_000.0
 
   public init(_ boundary: RegionBoundary, bufferMetres: Double = 0) {
     (self.boundary, self.bufferMetres) = (boundary, bufferMetres)
@@ -67,7 +67,7 @@ extension RegionBoundary {
   /// Reads the polygons of a GeoJSON file.
   ///
   /// - Throws: ``CutError`` naming the file and the position in it.
-  public init(clipFile path: String) throws {
+  package init(clipFile path: String) throws {
     do {
       try self.init(file: path)
     } catch let error as GeoJSONGeometry.Fault {

@@ -13,7 +13,7 @@ extension RegionManifest {
   /// Reads and checks a manifest and the boundary files it refers to. Its rasters need not exist.
   ///
   /// - Throws: ``ManifestError`` with all errors: the file, the position in the document and the remedy of each.
-  public init(path: String) throws { try self.init(path: path, crsLookup: nil) }
+  package init(path: String) throws { try self.init(path: path, crsLookup: nil) }
 
   /// Reads and checks a manifest whose grids may lie in any CRS; see ``init(path:)``.
   ///
@@ -204,5 +204,5 @@ extension RegionManifest {
 
 extension RegionManifest.Region {
   /// `id-edition`, the stem of the region's file names.
-  public var stem: String { "\(id)-\(settings.edition)" }
+  package var stem: String { "\(id)-\(settings.edition)" }
 }

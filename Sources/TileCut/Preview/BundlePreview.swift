@@ -1,6 +1,6 @@
 import Support
 package import TileImage
-public import TileIndex
+package import TileIndex
 
 /// A picture of any part of a map, drawn from a bundle's tiles: for lists, catalogues and checks before publication.
 ///
@@ -9,31 +9,31 @@ public import TileIndex
 /// 1. Determine the box, the scale and the size (``PictureView``).
 /// 2. Put the tiles of the next finer zoom side by side (``TileDrawing``).
 /// 3. Reduce or enlarge them to the scale (``PictureScaler``).
-public struct BundlePreview: Sendable {
+package struct BundlePreview: Sendable {
   /// In pixels.
-  public struct Size: Hashable, Sendable, Codable {
-    public var width: Int
-    public var height: Int
+  package struct Size: Hashable, Sendable, Codable {
+    package var width: Int
+    package var height: Int
 
-    public init(width: Int, height: Int) {
+    package init(width: Int, height: Int) {
       self.width = width
       self.height = height
     }
   }
 
   /// WGS 84 degrees; west may exceed east across the antimeridian. Nil means the bundle's bounds.
-  public var bounds: BoundingBox?
+  package var bounds: BoundingBox?
   /// Nil means the zoom that fits the size.
-  public var zoom: Int?
+  package var zoom: Int?
   /// Nil means the size of the box at the zoom, or the shape of the box with ``edgeDefault`` as the longer edge.
-  public var size: Size?
+  package var size: Size?
 
-  public static let edgeDefault = 1024
+  package static let edgeDefault = 1024
   /// The largest edge; larger pictures are refused.
-  public static let edgeMax = 16_384
+  package static let edgeMax = 16_384
   private static let pixelsMax = 100_000_000
 
-  public init(bounds: BoundingBox? = nil, zoom: Int? = nil, size: Size? = nil) {
+  package init(bounds: BoundingBox? = nil, zoom: Int? = nil, size: Size? = nil) {
     self.bounds = bounds
     self.zoom = zoom
     self.size = size
@@ -47,7 +47,7 @@ public struct BundlePreview: Sendable {
   ///
   /// - Throws: ``CutError`` `.invalidOption` for impossible boxes, zooms and sizes; ``BundleError`` if the bundle
   ///   cannot be read, has no tiles, or has a tile that cannot be decoded.
-  public func png(of bundle: any BundleReader) throws -> [UInt8] { try png(of: bundle, refusingEmpty: false) }
+  package func png(of bundle: any BundleReader) throws -> [UInt8] { try png(of: bundle, refusingEmpty: false) }
 
   /// - Parameter refusingEmpty: throws ``CutError`` `.invalidOption` where the picture shows nothing.
   package func png(of bundle: any BundleReader, refusingEmpty: Bool) throws -> [UInt8] {

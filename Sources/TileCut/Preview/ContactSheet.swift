@@ -1,24 +1,24 @@
 import TileImage
-public import TileIndex
+package import TileIndex
 
 /// A picture of a whole bundle, for a check before publication: one panel for each zoom with that zoom's tiles, on a
 /// chequered background that shows where the map is transparent.
-public struct ContactSheet: Sendable {
+package struct ContactSheet: Sendable {
   /// The largest edge of a panel, in pixels.
-  public var panelEdgeMax = 512
+  package var panelEdgeMax = 512
   /// The largest width of the sheet, in pixels.
-  public var widthMax = 1600
+  package var widthMax = 1600
   private let margin = 20
   private let labelHeight = 18
 
-  public init() {}
+  package init() {}
 
   /// Draws the sheet.
   ///
   /// - Parameter progress: called every 256 tiles with the number of tiles decoded so far.
   /// - Returns: a PNG file.
   /// - Throws: ``BundleError`` if the bundle cannot be read, has no tiles, or has a tile that cannot be decoded.
-  public func png(of bundle: any BundleReader, progress: @escaping (Int) -> Void = { _ in }) throws -> [UInt8] {
+  package func png(of bundle: any BundleReader, progress: @escaping (Int) -> Void = { _ in }) throws -> [UInt8] {
     let count = TileCount(progress)
     let panels = try bundle.zooms().compactMap { try panel(of: bundle, zoom: $0, count) }
     guard !panels.isEmpty else {

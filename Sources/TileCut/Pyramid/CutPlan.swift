@@ -11,14 +11,14 @@ public struct CutPlan: Sendable {
   public let zooms: ClosedRange<Int>
   /// The deepest zoom at which sources are drawn. It is the deepest stored zoom, or a deeper one if the sources have so
   /// much more detail that a kernel would have to be widened more than four times.
-  public let workingZoom: Int
+  package let workingZoom: Int
   /// The zoom from which coarser ones are reduced: the working zoom, or the finest source's own where that is coarser.
   /// Zooms between the two are drawn from the sources too, because reducing what was enlarged would soften it.
-  public let baseZoom: Int
-  public let resampling: Resampling
+  package let baseZoom: Int
+  package let resampling: Resampling
   public let encoding: TileEncoding
   /// Whether overviews are averaged in linear light.
-  public let isLinear: Bool
+  package let isLinear: Bool
   /// What each source covers, in drawing order.
   package let footprints: [SourceFootprint]
   /// The tiles that may have a visible pixel, for each zoom from the lowest stored one to the working zoom.
@@ -41,13 +41,13 @@ public struct CutPlan: Sendable {
   package var extent: BoundingBox { ground.extent }
 
   /// The number of candidate tiles in the stored zooms, an upper limit of the bundle's tiles.
-  public var tileCountMax: Int { zooms.reduce(0) { $0 + tileCountMax(zoom: $1) } }
+  package var tileCountMax: Int { zooms.reduce(0) { $0 + tileCountMax(zoom: $1) } }
 
   /// The number of candidate tiles of a stored zoom.
-  public func tileCountMax(zoom: Int) -> Int { coverages[zoom]?.count ?? 0 }
+  package func tileCountMax(zoom: Int) -> Int { coverages[zoom]?.count ?? 0 }
 
   /// A cut of more tiles is refused as a probable mistake.
-  public static let tileCountLimit = 1_000_000_000
+  package static let tileCountLimit = 1_000_000_000
 
   /// - Parameters:
   ///   - detail: the edge of a pixel of each source as it is drawn, in target CRS units; nil means the footprints'.

@@ -19,11 +19,11 @@ public struct CutError: ToolkitError {
     /// The output cannot be created or written (it exists, no space, no permission).
     public static let unwritableOutput = Code("unwritable output")
     /// The system lacks memory, or data that a library needs.
-    public static let systemError = Code("system error")
+    package static let systemError = Code("system error")
     /// The caller cancelled the cut.
     public static let cancelled = Code("cancelled")
     /// A fault of the program itself, which another attempt would meet again.
-    public static let programFault = Code("program fault")
+    package static let programFault = Code("program fault")
   }
 
   /// The operation that the remedy speaks of, for programs that can offer it. Cases may be added, so a switch needs a
@@ -51,7 +51,7 @@ public struct CutError: ToolkitError {
   /// The operation of this library that the remedy names; nil for other remedies.
   public let repair: Repair?
 
-  public init(
+  package init(
     _ code: Code, path: String? = nil, _ message: String, remedy: String? = nil, repair: Repair? = nil
   ) {
     self.code = code

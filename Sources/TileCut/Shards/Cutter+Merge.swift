@@ -1,6 +1,6 @@
 import Support
 import TileImage
-public import TileIndex
+package import TileIndex
 
 /// Merging the shards of a plan.
 ///
@@ -21,7 +21,7 @@ extension Cutter {
   ///   - verifying: whether a tileset of shards names none of which a byte is another than when it was cut.
   ///   - onProgress: called with the tiles of the shards that were copied, now and then.
   /// - Throws: ``CutError`` `.badSource` if a shard is missing or damaged; ``BundleError``.
-  public func merge(
+  package func merge(
     _ shards: ShardPlan, path: String, to output: String, replacing: Bool = false, scheme: TileScheme = .xyz,
     verifying: Bool = false, cancellation: CutCancellation = CutCancellation(),
     onProgress: ((CutProgress) -> Void)? = nil

@@ -16,7 +16,7 @@ extension Cutter {
   ///   - path: the plan's file.
   /// - Returns: the receipt, also of a shard that was done already.
   /// - Throws: ``CutError``, ``BundleError``.
-  public func cut(
+  package func cut(
     shard index: Int, of shards: ShardPlan, path: String, cancellation: CutCancellation = CutCancellation(),
     onProgress: ((CutProgress) -> Void)? = nil
   ) throws -> ShardReceipt {

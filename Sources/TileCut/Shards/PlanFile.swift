@@ -2,7 +2,7 @@ import Support
 import TileIndex
 
 /// What a plan divides, as the member `format` of its file says.
-public enum PlanKind: String, Sendable, CaseIterable {
+package enum PlanKind: String, Sendable, CaseIterable {
   /// One cut, into subtrees of its pyramid: ``ShardPlan``.
   case cut = "tilecut plan"
   /// The build of a catalogue, into its regions: ``BuildPlan``.
@@ -11,7 +11,7 @@ public enum PlanKind: String, Sendable, CaseIterable {
   /// The kind of a plan's file.
   ///
   /// - Throws: ``CutError``: `.unreadableSource`; `.badSource` for a file that is no plan.
-  public init(path: String) throws { self = try PlanFile.read(path).kind }
+  package init(path: String) throws { self = try PlanFile.read(path).kind }
 }
 
 /// What the files of both kinds of plan have in common.

@@ -2,10 +2,10 @@ import Support
 import TileIndex
 
 /// Says that a shard is done. Equal for every attempt, because shards are deterministic.
-public struct ShardReceipt: Hashable, Sendable, Codable {
-  public struct File: Hashable, Sendable, Codable {
-    public let bytes: Int
-    public let sha256: String
+package struct ShardReceipt: Hashable, Sendable, Codable {
+  package struct File: Hashable, Sendable, Codable {
+    package let bytes: Int
+    package let sha256: String
 
     init(_ path: String, onBytes: (Int) throws -> Void = { _ in }) throws {
       bytes = FileSystem.size(path)
@@ -14,19 +14,19 @@ public struct ShardReceipt: Hashable, Sendable, Codable {
   }
 
   /// The plan's digest.
-  public let plan: String
-  public let shard: Int
+  package let plan: String
+  package let shard: Int
   /// Stored tiles, and their bytes.
-  public let tiles: Int
-  public let tileBytes: Int
+  package let tiles: Int
+  package let tileBytes: Int
   /// The ``TileDigest`` of the stored tiles.
   let content: String
   /// Candidate tiles of the stored zooms that were processed, including empty ones.
-  public let tilesDone: Int
+  package let tilesDone: Int
   /// Left, top, right and bottom of the visible pixels of the working zoom; empty for none.
   let extent: [Int]
   /// The bundle with the tiles; nil for a shard without a visible pixel.
-  public let bundle: File?
+  package let bundle: File?
   /// The pixels of the root, as in `PixelBuffer`, of which the merge makes the levels above; nil where it needs none.
   let rootPixels: File?
 
@@ -63,17 +63,17 @@ struct TileDigest {
 
 /// The folder beside a plan with its finished shards: `NAME.shards` for `NAME.json`. Of shard 7, `7.pmtiles` (in other
 /// grids than Web Mercator `7.mbtiles`) has the tiles, `7.rgba` the pixels of its root, and `7.json` is its receipt.
-public struct ShardFolder: Sendable {
-  public let path: String
+package struct ShardFolder: Sendable {
+  package let path: String
   private let plan: ShardPlan
 
-  public init(ofPlan path: String, _ plan: ShardPlan) {
+  package init(ofPlan path: String, _ plan: ShardPlan) {
     self.path = Self.beside(path) + ".shards"
     self.plan = plan
   }
 
   /// The tileset of the shards, where no other name is given: `NAME.tileset` beside `NAME.json`.
-  public static func tileset(ofPlan path: String) -> String { beside(path) + ".tileset" }
+  package static func tileset(ofPlan path: String) -> String { beside(path) + ".tileset" }
 
   private static func beside(_ plan: String) -> String {
     let (folder, name) = FileSystem.split(plan)
@@ -90,7 +90,7 @@ public struct ShardFolder: Sendable {
   /// The receipt of a shard; nil if it is not done, or done for another plan, or if a file is gone.
   ///
   /// - Complexity: the bundle is not read.
-  public func receipt(_ shard: Int) -> ShardReceipt? {
+  package func receipt(_ shard: Int) -> ShardReceipt? {
     guard let json = try? JSONFile.read(receiptFile(shard)), let receipt = try? json.decoded(as: ShardReceipt.self),
       receipt.plan == plan.digest, receipt.shard == shard
     else { return nil }
@@ -100,7 +100,7 @@ public struct ShardFolder: Sendable {
   }
 
   /// The shards that are not done.
-  public var missing: [Int] { plan.shards.indices.filter { receipt($0) == nil } }
+  package var missing: [Int] { plan.shards.indices.filter { receipt($0) == nil } }
 
   /// Removes what killed attempts left, of one shard or of all.
   func removeLeftovers(of shard: Int? = nil) {
@@ -128,7 +128,7 @@ public struct ShardFolder: Sendable {
   }
 
   /// Ascending numbers as schedulers take them: `3,7-9`.
-  public static func text(_ numbers: [Int]) -> String {
+  package static func text(_ numbers: [Int]) -> String {
     var ranges: [ClosedRange<Int>] = []
     for number in numbers {
       if let last = ranges.last, last.upperBound + 1 == number {
@@ -142,7 +142,7 @@ public struct ShardFolder: Sendable {
   }
 
   /// The numbers of such a text, which may have several lines; nil if it is none.
-  public static func numbers(_ text: String) -> [Int]? {
+  package static func numbers(_ text: String) -> [Int]? {
     var numbers: [Int] = []
     for part in text.split(whereSeparator: { $0 == "," || $0.isWhitespace }) {
       let ends = part.split(separator: "-", omittingEmptySubsequences: false).map { Int($0) }

@@ -1,28 +1,28 @@
 import Support
-public import TileIndex
+package import TileIndex
 
 /// A cut that is divided into shards, which any number of processes and machines cut: `tilecut plan`.
 ///
 /// A shard is a subtree of the pyramid, whose root may lie above the bundle's zooms. What of the bundle lies above the
 /// shards' roots is left to the merge.
-public struct ShardPlan: Sendable {
-  public struct Shard: Hashable, Sendable {
-    public let root: TileID
+package struct ShardPlan: Sendable {
+  package struct Shard: Hashable, Sendable {
+    package let root: TileID
     /// Its weight: the tiles that are drawn or reduced for it, at most.
-    public let tiles: Int
+    package let tiles: Int
   }
 
   /// The largest shard unless another size is asked for: about three minutes of one core for imagery.
-  public static let tilesMaxDefault = 90_000
+  package static let tilesMaxDefault = 90_000
 
   /// What `tilecut cut` was told, without the output.
-  public let arguments: [String]
+  package let arguments: [String]
   /// The folder that relative paths in ``arguments`` count from.
-  public let folder: String
+  package let folder: String
   /// In the order of rows and columns. A shard's number is its position.
-  public let shards: [Shard]
+  package let shards: [Shard]
   /// SHA-256 of all that the bytes of the bundle and of the shards depend on.
-  public let digest: String
+  package let digest: String
   let identity: CutIdentity
   private let tileMatrixSet: String
   private let zooms: ClosedRange<Int>
@@ -31,11 +31,11 @@ public struct ShardPlan: Sendable {
   let container: BundleFile.Kind
 
   /// The zoom of the shards' roots.
-  public var shardZoom: Int { shards[0].root.zoom }
+  package var shardZoom: Int { shards[0].root.zoom }
 
   /// Divides a cut. The shards' zoom is the coarsest at which none has more than `tilesMax` tiles, or that of the
   /// subtrees that one thread cuts.
-  public init(
+  package init(
     _ cutter: Cutter, toolVersion: String, arguments: [String], folder: String, tilesMax: Int = tilesMaxDefault
   ) throws {
     (self.arguments, self.folder) = (arguments, folder)
@@ -73,7 +73,7 @@ public struct ShardPlan: Sendable {
 
   // MARK: - The file (docs/reference/plan.schema.json)
 
-  public var json: String {
+  package var json: String {
     let own: [JSONValue.Member] = [
       .init("format", .string(PlanKind.cut.rawValue)), .init("version", .number(1)), .init("digest", .string(digest)),
       .init("folder", .string(folder)), .init("arguments", .array(arguments.map { .string($0) })),
@@ -97,7 +97,7 @@ public struct ShardPlan: Sendable {
   ///
   /// - Throws: ``CutError``: `.unreadableSource`; `.badSource` for a file that is no plan, or that was changed, or that
   ///   another version of the tool made; `.invalidOption` for the plan of a build.
-  public init(path: String, toolVersion: String) throws {
+  package init(path: String, toolVersion: String) throws {
     let json = try PlanFile.read(path, .cut)
     guard let identity = CutIdentity(json), let digest = json["digest"]?.string, let folder = json["folder"]?.string,
       let arguments = json["arguments"]?.array?.compactMap(\.string), let tileMatrixSet = json["tileMatrixSet"]?.string,

@@ -17,56 +17,56 @@ import TileImage
 import TileIndex
 
 /// What a cut finds on this machine: libraries, PROJ's data, cores, memory and room on the disk.
-public struct SystemReport: Encodable, Sendable {
-  public struct Library: Encodable, Sendable {
-    public let name: String
+package struct SystemReport: Encodable, Sendable {
+  package struct Library: Encodable, Sendable {
+    package let name: String
     /// The version that is loaded, or that was compiled with where the library does not tell its own; nil if missing.
-    public let version: String?
+    package let version: String?
     /// The only thing that needs it, and Debian's package with it; nil for libraries that every cut may need.
-    public private(set) var use: Use?
+    package private(set) var use: Use?
 
-    public struct Use: Encodable, Sendable {
-      public let option: String
-      public let package: String
+    package struct Use: Encodable, Sendable {
+      package let option: String
+      package let package: String
     }
   }
 
-  public struct PROJData: Encodable, Sendable {
+  package struct PROJData: Encodable, Sendable {
     /// The file of the database of coordinate reference systems; nil if PROJ has none.
-    public let database: String?
+    package let database: String?
     /// The folders in which PROJ looks for data.
-    public let folders: [String]
+    package let folders: [String]
     /// Grids for datum shifts in those folders.
-    public let gridCount: Int
+    package let gridCount: Int
   }
 
-  public struct Disk: Encodable, Sendable {
-    public let folder: String
-    public let freeBytes: Int
-    public let isWritable: Bool
+  package struct Disk: Encodable, Sendable {
+    package let folder: String
+    package let freeBytes: Int
+    package let isWritable: Bool
   }
 
   /// Something that does not work, and the next command to type.
-  public struct Problem: Encodable, Sendable {
-    public let message: String
-    public let remedy: String
+  package struct Problem: Encodable, Sendable {
+    package let message: String
+    package let remedy: String
   }
 
-  public let libraries: [Library]
+  package let libraries: [Library]
   /// Nil if PROJ is missing.
-  public let proj: PROJData?
+  package let proj: PROJData?
   /// The file of certificates that https needs; nil if there is none.
-  public let certificates: String?
+  package let certificates: String?
   /// The processors that this process may use.
-  public let processorCount: Int
-  public let memoryBytes: Int
-  public let freeMemoryBytes: Int
+  package let processorCount: Int
+  package let memoryBytes: Int
+  package let freeMemoryBytes: Int
   /// The working folder, and the folder of temporary files.
-  public let disks: [Disk]
-  public let problems: [Problem]
+  package let disks: [Disk]
+  package let problems: [Problem]
 
   /// Loads every library, and asks the system.
-  public init() {
+  package init() {
     var problems: [Problem] = []
     for library in LazyLibrary.allCases {
       if let words = library.problem {

@@ -83,7 +83,7 @@ package final class ASTCCodec {
 }
 
 /// The pixels of a block, which take 16 bytes: fewer for more quality, more for less memory.
-public enum TextureBlock: String, Sendable, CaseIterable, Codable {
+package enum TextureBlock: String, Sendable, CaseIterable, Codable {
   /// 8 bits for each pixel.
   case four = "4x4"
   /// 5.1 bits for each pixel.
@@ -110,7 +110,7 @@ public enum TextureBlock: String, Sendable, CaseIterable, Codable {
 }
 
 /// Time against likeness, as libastcenc's presets; the size is the same.
-public enum TextureEffort: String, Sendable, CaseIterable, Codable {
+package enum TextureEffort: String, Sendable, CaseIterable, Codable {
   case fast
   case medium
   case thorough

@@ -11,20 +11,20 @@ import TileIndex
 /// 2. Decode, encode, measure and write each tile on several threads (``ASTCCodec``, ``KTX2File``), as many at a time
 ///    as their pixels fit in memory.
 /// 3. Add up what the pieces say in their order, and publish the folder at the end.
-public struct TextureExport: Sendable {
-  public var block: TextureBlock = .six
-  public var effort: TextureEffort = .medium
+package struct TextureExport: Sendable {
+  package var block: TextureBlock = .six
+  package var effort: TextureEffort = .medium
   /// Nil means one for each core.
-  public var threads: Int?
+  package var threads: Int?
   /// For the tiles in work. A tile of 4096 x 4096 pixels takes up to 208 MB.
   package var budget = PixelBudget(byteCountMax: 512 << 20)
 
-  public init() {}
+  package init() {}
 
   /// - Parameter progress: called now and then with the number of textures written so far.
   /// - Throws: ``CutError`` `.badSource` for vector tiles, `.systemError` without the encoder;
   ///   ``BundleError`` if the bundle cannot be read, a tile not be decoded, or the folder not be written.
-  public func write(
+  package func write(
     _ path: String, to output: String, replacing: Bool = false, progress: @escaping (Int) -> Void = { _ in }
   ) throws -> TextureSummary {
     let bundle = try BundleFile.open(path)
@@ -116,13 +116,13 @@ public struct TextureExport: Sendable {
 }
 
 /// What ``TextureExport`` wrote.
-public struct TextureSummary: Sendable {
-  public internal(set) var tiles = 0
+package struct TextureSummary: Sendable {
+  package internal(set) var tiles = 0
   /// Of all files.
-  public internal(set) var bytes = 0
+  package internal(set) var bytes = 0
   /// How like the tiles the textures are: peak signal-to-noise ratio of the colours over black and of alpha, in
   /// decibels.
-  public var psnr: Double {
+  package var psnr: Double {
     squares > 0 ? 10 * log10(255 * 255 * Double(samples) / squares) : .infinity
   }
   private var squares = 0.0
