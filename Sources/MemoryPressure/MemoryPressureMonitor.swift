@@ -15,7 +15,7 @@ import Synchronization
 ///
 /// It checks once a second, which takes about 100 microseconds, and sooner when the kernel notifies it. The level rises
 /// at once and falls as ``PressureGauge`` defines.
-public final class MemoryPressureMonitor: Sendable {
+package final class MemoryPressureMonitor: Sendable {
   private struct State {
     var gauge: PressureGauge
     var last: [PressureReading] = []
@@ -40,7 +40,7 @@ public final class MemoryPressureMonitor: Sendable {
   ///   - source: where readings come from.
   ///   - pollSeconds: the interval between checks.
   ///   - onChange: called with each new level, on the thread that checked. The next check waits for it.
-  public init(
+  package init(
     _ source: any PressureReadings = SystemPressure(), marks: PressureGauge.Marks = .init(), pollSeconds: Double = 1,
     onChange: @escaping @Sendable (PressureLevel) -> Void = { _ in }
   ) {
@@ -52,14 +52,14 @@ public final class MemoryPressureMonitor: Sendable {
   }
 
   /// The level of the last check.
-  public var level: PressureLevel { state.withLock { $0.gauge.level } }
+  package var level: PressureLevel { state.withLock { $0.gauge.level } }
 
   /// The readings of the last check.
-  public var readings: [PressureReading] { state.withLock { $0.last } }
+  package var readings: [PressureReading] { state.withLock { $0.last } }
 
   /// The levels as they change, starting with the present one. A slow consumer misses intermediate levels, but never
   /// the last one.
-  public func levels() -> AsyncStream<PressureLevel> {
+  package func levels() -> AsyncStream<PressureLevel> {
     let (stream, continuation) = AsyncStream<PressureLevel>.makeStream(bufferingPolicy: .bufferingNewest(1))
     let number = state.withLock { state in
       continuation.yield(state.gauge.level)
@@ -74,7 +74,7 @@ public final class MemoryPressureMonitor: Sendable {
   }
 
   /// Starts checking on a thread of its own. Does nothing if the monitor is running.
-  public func start() {
+  package func start() {
     let starts = state.withLock { state in
       guard !state.isRunning else { return false }
       state.isRunning = true
@@ -92,7 +92,7 @@ public final class MemoryPressureMonitor: Sendable {
   }
 
   /// Stops checking, and returns when a check in progress has ended. Must not be called by `onChange`.
-  public func stop() {
+  package func stop() {
     state.withLock { $0.isRunning = false }
     alarm.wake()
     hasEnded.wait()
@@ -106,7 +106,7 @@ public final class MemoryPressureMonitor: Sendable {
   ///
   /// - Returns: the new level.
   @discardableResult
-  public func look() -> PressureLevel {
+  package func look() -> PressureLevel {
     looking.withLock { _ in
       let readings = source.readings()
       let now = Double(DispatchTime.now().uptimeNanoseconds) / 1e9
@@ -126,10 +126,10 @@ public final class MemoryPressureMonitor: Sendable {
 }
 
 /// Memory that the process has freed and its allocator still holds.
-public enum FreeMemory {
+package enum FreeMemory {
   /// Returns it to the system. After freeing 80% of 288 MB of tile buffers, glibc held all 288 MB before this call and
   /// 122 MB after (measured).
   ///
   /// Takes some milliseconds per 100 MB. Does nothing where the allocator returns memory by itself.
-  public static func giveBack() { csystem_trim_allocator() }
+  package static func giveBack() { csystem_trim_allocator() }
 }

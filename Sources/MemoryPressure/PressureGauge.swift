@@ -1,37 +1,37 @@
 /// Turns readings into a level: upwards at once, downwards slowly, so that memory that was just returned is not taken
 /// again in the next second.
-public struct PressureGauge: Sendable {
+package struct PressureGauge: Sendable {
   /// The thresholds of the levels.
-  public struct Marks: Hashable, Sendable {
+  package struct Marks: Hashable, Sendable {
     /// As shares of the available memory.
-    public var warning = 0.80
+    package var warning = 0.80
     /// From this share on the level is critical.
-    public var critical = 0.90
+    package var critical = 0.90
     /// A level ends when the share is this much below its threshold,
-    public var gap = 0.05
+    package var gap = 0.05
     /// for this many seconds.
-    public var recoverySeconds = 5.0
+    package var recoverySeconds = 5.0
 
     /// The defaults.
-    public init() {}
+    package init() {}
   }
 
   /// From which share of the memory on it is short.
-  public let marks: Marks
+  package let marks: Marks
   /// The level since the last reading.
-  public private(set) var level = PressureLevel.normal
+  package private(set) var level = PressureLevel.normal
   /// Since when the share has been low enough to leave the level.
   private var lowSince: Double?
 
   /// A gauge at the normal level.
-  public init(marks: Marks = Marks()) { self.marks = marks }
+  package init(marks: Marks = Marks()) { self.marks = marks }
 
   /// Takes the readings of a check; the highest counts. Without readings no pressure is known, and the level falls
   /// after its time.
   ///
   /// - Parameter seconds: the time by any monotonic clock.
   /// - Returns: the new level.
-  public mutating func take(_ readings: [PressureReading], at seconds: Double) -> PressureLevel {
+  package mutating func take(_ readings: [PressureReading], at seconds: Double) -> PressureLevel {
     let used = readings.map(\.used).filter(\.isFinite).max() ?? 0
     let reached: PressureLevel = used >= marks.critical ? .critical : used >= marks.warning ? .warning : .normal
     if reached >= level {
@@ -75,9 +75,9 @@ public enum PressureLevel: Int, Comparable, Sendable, CaseIterable, CustomString
 }
 
 /// How full one kind of memory is at one moment.
-public struct PressureReading: Hashable, Sendable {
+package struct PressureReading: Hashable, Sendable {
   /// Where a reading comes from.
-  public enum Source: Hashable, Sendable {
+  package enum Source: Hashable, Sendable {
     /// The whole machine's memory.
     case machine
     /// The limit of a control group, identified by its folder.
@@ -89,19 +89,19 @@ public struct PressureReading: Hashable, Sendable {
   }
 
   /// Where it comes from.
-  public var source: Source
+  package var source: Source
   /// From 0, empty, to 1, full. Above 1 where a limit was lowered below the present use.
-  public var used: Double
+  package var used: Double
 
   /// A reading; `used` is a share of 1.
-  public init(_ source: Source, used: Double) {
+  package init(_ source: Source, used: Double) {
     self.source = source
     self.used = used
   }
 }
 
 /// A source of readings: the system, or a test.
-public protocol PressureReadings: Sendable {
+package protocol PressureReadings: Sendable {
   /// The readings that are available now; may be empty. Must not block for long, since it is called once a second.
   func readings() -> [PressureReading]
 }

@@ -5,11 +5,11 @@
 
 /// All readings of this system: the machine's memory, the limits of control groups, and the time spent waiting for
 /// memory. On Apple's platforms the system's own notification.
-public struct SystemPressure: PressureReadings {
+package struct SystemPressure: PressureReadings {
   private let sources: [any PressureReadings]
 
   /// The readings of this system.
-  public init() { self.init(.files) }
+  package init() { self.init(.files) }
 
   package init(_ text: SystemText) {
     #if canImport(Darwin)
@@ -19,7 +19,7 @@ public struct SystemPressure: PressureReadings {
     #endif
   }
 
-  public func readings() -> [PressureReading] { sources.flatMap { $0.readings() } }
+  package func readings() -> [PressureReading] { sources.flatMap { $0.readings() } }
 }
 
 /// The machine's memory (proc(5), `/proc/meminfo`). Available memory includes what the kernel can reclaim from its

@@ -198,45 +198,45 @@ extension CacheState {
 // MARK: - Statistics
 
 /// What a cache has done since it was made, and what it holds.
-public struct CacheStatistics: Hashable, Sendable {
+package struct CacheStatistics: Hashable, Sendable {
   /// Requests for tiles that were kept.
-  public var hits = 0
+  package var hits = 0
   /// Loads that were started on demand.
-  public var misses = 0
+  package var misses = 0
   /// Requests that joined a load in progress; neither hits nor misses.
-  public var joined = 0
+  package var joined = 0
   /// Requests that a negative entry answered.
-  public var absentHits = 0
+  package var absentHits = 0
   /// Prefetch loads that were started.
-  public var prefetches = 0
+  package var prefetches = 0
   /// Of these, how many were requested later, or while they were loading.
-  public var prefetchesUsed = 0
+  package var prefetchesUsed = 0
   /// Loads that were refused for lack of room: prefetches, and what a `MapSession` shows.
-  public var refusals = 0
+  package var refusals = 0
   /// Loads that failed or were cancelled.
-  public var failures = 0
+  package var failures = 0
   /// Tiles that were loaded and returned but not kept, because the tiles on the screen fill the budget.
-  public var uncached = 0
+  package var uncached = 0
   /// Tiles that were removed to make room for others.
-  public var evictions = 0
+  package var evictions = 0
   /// Tiles that were removed to give memory back: a smaller budget, ``TileCache/trim(to:keeping:)``,
   /// ``TileCache/dropUnused()``, memory pressure. Replaced and removed tiles count in neither.
-  public var trims = 0
+  package var trims = 0
   /// Tiles kept now.
-  public var entries = 0
+  package var entries = 0
   /// Their cost.
-  public var bytes = 0
+  package var bytes = 0
   /// The cost that loads in progress have reserved.
-  public var reservedBytes = 0
+  package var reservedBytes = 0
   /// The cost of the kept tiles that are on a screen.
-  public var pinnedBytes = 0
+  package var pinnedBytes = 0
   /// The cost of the prefetched tiles that have not been used yet.
-  public var unusedBytes = 0
+  package var unusedBytes = 0
   /// The highest sum of ``bytes`` and ``reservedBytes`` so far.
-  public var bytesPeak = 0
+  package var bytesPeak = 0
 
   /// Nothing counted yet.
-  public init() {}
+  package init() {}
 }
 
 extension Int {

@@ -1,7 +1,7 @@
-public import TileIndex
+package import TileIndex
 
 /// The order in which a cache evicts tiles.
-public protocol EvictionPolicy: Sendable {
+package protocol EvictionPolicy: Sendable {
   /// The tile's rank: the highest is evicted first. Called with the cache locked, so it must not call the cache.
   ///
   /// - Parameters:
@@ -16,14 +16,14 @@ public protocol EvictionPolicy: Sendable {
 }
 
 extension EvictionPolicy {
-  public var isExact: Bool { false }
+  package var isExact: Bool { false }
 }
 
 /// Evicts the least recently used tile first.
-public struct LRUEviction: EvictionPolicy {
+package struct LRUEviction: EvictionPolicy {
   /// A policy without settings.
-  public init() {}
-  public func rank(of tile: TileID, age: Double, focuses: [MapFocus]) -> Double { age }
+  package init() {}
+  package func rank(of tile: TileID, age: Double, focuses: [MapFocus]) -> Double { age }
 }
 
 /// Evicts far and long unused tiles first. A rank is the distance from the screen in halves of its side, plus a weight
@@ -31,16 +31,16 @@ public struct LRUEviction: EvictionPolicy {
 ///
 /// Tiles that are planned to be loaded go last, the least urgent of them first. docs/explanation/prefetch.md has the
 /// measurements behind the weights.
-public struct DistanceEviction: EvictionPolicy {
+package struct DistanceEviction: EvictionPolicy {
   /// What a difference of one zoom adds, in halves of the screen.
-  public var zoomWeight = 1.2
+  package var zoomWeight = 1.2
   /// What the least recently used tile has more than the most recently used one.
-  public var ageWeight = 0.5
+  package var ageWeight = 0.5
 
   /// A policy without settings.
-  public init() {}
+  package init() {}
 
-  public func rank(of tile: TileID, age: Double, focuses: [MapFocus]) -> Double {
+  package func rank(of tile: TileID, age: Double, focuses: [MapFocus]) -> Double {
     var nearest = focuses.isEmpty ? 0 : Double.infinity
     for focus in focuses {
       if let urgency = focus.wanted[tile] { return Self.expected + Double(urgency) }
@@ -58,14 +58,14 @@ public struct DistanceEviction: EvictionPolicy {
 
 /// What a cache knows about a map on a screen: where it is or is moving to, and which tiles its user will probably
 /// want.
-public struct MapFocus: Sendable {
+package struct MapFocus: Sendable {
   /// The tiles that the screen shows, or will show at the end of a movement with a known target.
-  public var around: TileRange
+  package var around: TileRange
   /// The planned tiles, each with its position in the order of urgency, 0 first.
-  public var wanted: [TileID: Int]
+  package var wanted: [TileID: Int]
 
   /// A range on the screen, and tiles elsewhere with their ranks, the most urgent being 0.
-  public init(around: TileRange, wanted: [TileID: Int] = [:]) {
+  package init(around: TileRange, wanted: [TileID: Int] = [:]) {
     self.around = around
     self.wanted = wanted
   }
@@ -74,7 +74,7 @@ public struct MapFocus: Sendable {
   /// side. Up to about 1 the tile is on the screen or next to it.
   ///
   /// A tile of another zoom counts by the ground that it covers.
-  public func distance(to tile: TileID) -> (across: Double, down: Double) {
+  package func distance(to tile: TileID) -> (across: Double, down: Double) {
     let scale = Self.scale(around.zoom - tile.zoom)
     let columnMiddle = Double(around.columns.lowerBound + around.columns.upperBound + 1) / 2
     let rowMiddle = Double(around.rows.lowerBound + around.rows.upperBound + 1) / 2

@@ -1,4 +1,4 @@
-public import TileIndex
+package import TileIndex
 
 /// Tiles in two caches behind each other: decoded tiles, ready to draw, and behind them the encoded tiles as the source
 /// has them. Each cache has its own budget.
@@ -25,18 +25,18 @@ public import TileIndex
 ///
 /// With a ``MapLoader``, pass ``decoded`` as its cache, and in each loading thread call `loader.finish(load,
 /// tiles.load(load.key))`.
-public final class TieredTiles<Picture: Sendable>: Sendable {
+package final class TieredTiles<Picture: Sendable>: Sendable {
   /// The tiles as they are drawn.
-  public let decoded: TileCache<TileID, Picture>
+  package let decoded: TileCache<TileID, Picture>
   /// The tiles as they are stored.
-  public let encoded: TileCache<TileID, [UInt8]>
+  package let encoded: TileCache<TileID, [UInt8]>
   private let decode: @Sendable ([UInt8]) throws -> (Picture, byteCount: Int)
   private let source: @Sendable (TileID) throws -> [UInt8]?
 
   /// What is reserved for a tile of 256 pixels before its cost is known.
-  public static var decodedCostMax: Int { 256 << 10 }
+  package static var decodedCostMax: Int { 256 << 10 }
   /// What is reserved for a stored tile before its size is known.
-  public static var encodedCostMax: Int { 64 << 10 }
+  package static var encodedCostMax: Int { 64 << 10 }
 
   /// Two empty tiers in front of a source.
   ///
@@ -49,7 +49,7 @@ public final class TieredTiles<Picture: Sendable>: Sendable {
   ///   - now: a monotonic clock for both tiers; the system's unless given.
   ///   - source: returns a tile's bytes; nil where there is none. It may block. Several threads call it at once, but
   ///     once for a tile that several of them want.
-  public init(
+  package init(
     decodedBytes: Int, encodedBytes: Int, absentLifetime: Duration = .seconds(60),
     now: (@Sendable () -> Duration)? = nil,
     decode: @escaping @Sendable ([UInt8]) throws -> (Picture, byteCount: Int),
@@ -65,12 +65,12 @@ public final class TieredTiles<Picture: Sendable>: Sendable {
   /// A tile to draw; nil where there is none. Blocks the calling thread while it loads.
   ///
   /// - Throws: what `decode` and `source` throw.
-  public func picture(_ tile: TileID) throws -> Picture? {
+  package func picture(_ tile: TileID) throws -> Picture? {
     try decoded.value(for: tile, byteCount: Self.decodedCostMax) { try loaded(tile) }
   }
 
   /// The outcome of a load of ``decoded``: from the encoded tier or the source. Blocks the calling thread.
-  public func load(_ tile: TileID) -> LoadOutcome<Picture> {
+  package func load(_ tile: TileID) -> LoadOutcome<Picture> {
     do {
       return try loaded(tile).map { .tile($0.0, byteCount: $0.byteCount) } ?? .absent
     } catch {
@@ -79,7 +79,7 @@ public final class TieredTiles<Picture: Sendable>: Sendable {
   }
 
   /// Removes a tile from both tiers, because the source has a new version.
-  public func remove(_ tile: TileID) {
+  package func remove(_ tile: TileID) {
     encoded.remove(tile)
     decoded.remove(tile)
   }

@@ -5,7 +5,7 @@ extension TileCache {
   /// last to want the tile, `load` is cancelled too.
   ///
   /// - Throws: what `load` throws; `CancellationError` when the task is cancelled.
-  public func loadedValue(
+  package func loadedValue(
     for key: Key, byteCount: Int, load: @escaping @Sendable () async throws -> (Value, byteCount: Int)?
   ) async throws -> Value? {
     while true {

@@ -7,7 +7,7 @@ extension TileCache {
   /// - Parameter byteCount: the most that the tile may cost; other tiles are evicted for it now. A tile that turns out
   ///   larger is kept if there is room then. Here and wherever a tile has a cost, one below 0 counts as 0.
   /// - Complexity: O(log n), amortised.
-  public func begin(_ key: Key, byteCount: Int, purpose: LoadPurpose = .demand) -> LoadStart<Key, Value> {
+  package func begin(_ key: Key, byteCount: Int, purpose: LoadPurpose = .demand) -> LoadStart<Key, Value> {
     begin(key, byteCount: byteCount, purpose: purpose, isWithinBudget: false)
   }
 
@@ -41,7 +41,7 @@ extension TileCache {
 
   /// Turns a prefetch load in progress into a load on demand. Starts nothing; false when there is no such load.
   @discardableResult
-  public func join(_ key: Key) -> Bool {
+  package func join(_ key: Key) -> Bool {
     state.withLock { state in
       guard let load = state.pending[key], !load.isCancelled else { return false }
       state.join(load)
@@ -50,7 +50,7 @@ extension TileCache {
   }
 
   /// Ends a load: keeps the tile if there is room, and passes the result to all waiters.
-  public func finish(_ load: TileLoad<Key, Value>, _ outcome: LoadOutcome<Value>) {
+  package func finish(_ load: TileLoad<Key, Value>, _ outcome: LoadOutcome<Value>) {
     let (time, tick) = (now(), tick())
     let waiters = state.withLock { $0.finish(load, outcome, at: time, tick: tick, in: table) }
     guard !waiters.isEmpty else { return }
@@ -64,7 +64,7 @@ extension TileCache {
   }
 
   /// Keeps a tile that was made without a load, in place of an existing one, if room can be made.
-  public func insert(_ value: Value, for key: Key, byteCount: Int) {
+  package func insert(_ value: Value, for key: Key, byteCount: Int) {
     let (tick, byteCount) = (tick(), byteCount.asCost)
     state.withLock { state in
       if let tile = peek(key) { state.drop(tile, in: table) }
@@ -79,7 +79,7 @@ extension TileCache {
   ///
   /// - Returns: a number for ``leave(_:waiter:)``; nil when the load has already ended, and `waiter` will not be
   ///   called.
-  public func wait(
+  package func wait(
     for load: TileLoad<Key, Value>, _ waiter: @escaping TileLoad<Key, Value>.Waiter
   ) -> Int? {
     state.withLock { state in
@@ -95,7 +95,7 @@ extension TileCache {
   ///
   /// - Returns: true when the waiter will not be called.
   @discardableResult
-  public func leave(_ load: TileLoad<Key, Value>, waiter: Int) -> Bool {
+  package func leave(_ load: TileLoad<Key, Value>, waiter: Int) -> Bool {
     let (left, cancellation) = state.withLock { state in
       let left = load.waiters.removeValue(forKey: waiter) != nil
       return (left, left ? state.cancelIfUnwanted(load) : nil)
@@ -107,7 +107,7 @@ extension TileCache {
 
   /// The owner of a load does not want it any more: it is cancelled unless others wait. The owner must still call
   /// ``finish(_:_:)``.
-  public func cancel(_ load: TileLoad<Key, Value>) {
+  package func cancel(_ load: TileLoad<Key, Value>) {
     let cancellation = state.withLock { state in
       load.ownerWaits = false
       return state.cancelIfUnwanted(load)
@@ -135,7 +135,7 @@ extension TileCache {
   ///   - load: returns the tile and its cost; nil where the source has none.
   /// - Returns: nil where the source has no such tile.
   /// - Throws: what `load` throws, to all who waited for it.
-  public func value(for key: Key, byteCount: Int, load: () throws -> (Value, byteCount: Int)?) throws -> Value? {
+  package func value(for key: Key, byteCount: Int, load: () throws -> (Value, byteCount: Int)?) throws -> Value? {
     while true {
       switch begin(key, byteCount: byteCount) {
       case .kept(let value): return value

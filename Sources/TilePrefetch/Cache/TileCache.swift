@@ -1,6 +1,6 @@
-public import MemoryPressure
-public import Synchronization
-public import TileIndex
+package import MemoryPressure
+package import Synchronization
+import TileIndex
 
 /// An in-memory tile cache with a hard budget, evicted by map distance and age.
 ///
@@ -13,7 +13,7 @@ public import TileIndex
 ///
 /// Locks: a hit takes its thread's own lock of the table for one dictionary lookup. Everything else takes the lock of
 /// the state first and then, briefly, those of the table.
-public final class TileCache<Key: TileCacheKey, Value: Sendable>: Sendable {
+package final class TileCache<Key: TileCacheKey, Value: Sendable>: Sendable {
   @usableFromInline let table = CacheTable<Key, Value>()
   let state: Mutex<CacheState<Key, Value>>
   /// Counts changes, not hits, so that a hit writes nothing that other threads read.
@@ -27,7 +27,7 @@ public final class TileCache<Key: TileCacheKey, Value: Sendable>: Sendable {
   ///   - unusedShareMax: the largest share of the unpinned budget that prefetched tiles may take before they are used.
   ///   - absentLifetime: how long a negative entry lasts.
   ///   - now: a monotonic clock; the system's unless given.
-  public init(
+  package init(
     byteCountMax: Int, eviction: any EvictionPolicy = DistanceEviction(), unusedShareMax: Double = 0.6,
     absentLifetime: Duration = .seconds(60), now: (@Sendable () -> Duration)? = nil
   ) {
@@ -43,29 +43,29 @@ public final class TileCache<Key: TileCacheKey, Value: Sendable>: Sendable {
   ///
   /// - Complexity: O(1).
   @inlinable
-  public func value(for key: Key) -> Value? {
+  package func value(for key: Key) -> Value? {
     guard let hit = table.hit(key, now: clock.load(ordering: .relaxed)) else { return nil }
     if hit.isFirstUse { markUsed(key) }
     return hit.value
   }
 
   /// True when the tile is kept. Changes nothing.
-  public func contains(_ key: Key) -> Bool { peek(key) != nil }
+  package func contains(_ key: Key) -> Bool { peek(key) != nil }
 
   /// True while there is a negative entry for the tile.
-  public func isAbsent(_ key: Key) -> Bool {
+  package func isAbsent(_ key: Key) -> Bool {
     let time = now()
     return state.withLock { $0.absent.contains(key, at: time) }
   }
 
   /// The budget at the current memory pressure.
-  public var byteCountMax: Int { state.withLock { $0.byteCountMax } }
+  package var byteCountMax: Int { state.withLock { $0.byteCountMax } }
 
   /// How many bytes unused prefetched tiles may take at the moment.
-  public var prefetchBytesMax: Int { state.withLock { $0.unusedBytesMax } }
+  package var prefetchBytesMax: Int { state.withLock { $0.unusedBytesMax } }
 
   /// What the cache did and holds. Takes each lock briefly.
-  public var statistics: CacheStatistics {
+  package var statistics: CacheStatistics {
     let hits = table.hitCount
     return state.withLock { state in
       var statistics = state.summary
@@ -108,7 +108,7 @@ extension TileCache {
   ///   - focus: the position of the map, for eviction by distance.
   ///   - screen: a number for each map that uses the cache at the same time.
   /// - Complexity: O(tiles on the screen).
-  public func show(_ keys: some Sequence<Key>, focus: MapFocus, in screen: Int = 0) {
+  package func show(_ keys: some Sequence<Key>, focus: MapFocus, in screen: Int = 0) {
     let keys = Set(keys)
     let now = tick()
     state.withLock { state in
@@ -119,7 +119,7 @@ extension TileCache {
   }
 
   /// Updates the position of a map whose tiles on the screen stay the same.
-  public func refocus(_ focus: MapFocus, in screen: Int = 0) {
+  package func refocus(_ focus: MapFocus, in screen: Int = 0) {
     state.withLock { state in
       state.focuses[screen] = focus
       state.focusesChanged()
@@ -127,7 +127,7 @@ extension TileCache {
   }
 
   /// Removes a map: its tiles are unpinned.
-  public func hide(screen: Int = 0) {
+  package func hide(screen: Int = 0) {
     let now = tick()
     state.withLock { state in
       state.show([], in: screen, now: now, in: table)
@@ -150,7 +150,7 @@ extension TileCache {
   ///
   /// - Parameter keeping: true for tiles to evict after all others except those on a screen.
   /// - Complexity: O(n log n) when it shrinks.
-  public func resize(to byteCountMax: Int, keeping: (Key) -> Bool = { _ in false }) {
+  package func resize(to byteCountMax: Int, keeping: (Key) -> Bool = { _ in false }) {
     let late = entries(keeping)
     state.withLock { state in
       state.byteCountFull = byteCountMax.asBudget
@@ -168,7 +168,7 @@ extension TileCache {
   /// - Parameter keeping: the tiles to draw when nothing else is there, which are evicted last: zooms 0 to 2 unless
   ///   given.
   /// - Complexity: O(n log n).
-  public func adjust(to level: PressureLevel, keeping: (Key) -> Bool = { $0.tile.zoom <= 2 }) {
+  package func adjust(to level: PressureLevel, keeping: (Key) -> Bool = { $0.tile.zoom <= 2 }) {
     let late = entries(keeping)
     state.withLock { state in
       state.pressure = level
@@ -193,7 +193,7 @@ extension TileCache {
   /// - Parameter keeping: true for tiles that stay whatever their cost. An app keeps the coarse zooms, so that there is
   ///   always something to draw.
   /// - Complexity: O(n log n).
-  public func trim(to byteCount: Int, keeping: (Key) -> Bool = { _ in false }) {
+  package func trim(to byteCount: Int, keeping: (Key) -> Bool = { _ in false }) {
     let late = entries(keeping)
     state.withLock { state in
       for tile in state.ranked() where !late.has(tile) {
@@ -206,7 +206,7 @@ extension TileCache {
   /// Removes the prefetched tiles that have not been used yet.
   ///
   /// - Complexity: O(n).
-  public func dropUnused() {
+  package func dropUnused() {
     state.withLock { state in
       for tile in state.tiles where tile.isUnused && tile.pinCount == 0 {
         state.trim(tile, in: table)
@@ -215,7 +215,7 @@ extension TileCache {
   }
 
   /// Removes a tile, and its negative entry.
-  public func remove(_ key: Key) {
+  package func remove(_ key: Key) {
     state.withLock { state in
       state.absent.remove(key)
       if let tile = peek(key) { state.drop(tile, in: table) }
@@ -223,7 +223,7 @@ extension TileCache {
   }
 
   /// Removes all tiles, also those on a screen, and all negative entries. Loads in progress continue.
-  public func removeAll() {
+  package func removeAll() {
     state.withLock { state in
       state.absent.removeAll()
       for tile in state.tiles { state.drop(tile, in: table) }

@@ -1,7 +1,7 @@
 import Synchronization
 
 /// Why a tile is loaded.
-public enum LoadPurpose: Hashable, Sendable {
+package enum LoadPurpose: Hashable, Sendable {
   /// Somebody waits for it.
   case demand
   /// It may be needed soon.
@@ -9,7 +9,7 @@ public enum LoadPurpose: Hashable, Sendable {
 }
 
 /// How a load ended.
-public enum LoadOutcome<Value: Sendable>: Sendable {
+package enum LoadOutcome<Value: Sendable>: Sendable {
   /// The tile, and the cost of keeping it in bytes.
   case tile(Value, byteCount: Int)
   /// There is no such tile. This is remembered for a while.
@@ -20,12 +20,12 @@ public enum LoadOutcome<Value: Sendable>: Sendable {
 
 /// A load that a cache started. Whoever got it must end it once, with ``TileCache/finish(_:_:)``; until then its cost
 /// stays reserved and others wait for it.
-public final class TileLoad<Key: TileCacheKey, Value: Sendable>: @unchecked Sendable {
+package final class TileLoad<Key: TileCacheKey, Value: Sendable>: @unchecked Sendable {
   /// Called with the value, nil where there is none, or with the error.
-  public typealias Waiter = @Sendable (Result<Value?, any Error>) -> Void
+  package typealias Waiter = @Sendable (Result<Value?, any Error>) -> Void
 
   /// What is loaded.
-  public let key: Key
+  package let key: Key
 
   /// Guarded by the cache's lock, like the properties below.
   var purpose: LoadPurpose
@@ -49,13 +49,13 @@ public final class TileLoad<Key: TileCacheKey, Value: Sendable>: @unchecked Send
 
   /// True when nobody wants the tile any more. A loader that can stop early checks this and fails with
   /// `CancellationError`; others may finish as usual.
-  public var isCancelled: Bool { cancelled.load(ordering: .acquiring) }
+  package var isCancelled: Bool { cancelled.load(ordering: .acquiring) }
 
   func markCancelled() { cancelled.store(true, ordering: .releasing) }
 }
 
 /// The result of a request; see ``TileCache/begin(_:byteCount:purpose:)``.
-public enum LoadStart<Key: TileCacheKey, Value: Sendable>: Sendable {
+package enum LoadStart<Key: TileCacheKey, Value: Sendable>: Sendable {
   /// The tile is kept.
   case kept(Value)
   /// There is a negative entry for the tile.

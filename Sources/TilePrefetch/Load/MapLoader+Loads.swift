@@ -1,11 +1,11 @@
-public import MemoryPressure
+package import MemoryPressure
 import Synchronization
-public import TileIndex
+package import TileIndex
 
 extension MapLoader {
   /// What a free loader should load now; nil when there is nothing to do until the map moves, a load ends, or
   /// ``retryDelay`` has passed.
-  public func next() -> Load? {
+  package func next() -> Load? {
     state.withLock { state in
       guard state.loading.count < source.loadsMax else { return nil }
       for tile in state.retries.takeDue(at: cache.now()) where state.visible?.contains(tile) == true {
@@ -68,7 +68,7 @@ extension MapLoader {
   }
 
   /// Ends a load.
-  public func finish(_ load: Load, _ outcome: LoadOutcome<Value>) {
+  package func finish(_ load: Load, _ outcome: LoadOutcome<Value>) {
     cache.finish(load, outcome)
     state.withLock { state in
       let tile = load.key
@@ -134,7 +134,7 @@ extension MapLoader {
   ///
   /// Only one of several maps that share a cache calls this; the others set ``isPaused``.
   /// - Parameter keeping: as in ``TileCache/adjust(to:keeping:)``.
-  public func adjust(to level: PressureLevel, keeping: (TileID) -> Bool = { $0.zoom <= 2 }) {
+  package func adjust(to level: PressureLevel, keeping: (TileID) -> Bool = { $0.zoom <= 2 }) {
     isPaused = level > .normal
     cache.adjust(to: level, keeping: keeping)
     if level > .normal { FreeMemory.giveBack() }

@@ -1,5 +1,5 @@
 import Synchronization
-public import TileIndex
+package import TileIndex
 
 /// Loads the tiles of one map on one screen: tells any number of loading threads what to load next.
 ///
@@ -12,23 +12,23 @@ public import TileIndex
 ///
 /// Tiles on the screen that do not fit the cache's budget are held here, outside of the budget, until they leave the
 /// screen: at most one screen. A `MapSession` holds none: it chooses tiles that fit.
-public final class MapLoader<Value: Sendable>: Sendable {
+package final class MapLoader<Value: Sendable>: Sendable {
   /// A load of one tile.
-  public typealias Load = TileLoad<TileID, Value>
+  package typealias Load = TileLoad<TileID, Value>
 
   /// The properties of a loader's source.
-  public struct Source: Hashable, Sendable {
+  package struct Source: Hashable, Sendable {
     /// How many parallel loads are useful.
-    public var loadsMax: Int
+    package var loadsMax: Int
     /// How many of these may be prefetch loads, so that a tile on the screen finds a free loader.
-    public var aheadMax: Int
+    package var aheadMax: Int
 
     /// For sources that charge per tile: how many more tiles may be loaded than without prefetch, as a share; 0.5
     /// limits all loads to 1.5 times as many. Nil for no limit.
-    public var extraMax: Double?
+    package var extraMax: Double?
 
     /// Limits of a source; nil leaves out the one.
-    public init(loadsMax: Int, aheadMax: Int? = nil, extraMax: Double? = nil) {
+    package init(loadsMax: Int, aheadMax: Int? = nil, extraMax: Double? = nil) {
       self.extraMax = extraMax
       self.loadsMax = loadsMax
       self.aheadMax = aheadMax ?? (loadsMax <= 2 ? loadsMax : loadsMax - 2)
@@ -36,13 +36,13 @@ public final class MapLoader<Value: Sendable>: Sendable {
   }
 
   /// What an update changed on the screen.
-  public struct Step: Sendable {
+  package struct Step: Sendable {
     /// Tiles that came onto the screen and were kept, or are known not to exist.
-    public var hits: [TileID] = []
+    package var hits: [TileID] = []
     /// Tiles that came onto the screen and are missing.
-    public var missing: [TileID] = []
+    package var missing: [TileID] = []
     /// Tiles that left the screen.
-    public var left: [TileID] = []
+    package var left: [TileID] = []
   }
 
   struct State {
@@ -83,19 +83,19 @@ public final class MapLoader<Value: Sendable>: Sendable {
   }
 
   /// Where the tiles go.
-  public let cache: TileCache<TileID, Value>
+  package let cache: TileCache<TileID, Value>
   /// The limits of where they come from.
-  public let source: Source
+  package let source: Source
   /// The most that a tile costs, in the cache's unit.
-  public let tileCost: Int
+  package let tileCost: Int
   /// True when nothing is held outside of the cache's budget: a tile on the screen that has no room is not loaded.
   let isWithinBudget: Bool
   /// The number of this map in the cache.
-  public let screen: Int
+  package let screen: Int
   let state: Mutex<State>
 
   /// A loader that fills a cache with what a planner names.
-  public convenience init(
+  package convenience init(
     cache: TileCache<TileID, Value>, planner: any PrefetchPlanner, source: Source, tileCost: Int, screen: Int = 0
   ) {
     self.init(
@@ -127,7 +127,7 @@ public final class MapLoader<Value: Sendable>: Sendable {
   ///     centred there. It is remembered while it is on the screen.
   ///   - replans: false to update only the screen and keep the plan.
   @discardableResult
-  public func update(
+  package func update(
     _ viewport: Viewport, phase: CameraPhase, at time: Double, point: MapPoint? = nil, replans: Bool = true
   ) -> Step {
     guard viewport.isUsable else { return Step() }
@@ -154,7 +154,7 @@ public final class MapLoader<Value: Sendable>: Sendable {
   }
 
   /// A tile to draw, if it is there.
-  public func tile(_ tile: TileID) -> Value? {
+  package func tile(_ tile: TileID) -> Value? {
     cache.value(for: tile) ?? state.withLock { $0.held[tile]?.value }
   }
 
@@ -166,13 +166,13 @@ public final class MapLoader<Value: Sendable>: Sendable {
 
   /// How long a loader that found nothing to do may sleep while the map does not move. Then a tile on the screen that
   /// failed, or that the source did not have, is due to be tried again. Nil when there is none.
-  public var retryDelay: Duration? {
+  package var retryDelay: Duration? {
     state.withLock { $0.retries.firstEnd }.map { max($0 - cache.now(), .zero) }
   }
 
   /// While true, nothing is prefetched. Set by ``adjust(to:keeping:)`` under memory pressure; an app may set it for
   /// other reasons, such as a low battery.
-  public var isPaused: Bool {
+  package var isPaused: Bool {
     get { state.withLock { $0.isPaused } }
     set { state.withLock { $0.isPaused = newValue } }
   }

@@ -1,7 +1,7 @@
-public import TileIndex
+package import TileIndex
 
 /// Decides which tiles to prefetch. Apps use ``PrefetchPredictor``; other planners serve for comparison.
-public protocol PrefetchPlanner: Sendable {
+package protocol PrefetchPlanner: Sendable {
   /// Takes what the map shows now.
   ///
   /// - Parameters:
@@ -21,13 +21,13 @@ public protocol PrefetchPlanner: Sendable {
 }
 
 extension PrefetchPlanner {
-  public var point: MapPoint? {
+  package var point: MapPoint? {
     get { nil }
     set {}
   }
 
   /// The nearest to the middle of the screen first.
-  public func order(missing: [TileID], in visible: TileRange) -> [TileID] {
+  package func order(missing: [TileID], in visible: TileRange) -> [TileID] {
     MissingOrder.middleFirst(missing, in: visible)
   }
 }
@@ -40,9 +40,9 @@ package struct NoPrefetch: PrefetchPlanner {
 }
 
 /// Orders for loading the missing tiles of a screen.
-public enum MissingOrder {
+package enum MissingOrder {
   /// The nearest to the middle of the range first.
-  public static func middleFirst(_ tiles: [TileID], in range: TileRange) -> [TileID] {
+  package static func middleFirst(_ tiles: [TileID], in range: TileRange) -> [TileID] {
     // Doubled, so that centres are integers.
     let column = range.columns.lowerBound + range.columns.upperBound
     let row = range.rows.lowerBound + range.rows.upperBound

@@ -1,5 +1,5 @@
 import LibC
-public import TileIndex
+package import TileIndex
 
 /// Predicts which tiles a map will show soon.
 ///
@@ -12,30 +12,30 @@ public import TileIndex
 ///
 /// It is a value without clock, threads or locks: the same viewports give the same plan. It supports tile matrix sets
 /// with a ratio of 2 between zooms.
-public struct PrefetchPredictor: PrefetchPlanner {
+package struct PrefetchPredictor: PrefetchPlanner {
   /// What the prediction depends on besides the movement.
-  public struct Options: Hashable, Sendable {
+  package struct Options: Hashable, Sendable {
     /// How many tiles all loaders together can load per second. With a slow source the end of a movement comes before
     /// its path.
-    public var tilesPerSecond: Double
+    package var tilesPerSecond: Double
     /// The zooms that the source has.
-    public var zooms: ClosedRange<Int>
+    package var zooms: ClosedRange<Int>
     /// The part of the world that the source has, from the west and from the north. Tiles outside are not loaded.
-    public var x: ClosedRange<Double>
+    package var x: ClosedRange<Double>
     /// The same from the north.
-    public var y: ClosedRange<Double>
+    package var y: ClosedRange<Double>
     /// True for a source that repeats the world beyond the antimeridian: column -1 is the last one of the world, and
     /// the column after the last the first. Other sources are not asked for such columns.
-    public var goesAroundTheWorld = false
+    package var goesAroundTheWorld = false
     /// Tiles with a lower probability are not loaded, however much room there is. Higher for sources that charge per
     /// tile.
-    public var chanceMin: Double
+    package var chanceMin: Double
 
     /// A suitable ``chanceMin`` for sources that charge per tile; docs/explanation/prefetch.md has the measurements.
-    public static var meteredChanceMin: Double { 0.3 }
+    package static var meteredChanceMin: Double { 0.3 }
 
     /// The options of a map that covers a range of zooms and positions.
-    public init(
+    package init(
       tilesPerSecond: Double = 800, zooms: ClosedRange<Int> = 0...22, x: ClosedRange<Double> = 0...1,
       y: ClosedRange<Double> = 0...1, chanceMin: Double = 0.05
     ) {
@@ -48,7 +48,7 @@ public struct PrefetchPredictor: PrefetchPlanner {
     /// The zooms and the part of the world that a bundle of WebMercatorQuad has; nil when it has no tiles.
     ///
     /// - Throws: `BundleError`.
-    public init?(covering bundle: any BundleReader) throws {
+    package init?(covering bundle: any BundleReader) throws {
       let zooms = try bundle.zooms()
       guard let first = zooms.first, let last = zooms.last, let range = try bundle.range(zoom: last) else { return nil }
       self.init(zooms: first...last, finest: range)
@@ -65,16 +65,16 @@ public struct PrefetchPredictor: PrefetchPlanner {
   }
 
   /// May be changed between two plans.
-  public var options: Options
+  package var options: Options
   /// The point on the map under the cursor, or between the fingers of the last pinch. The next zoom in is expected to
   /// be centred there while it is on the screen; nil when there is none.
   ///
   /// An app sets the cursor's position; a pinch sets the point that kept its position on the screen.
-  public var point: MapPoint?
+  package var point: MapPoint?
   var history = CameraHistory()
 
   /// A predictor that has seen nothing yet.
-  public init(options: Options = Options()) {
+  package init(options: Options = Options()) {
     self.options = options
   }
 
@@ -82,7 +82,7 @@ public struct PrefetchPredictor: PrefetchPlanner {
   /// a target counts as unknown.
   ///
   /// - Parameter time: seconds since any fixed moment, monotonic.
-  public mutating func update(_ viewport: Viewport, phase: CameraPhase, at time: Double) {
+  package mutating func update(_ viewport: Viewport, phase: CameraPhase, at time: Double) {
     guard viewport.isUsable else { return }
     let phase = phase.withUsableTarget
     if phase != history.phase, let fixed = history.pinchPoint { point = fixed }
@@ -90,7 +90,7 @@ public struct PrefetchPredictor: PrefetchPlanner {
   }
 
   /// - Complexity: O(n log n) in the tiles of the plan: a few hundred microseconds at most.
-  public func plan(countMax: Int) -> [TileID] {
+  package func plan(countMax: Int) -> [TileID] {
     guard let viewport = history.viewport else { return [] }
     let countMax = min(max(countMax, 0), Self.planMax)
     var plan = OrderedTiles()

@@ -121,7 +121,7 @@ public struct ScreenFrame: Hashable, Sendable {
   public var side: Double
 
   /// A square on the screen, in points.
-  public init(x: Double, y: Double, side: Double) {
+  package init(x: Double, y: Double, side: Double) {
     (self.x, self.y, self.side) = (x, y, side)
   }
 }

@@ -36,7 +36,7 @@ public struct Viewport: Hashable, Codable, Sendable {
   }
 
   /// The zoom whose tiles are shown: from -40 to 40, whatever ``zoom`` is.
-  public var tileZoom: Int { Int((possibleZoom + 0.5).rounded(.down)) }
+  package var tileZoom: Int { Int((possibleZoom + 0.5).rounded(.down)) }
 
   /// The nearest zoom whose tiles can be counted.
   private var possibleZoom: Double {
@@ -57,10 +57,10 @@ public struct Viewport: Hashable, Codable, Sendable {
   }
 
   /// The screen's shorter side in units of the world.
-  public var shortSide: Double { min(width, height) / Self.tilePixels * exp2(-zoom) }
+  package var shortSide: Double { min(width, height) / Self.tilePixels * exp2(-zoom) }
 
   /// True for points on the screen.
-  public func shows(_ point: MapPoint) -> Bool {
+  package func shows(_ point: MapPoint) -> Bool {
     let unit = exp2(-zoom) / Self.tilePixels / 2
     return abs(point.x - x) <= width * unit && abs(point.y - y) <= height * unit
   }
@@ -90,7 +90,7 @@ public struct Viewport: Hashable, Codable, Sendable {
 
   /// The viewport moved towards another: 0 is this one, 1 the other. Centre and zoom change linearly, as in animations
   /// of maps.
-  public func towards(_ other: Viewport, _ share: Double) -> Viewport {
+  package func towards(_ other: Viewport, _ share: Double) -> Viewport {
     var moved = self
     moved.x += (other.x - x) * share
     moved.y += (other.y - y) * share
