@@ -21,7 +21,7 @@ public struct AccountDetails: Sendable, Hashable, Codable {
   public var appAccountToken: String
 
   /// An account as its server names it.
-  public init(id: String, appAccountToken: String) { (self.id, self.appAccountToken) = (id, appAccountToken) }
+  package init(id: String, appAccountToken: String) { (self.id, self.appAccountToken) = (id, appAccountToken) }
 }
 
 /// Answer of `POST /v1/sessions` (201).
@@ -36,7 +36,7 @@ public struct SessionDetails: Sendable, Hashable, Codable {
   public var deviceToken: String?
 
   /// A session as its server has opened it; `expiresAt` in milliseconds since 1970.
-  public init(token: String, expiresAt: Int64, account: AccountDetails, deviceToken: String? = nil) {
+  package init(token: String, expiresAt: Int64, account: AccountDetails, deviceToken: String? = nil) {
     (self.token, self.expiresAt, self.account) = (token, expiresAt, account)
     self.deviceToken = deviceToken
   }

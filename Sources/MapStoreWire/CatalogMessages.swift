@@ -13,7 +13,7 @@ public struct CatalogPage: Sendable, Hashable, Codable {
   public var nextCursor: String?
 
   /// A page; `nextCursor` is nil on the last.
-  public init(regions: [RegionListing], total: Int, categories: [CategoryCount], nextCursor: String?) {
+  package init(regions: [RegionListing], total: Int, categories: [CategoryCount], nextCursor: String?) {
     (self.regions, self.total, self.categories, self.nextCursor) = (regions, total, categories, nextCursor)
   }
 }
@@ -26,7 +26,7 @@ public struct CategoryCount: Sendable, Hashable, Codable {
   public var regions: Int
 
   /// A category with its number of regions.
-  public init(category: String, regions: Int) { (self.category, self.regions) = (category, regions) }
+  package init(category: String, regions: Int) { (self.category, self.regions) = (category, regions) }
 }
 
 /// A region in a list.
@@ -69,7 +69,7 @@ public struct RegionListing: Sendable, Hashable, Codable {
   public var places: [FoundPlace]?
 
   /// A region without what a query finds in it (``near``, ``places``).
-  public init(
+  package init(
     id: String, productId: String, title: String, category: String, description: String?, bounds: [Double],
     boundary: RegionBoundary?, minzoom: Int, maxzoom: Int, edition: String, bytes: Int, priceTier: String?,
     attribution: String?, packs: Int, preview: String?
@@ -102,7 +102,7 @@ public struct FoundNear: Sendable, Hashable, Codable {
   public var packs: [FoundTilePack]
 
   /// A distance in metres, and the tile packs that contain the place.
-  public init(distanceMetres: Int, isInside: Bool, packs: [FoundTilePack]) {
+  package init(distanceMetres: Int, isInside: Bool, packs: [FoundTilePack]) {
     (self.distanceMetres, self.isInside, self.packs) = (distanceMetres, isInside, packs)
   }
 }
@@ -117,7 +117,7 @@ public struct FoundTilePack: Sendable, Hashable, Codable {
   public var isOverview: Bool
 
   /// A tile pack by its file and the size of that in bytes.
-  public init(file: String, bytes: Int, isOverview: Bool) {
+  package init(file: String, bytes: Int, isOverview: Bool) {
     (self.file, self.bytes, self.isOverview) = (file, bytes, isOverview)
   }
 }
@@ -134,7 +134,7 @@ public struct FoundPlace: Sendable, Hashable, Codable {
   public var latitude: Double
 
   /// A place; longitude and latitude in degrees.
-  public init(name: String, kind: String, longitude: Double, latitude: Double) {
+  package init(name: String, kind: String, longitude: Double, latitude: Double) {
     (self.name, self.kind, self.longitude, self.latitude) = (name, kind, longitude, latitude)
   }
 }
@@ -147,7 +147,7 @@ public struct RegionDetails: Sendable, Hashable, Codable {
   public var isForSale: Bool
 
   /// An entry of the catalogue, and whether it is for sale.
-  public init(region: Catalog.Region, isForSale: Bool) { (self.region, self.isForSale) = (region, isForSale) }
+  package init(region: Catalog.Region, isForSale: Bool) { (self.region, self.isForSale) = (region, isForSale) }
 }
 
 /// `GET /v1/regions/{id}/packs`: the tile packs that a point or box needs, the overview first.
@@ -162,7 +162,7 @@ public struct TilePackList: Sendable, Hashable, Codable {
   public var bytes: Int
 
   /// The packs of one edition; their sizes are added up.
-  public init(regionId: String, edition: String, packs: [Catalog.TilePack]) {
+  package init(regionId: String, edition: String, packs: [Catalog.TilePack]) {
     (self.regionId, self.edition, self.packs) = (regionId, edition, packs)
     bytes = packs.reduce(0) { $0 + $1.bytes }
   }

@@ -56,7 +56,7 @@ public struct DownloadTicket: Sendable, Hashable, Codable {
   public var sha256: String
 
   /// A file with its size, hash and URL; `expiresAt` in milliseconds since 1970.
-  public init(
+  package init(
     url: String, expiresAt: Int64, regionId: String, edition: String, file: String, bytes: Int, sha256: String
   ) {
     self.url = url

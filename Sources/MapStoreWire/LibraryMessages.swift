@@ -29,7 +29,7 @@ public struct Library: Sendable, Hashable, Codable {
   public var regions: [LibraryRegion]
 
   /// Regions in the order of the catalogue.
-  public init(regions: [LibraryRegion]) { self.regions = regions }
+  package init(regions: [LibraryRegion]) { self.regions = regions }
 }
 
 /// What an app shows on a region's button.
@@ -72,7 +72,7 @@ public struct LibraryRegion: Sendable, Hashable, Codable {
   public var patchBytes: Int?
 
   /// A region with its status; sizes in bytes.
-  public init(
+  package init(
     id: String, productId: String, title: String? = nil, status: LibraryStatus, isForSale: Bool, edition: String,
     bytes: Int, formerIds: [String]? = nil, installedEdition: String? = nil, patchBytes: Int? = nil
   ) {
@@ -101,13 +101,13 @@ public struct SignedGrants: Sendable, Hashable, Codable {
   public var keyId: String
 
   /// A payload and its signature, both in base64url without padding.
-  public init(payload: String, signature: String, keyId: String) {
+  package init(payload: String, signature: String, keyId: String) {
     (self.payload, self.signature, self.keyId) = (payload, signature, keyId)
   }
 
   /// What is signed: a line that names the purpose, so that no other signature of the key can be used here, then the
   /// payload's bytes (decoded from base64url).
-  public static func signedBytes(of payload: [UInt8]) -> [UInt8] { Array("map-store grants 1\n".utf8) + payload }
+  package static func signedBytes(of payload: [UInt8]) -> [UInt8] { Array("map-store grants 1\n".utf8) + payload }
 }
 
 /// The payload of ``SignedGrants``.
@@ -124,10 +124,10 @@ public struct GrantDocument: Sendable, Hashable, Codable {
   public var grants: [RegionGrant]
 
   /// The version that this module writes and reads.
-  public static let versionNow = 1
+  package static let versionNow = 1
 
   /// A document of ``versionNow``; times in milliseconds since 1970.
-  public init(accountId: String, issuedAt: Int64, expiresAt: Int64, grants: [RegionGrant]) {
+  package init(accountId: String, issuedAt: Int64, expiresAt: Int64, grants: [RegionGrant]) {
     version = Self.versionNow
     (self.accountId, self.issuedAt, self.expiresAt, self.grants) = (accountId, issuedAt, expiresAt, grants)
   }
@@ -143,7 +143,7 @@ public struct RegionGrant: Sendable, Hashable, Codable {
   public var since: Int64
 
   /// A region that is owned since a time in milliseconds since 1970.
-  public init(regionId: String?, productId: String, since: Int64) {
+  package init(regionId: String?, productId: String, since: Int64) {
     (self.regionId, self.productId, self.since) = (regionId, productId, since)
   }
 }
@@ -154,7 +154,7 @@ public struct GrantKeys: Sendable, Hashable, Codable {
   public var keys: [GrantKey]
 
   /// The keys of a server, the one that signs now first.
-  public init(keys: [GrantKey]) { self.keys = keys }
+  package init(keys: [GrantKey]) { self.keys = keys }
 }
 
 /// The public half of a key that signs grants.
@@ -167,7 +167,7 @@ public struct GrantKey: Sendable, Hashable, Codable {
   public var publicKey: String
 
   /// A key by its bytes in base64url without padding.
-  public init(keyId: String, algorithm: String, publicKey: String) {
+  package init(keyId: String, algorithm: String, publicKey: String) {
     (self.keyId, self.algorithm, self.publicKey) = (keyId, algorithm, publicKey)
   }
 }

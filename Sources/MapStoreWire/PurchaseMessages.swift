@@ -19,7 +19,7 @@ public struct PurchaseResults: Sendable, Hashable, Codable {
   public var results: [PurchaseResult]
 
   /// Results in the order of the posted transactions.
-  public init(results: [PurchaseResult]) { self.results = results }
+  package init(results: [PurchaseResult]) { self.results = results }
 }
 
 /// What became of one piece of evidence.
@@ -51,7 +51,7 @@ public struct PurchaseResult: Sendable, Hashable, Codable {
   public var items: [PurchaseItem]
 
   /// A result; `reason` is a code, `detail` a text for people.
-  public init(
+  package init(
     outcome: Outcome, shouldFinish: Bool, reason: String? = nil, detail: String? = nil, environment: String? = nil,
     items: [PurchaseItem] = []
   ) {
@@ -102,7 +102,7 @@ public struct PurchaseItem: Sendable, Hashable, Codable {
   public var reason: String?
 
   /// A transaction with what it gives; `reason` is a code.
-  public init(
+  package init(
     transactionId: String, productId: String, regionId: String?, entitlement: Entitlement, reason: String? = nil
   ) {
     self.transactionId = transactionId

@@ -55,7 +55,7 @@ public struct Problem: ToolkitError, Hashable, Codable {
   }
 
   /// The media type of RFC 9457.
-  public static let contentType = "application/problem+json"
+  package static let contentType = "application/problem+json"
 
   public var code: Kind { type }
   /// What happened this time; the title where nothing else is said.
@@ -73,34 +73,34 @@ public struct Problem: ToolkitError, Hashable, Codable {
     private init(_ code: String) { rawValue = "urn:map-store:problem:\(code)" }
 
     /// 400: a body, parameter or header that cannot be read.
-    public static let badRequest = Self("bad-request")
+    package static let badRequest = Self("bad-request")
     /// 401: no session, or an expired one.
     public static let unauthorized = Self("unauthorized")
     /// 401 at sign-in, 403 with a session: login or password is wrong.
-    public static let wrongCredentials = Self("wrong-credentials")
+    package static let wrongCredentials = Self("wrong-credentials")
     /// 403: the account does not own the region.
     public static let notOwned = Self("not-owned")
     /// 403: a signed URL that has expired, is used up, was altered, belongs to another account, or to an entitlement
     /// that has ended. Ask for another one.
-    public static let linkRefused = Self("link-refused")
+    package static let linkRefused = Self("link-refused")
     /// 404: no such region, file or path; also a region that is not for sale, for accounts that do not own it.
-    public static let notFound = Self("not-found")
+    package static let notFound = Self("not-found")
     /// 405: the path has other methods.
-    public static let methodNotAllowed = Self("method-not-allowed")
+    package static let methodNotAllowed = Self("method-not-allowed")
     /// 409: the login is taken.
-    public static let loginTaken = Self("login-taken")
+    package static let loginTaken = Self("login-taken")
     /// 409: the catalogue has another edition by now, or no such patch.
-    public static let editionGone = Self("edition-gone")
+    package static let editionGone = Self("edition-gone")
     /// 412: the file is none of those that `If-Match` names.
-    public static let preconditionFailed = Self("precondition-failed")
+    package static let preconditionFailed = Self("precondition-failed")
     /// 413: the body is too large.
-    public static let tooLarge = Self("too-large")
+    package static let tooLarge = Self("too-large")
     /// 431: the request's head is too large.
-    public static let headTooLarge = Self("head-too-large")
+    package static let headTooLarge = Self("head-too-large")
     /// 422: a login or password that breaks the rules.
-    public static let unusableCredentials = Self("unusable-credentials")
+    package static let unusableCredentials = Self("unusable-credentials")
     /// 429: too many requests or downloads; `Retry-After` says how long to wait.
-    public static let tooMany = Self("too-many")
+    package static let tooMany = Self("too-many")
     /// 500: a fault of the server.
     public static let failed = Self("failed")
     /// 503: the server cannot answer now: the ledger, the catalogue's files or its capacity; `Retry-After` says when to

@@ -5,11 +5,11 @@ import Synchronization
 import TileIndex
 
 /// The free space of a disk.
-public enum DiskSpace {
+package enum DiskSpace {
   /// The bytes that this user can still write on the disk of a folder.
   ///
   /// - Throws: `FileSystem.SystemError`.
-  public static func freeBytes(_ path: String) throws -> Int {
+  package static func freeBytes(_ path: String) throws -> Int {
     var info = statvfs()
     guard statvfs(path, &info) == 0 else { throw FileSystem.SystemError(number: errno) }
     return Int(clamping: UInt64(info.f_bavail).multipliedReportingOverflow(by: UInt64(info.f_frsize)).partialValue)

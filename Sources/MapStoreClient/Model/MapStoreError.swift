@@ -53,7 +53,7 @@ public struct MapStoreError: ToolkitError, LocalizedError {
     /// The user signs in.
     public static let signIn = Repair(name: "sign in")
     /// The user looks at the regions that there are, and at those that the account owns.
-    public static let listLibrary = Repair(name: "list library")
+    package static let listLibrary = Repair(name: "list library")
   }
 
   /// The kind of failure.
@@ -68,7 +68,7 @@ public struct MapStoreError: ToolkitError, LocalizedError {
   public let repair: Repair?
   /// For `.noSpace` and `.overQuota`: the regions to remove, least recently used first. Empty if removing all of them
   /// would not be enough.
-  public var suggestions: [RemovalSuggestion] = []
+  package var suggestions: [RemovalSuggestion] = []
 
   /// An error as the library throws it, also for tests.
   ///
@@ -77,7 +77,7 @@ public struct MapStoreError: ToolkitError, LocalizedError {
   ///   - message: what is wrong; starts in lower case.
   ///   - remedy: what to do about it.
   ///   - repair: the operation that the remedy names.
-  public init(
+  package init(
     _ code: Code, _ subject: String, _ message: String, remedy: String? = nil, repair: Repair? = nil
   ) {
     (self.code, self.path, self.message) = (code, Self.line(subject), Self.line(message))
@@ -101,7 +101,7 @@ public struct RemovalSuggestion: Hashable, Sendable, Codable {
 
   /// A region by its id, with the bytes that removing it frees, and the time of its last use in milliseconds since
   /// 1970.
-  public init(region: String, bytes: Int, usedAt: Int64) {
+  package init(region: String, bytes: Int, usedAt: Int64) {
     (self.region, self.bytes, self.usedAt) = (region, bytes, usedAt)
   }
 }

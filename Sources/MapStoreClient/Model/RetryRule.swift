@@ -9,14 +9,14 @@ public struct RetryRule: Sendable {
   /// The longest delay.
   public var delayMax = 30.0
   /// A longer `Retry-After` ends the operation; a later one continues from there.
-  public var retryAfterMax = 120.0
+  package var retryAfterMax = 120.0
   /// A connection without a byte for this long counts as dead.
   public var idleMax = 30.0
   /// A call ends after this long as a whole, all attempts and the delays between them included. Not for files. A large
   /// answer may take a second more for each 8 kB, and the waits that the server asks for are not counted.
   public var callMax = 35.0
   /// A download that brings fewer bytes within ``idleMax`` counts as dead, even if some arrive now and then.
-  public var progressBytesMin = 16 << 10
+  package var progressBytesMin = 16 << 10
   /// A connection that is not made after this long counts as failed. `URLSession` has ``idleMax`` for that too.
   public var connectMax = 10.0
 

@@ -19,7 +19,7 @@ public struct OfflineRegion: Identifiable, Hashable, Sendable, Codable {
     public let bytesTotal: Int
 
     /// A download, also for previews and tests; sizes in bytes.
-    public init(
+    package init(
       part: RegionPart, edition: String, isPaused: Bool = false, isPatch: Bool = false, bytesDone: Int, bytesTotal: Int
     ) {
       (self.part, self.edition, self.isPaused, self.isPatch) = (part, edition, isPaused, isPatch)
@@ -53,7 +53,7 @@ public struct OfflineRegion: Identifiable, Hashable, Sendable, Codable {
   /// A region, also for previews and tests; sizes in bytes.
   ///
   /// - Parameter title: nil for the id.
-  public init(
+  package init(
     id: String, title: String? = nil, productId: String? = nil, status: LibraryStatus? = nil, isForSale: Bool = false,
     edition: String? = nil, bytes: Int? = nil, patchBytes: Int? = nil, installed: InstalledFile? = nil,
     packs: [InstalledFile] = [], downloads: [OnTheWay] = []

@@ -212,7 +212,7 @@ public struct SyncReport: Sendable {
     public var isOpen: Bool { !isFinished && !result.isAnotherAccounts }
 
     /// A transaction with the server's answer, also for previews and tests.
-    public init(id: String, result: PurchaseResult, isFinished: Bool) {
+    package init(id: String, result: PurchaseResult, isFinished: Bool) {
       (self.id, self.result, self.isFinished) = (id, result, isFinished)
     }
   }
@@ -225,7 +225,7 @@ public struct SyncReport: Sendable {
     public let result: Result<InstalledFile, any Error>
 
     /// A download with what came of it, also for previews and tests.
-    public init(part: RegionPart, result: Result<InstalledFile, any Error>) {
+    package init(part: RegionPart, result: Result<InstalledFile, any Error>) {
       (self.part, self.result) = (part, result)
     }
   }
@@ -238,7 +238,7 @@ public struct SyncReport: Sendable {
     public let to: String
 
     /// A region with its ids, also for previews and tests.
-    public init(from: String, to: String) { (self.from, self.to) = (from, to) }
+    package init(from: String, to: String) { (self.from, self.to) = (from, to) }
   }
 
   /// The regions that have got another id; their files are installed under it.

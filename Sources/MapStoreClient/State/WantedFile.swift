@@ -25,7 +25,7 @@ public struct InstalledFile: Hashable, Sendable, Codable {
   ///   - sha256: 64 hexadecimal digits in lower case.
   ///   - installedAt: milliseconds since 1970.
   ///   - usedAt: milliseconds since 1970; nil for the time of the install.
-  public init(
+  package init(
     part: RegionPart, edition: String, bytes: Int, sha256: String, tilesHash: String? = nil, installedAt: Int64,
     usedAt: Int64? = nil
   ) {

@@ -27,7 +27,7 @@ public struct StoreOptions: Sendable {
   /// ``StoreLimits/unsignedMessages``: they only cause look-ups.
   public var googlePush: PushRule?
   /// Whether Apple's notifications of version 1 are refused: they are not signed.
-  public var refusesAppleV1 = false
+  package var refusesAppleV1 = false
   /// The internal location under which nginx serves the folder, such as `/bundles/`: nginx then sends the files
   /// (`X-Accel-Redirect`).
   public var accelPrefix: String?
@@ -86,45 +86,45 @@ public struct StoreLimits: Sendable {
   public var requestsByAccount = Rate(burst: 600, perMinute: 1_200)
   /// Pieces of evidence that one account may post: each costs the verification of a signature and, if it is new, space
   /// in the ledger. A full restore (500) fits several times.
-  public var evidencesByAccount = Rate(burst: 2_000, perMinute: 600)
+  package var evidencesByAccount = Rate(burst: 2_000, perMinute: 600)
   /// Unsigned notifications of all senders together: each stays in the ledger. The app stores repeat refused ones.
-  public var unsignedMessages = Rate(burst: 60, perMinute: 30)
+  package var unsignedMessages = Rate(burst: 60, perMinute: 30)
   /// Download links that one account may request.
-  public var linksByAccount = Rate(burst: 1_000, perMinute: 60)
+  package var linksByAccount = Rate(burst: 1_000, perMinute: 60)
   /// Refusals of one account or address that become events of the ledger; further ones are only counted.
-  public var auditsByAddress = Rate(burst: 20, perMinute: 2)
+  package var auditsByAddress = Rate(burst: 20, perMinute: 2)
   /// The same for all requests without an account together.
-  public var auditsOfStrangers = Rate(burst: 60, perMinute: 10)
+  package var auditsOfStrangers = Rate(burst: 60, perMinute: 10)
   /// Concurrent downloads of one account.
-  public var transfersByAccount = 4
+  package var transfersByAccount = 4
   /// Answers that wait to be computed (`FairQueue`), of one address and of all.
-  public var computationsByAddress = 64
-  public var computations = 512
+  package var computationsByAddress = 64
+  package var computations = 512
   /// A read of the ledger that takes no longer stays on the event loop.
   var quickReadSeconds = 0.000_5
   public var connections = 4_096
   /// Many customers may share one address. Trusted proxies have no limit.
-  public var connectionsByAddress = 512
+  package var connectionsByAddress = 512
   /// The size of a request's body; a restore posts all purchases of a customer.
-  public var bodyBytes = 4 << 20
+  package var bodyBytes = 4 << 20
   /// The size of a signed notification: its sender is unknown until it is read. Apple's have some 20 kB.
-  public var messageBytes = 128 << 10
+  package var messageBytes = 128 << 10
   /// The size of all other bodies.
-  public var smallBodyBytes = 16 << 10
+  package var smallBodyBytes = 16 << 10
   /// Of the bodies of all requests under way (``BodyBudgets``); each takes up to four times as much memory while it is
   /// read and recorded.
-  public var bodiesBytes = 64 << 20
+  package var bodiesBytes = 64 << 20
   /// Of the answers that are being sent from memory, each counted once for all clients that it is sent to.
-  public var answersBytes = 64 << 20
+  package var answersBytes = 64 << 20
   /// The size of all header fields of a request together.
-  public var headerBytes = 16 << 10
-  public var headerFields = 64
+  package var headerBytes = 16 << 10
+  package var headerFields = 64
   /// How long a connection may be idle before the head of a request.
   public var idleSeconds = 30
   /// How long a request may take to arrive after its head.
   public var requestSeconds = 120
   /// The time in which a client must receive at least 16 kB of an answer.
-  public var stallSeconds = 60
+  package var stallSeconds = 60
 
   public init() {}
 }
@@ -136,7 +136,7 @@ public struct StoreError: ToolkitError, LocalizedError {
     public init(rawValue: String) { self.rawValue = rawValue }
 
     /// A file that the options name cannot be read, or has wrong contents.
-    public static let unreadableInput = Self(rawValue: "unreadable-input")
+    package static let unreadableInput = Self(rawValue: "unreadable-input")
     /// An option has a value that cannot be used.
     public static let invalidOption = Self(rawValue: "invalid-option")
     /// The address cannot be listened on.

@@ -15,11 +15,11 @@ public final class MapStoreServer: Sendable {
   public let url: String
   public let port: Int
   /// The numbers of regions in the catalogue and for sale, at the start.
-  public let regionCount: Int
-  public let forSaleCount: Int
+  package let regionCount: Int
+  package let forSaleCount: Int
   /// Files that did not match the catalogue at the start: names and sizes. Hashes of large catalogues follow in the
   /// background.
-  public let catalogFaults: [String]
+  package let catalogFaults: [String]
 
   let service: StoreService
   private let group: ServiceGroup

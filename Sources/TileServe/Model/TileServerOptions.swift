@@ -1,6 +1,6 @@
-public import MemoryPressure
+package import MemoryPressure
 import Support
-public import TileIndex
+package import TileIndex
 
 /// How a server listens and answers. The defaults are for a server inside an app: any free port of this machine, no
 /// pages of other origins, and nothing of the process is changed.
@@ -86,9 +86,9 @@ public struct TileServerOptions: Sendable {
   /// of the answers are the same. All of ``cacheBytes`` is then for rendered tiles.
   public var fastPath = true
   /// Where memory pressure is read; nil ignores it.
-  public var memoryPressure: (any PressureReadings)? = SystemPressure()
+  package var memoryPressure: (any PressureReadings)? = SystemPressure()
   /// From which share of the memory on it is short.
-  public var pressureMarks = PressureGauge.Marks()
+  package var pressureMarks = PressureGauge.Marks()
   /// For tiles that are not there; nil for 404, and 204 for vector tiles.
   public var missing: MissingTilePolicy?
   /// Value of Cache-Control for tiles.
@@ -97,18 +97,18 @@ public struct TileServerOptions: Sendable {
   public var settings: @Sendable (_ id: String) -> TilesetSettings = { _ in TilesetSettings() }
   /// The command that carries out the repair of a warning, for the log and `/tilesets.json`; nil for none. It is
   /// public, so it names the file without its folder.
-  public var repairCommand: @Sendable (_ warning: BundleError) -> String? = { _ in nil }
+  package var repairCommand: @Sendable (_ warning: BundleError) -> String? = { _ in nil }
   /// Folders to search for the viewer's libraries; nil for the usual ones.
   public var webLibraryFolders: [String]?
   /// Threads for HTTP connections; nil for one per core.
-  public var loopCount: Int?
+  package var loopCount: Int?
   /// Seconds between two scans for new, changed and removed bundles; 0 for never.
-  public var refreshSeconds = 1
+  package var refreshSeconds = 1
   /// Limits for each connection.
   public var limits = ConnectionLimits()
   /// Whether the process may have as many files and connections open as the system allows it, from the start on. This
   /// holds for the whole process.
-  public var raisesFileLimit = false
+  package var raisesFileLimit = false
 
   /// The defaults.
   public init() {}
@@ -121,7 +121,7 @@ public struct ConnectionLimits: Hashable, Sendable {
   /// All header fields of a request together, in bytes, and its first line as well.
   public var headerBytesMax = 16_384
   /// Header fields of a request.
-  public var headerCountMax = 100
+  package var headerCountMax = 100
   /// The longest request body that is read and ignored, in bytes; a longer one ends the connection.
   public var bodyBytesMax = 65_536
   /// Seconds from the connection to the end of its first request, and from a request's head to its end.
@@ -133,7 +133,7 @@ public struct ConnectionLimits: Hashable, Sendable {
   /// Seconds that requests in progress may take when the server stops.
   public var drainSeconds = 10
   /// Requests of one connection that may wait for their responses; beyond that no more are read.
-  public var pipelinedCountMax = 32
+  package var pipelinedCountMax = 32
 
   /// The defaults.
   public init() {}

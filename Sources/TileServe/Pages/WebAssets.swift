@@ -90,5 +90,5 @@ package struct WebLibraries: Hashable, Sendable {
 
 extension TileServerOptions {
   /// The folders of Debian's packages with the viewer's libraries.
-  public static var usualWebLibraryFolders: [String] { WebLibraries.systemFolders }
+  package static var usualWebLibraryFolders: [String] { WebLibraries.systemFolders }
 }

@@ -136,14 +136,14 @@ public final class TilesetRegistry: Sendable {
   public var tilesets: [Tileset] { contents.withLock { $0.ordered } }
 
   /// The tilesets that are not known to be unreadable.
-  public var readableTilesets: [Tileset] {
+  package var readableTilesets: [Tileset] {
     let (tilesets, failures) = contents.withLock { ($0.ordered, $0.failures) }
     // The old bundle stays in service if its replacement is broken.
     return tilesets.filter { failures[$0.id] == nil || $0.knownInfo != nil }
   }
 
   /// What cannot be served, by id or path, with the reason.
-  public var failures: [String: String] { contents.withLock { $0.failures.mapValues(\.reason) } }
+  package var failures: [String: String] { contents.withLock { $0.failures.mapValues(\.reason) } }
 
   /// What is wrong where nothing can ever be served, because each path is a file that is no bundle; nil where that may
   /// change: what is locked is tried again, tracks and descriptions of upstreams may be corrected, and into a folder
@@ -202,7 +202,7 @@ public final class TilesetRegistry: Sendable {
   ///
   /// Returns when the first `OpenTilesets.countMax` were opened, or after two seconds: many bundles or a sleeping
   /// disk do not delay the start. The rest is opened in the background.
-  public func findBroken() async {
+  package func findBroken() async {
     let (first, whenFirst) = AsyncStream<Void>.makeStream()
     let tilesets = tilesets
     let accepted = work.submit(work.lane(device: .max - 3)) {

@@ -1,4 +1,4 @@
-public import ArgumentParser
+import ArgumentParser
 import CommandSupport
 import LibC
 public import PurchaseLedger

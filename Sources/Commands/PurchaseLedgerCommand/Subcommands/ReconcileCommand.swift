@@ -1,5 +1,5 @@
 import Accounts
-public import ArgumentParser
+import ArgumentParser
 import CommandSupport
 public import PurchaseLedger
 
