@@ -1,5 +1,5 @@
 /// The decoded content of an event. Bodies, keys and their fields: docs/reference/ledger-schema.md, Types.
-public enum EventContent: Sendable, Hashable {
+package enum EventContent: Sendable, Hashable {
   /// What a store says of a transaction.
   case transaction(StoreTransaction)
   /// A store's message that something has happened.
@@ -29,7 +29,7 @@ public enum EventContent: Sendable, Hashable {
   case amendment(StoreTransaction, revision: Revision)
 
   /// The type, which is stored beside the body.
-  public var type: EventType {
+  package var type: EventType {
     switch self {
     case .transaction: .transaction
     case .notification: .notification
@@ -55,7 +55,7 @@ public enum EventContent: Sendable, Hashable {
   }
 
   /// The transaction that the event concerns.
-  public var transactionKey: TransactionKey? {
+  package var transactionKey: TransactionKey? {
     switch self {
     case .transaction(let fact), .amendment(let fact, _): fact.key
     case .notification(let fact): fact.transaction
@@ -109,7 +109,7 @@ extension EventType {
 
 /// The result of comparing a transaction in the store's list and in the ledger. The integers are hashed in corrections:
 /// never renumber.
-public enum ReconcileClass: UInt8, Sendable, Hashable, CaseIterable {
+package enum ReconcileClass: UInt8, Sendable, Hashable, CaseIterable {
   /// Both sides agree.
   case matched = 0
   /// The store lists it, the ledger lacks it.
@@ -124,7 +124,7 @@ public enum ReconcileClass: UInt8, Sendable, Hashable, CaseIterable {
   case quarantined = 5
 
   /// The name in reports.
-  public var name: String {
+  package var name: String {
     switch self {
     case .matched: "matched"
     case .storeOnly: "store-only"
@@ -137,15 +137,15 @@ public enum ReconcileClass: UInt8, Sendable, Hashable, CaseIterable {
 }
 
 /// An operator's decision for a fact's values of some fields.
-public struct Revision: Sendable, Hashable {
+package struct Revision: Sendable, Hashable {
   /// How often these fields were decided, from 1.
-  public var number: Int64
+  package var number: Int64
   var fields: Set<DescribedField>
 
   init(_ number: Int64, of fields: Set<DescribedField>) { (self.number, self.fields) = (number, fields) }
 
   /// The fields' names in exports.
-  public var fieldNames: [String] { DescribedField.allCases.filter(fields.contains).map(\.name) }
+  package var fieldNames: [String] { DescribedField.allCases.filter(fields.contains).map(\.name) }
 
   // MARK: Storage
 

@@ -13,7 +13,7 @@ public struct LedgerEvent: Sendable, Hashable {
   /// SHA-256 of the chain up to and including this event.
   public var hash: [UInt8]
   /// The decoded body.
-  public var content: EventContent
+  package var content: EventContent
 
   /// The type of ``content``.
   public var type: EventType { content.type }

@@ -9,7 +9,7 @@ extension Ledger {
   ///   - report: The report of `verify`, to which findings are added.
   ///   - progress: Receives the number of statements checked, and the total.
   /// - Complexity: O(evidence) on all cores, in constant memory.
-  public func verifySignatures(
+  package func verifySignatures(
     with verifier: EvidenceVerifier, into report: inout VerifyReport, progress: (Int, Int) -> Void = { _, _ in }
   ) async throws {
     let check = SignatureCheck(ledger: self, verifier: verifier, environment: try policy.environment)

@@ -13,54 +13,54 @@ public struct VerifyReport: Sendable {
   /// The number of events.
   public internal(set) var events = 0
   /// The hash of the last event. Kept elsewhere it detects a history that was truncated or rewritten as a whole.
-  public internal(set) var head: [UInt8] = EventChain.genesis
+  package internal(set) var head: [UInt8] = EventChain.genesis
   /// The number of pieces of evidence.
-  public internal(set) var evidence = 0
+  package internal(set) var evidence = 0
   /// The number of facts that no store signed and the operator vouched for.
-  public internal(set) var unsigned = 0
+  package internal(set) var unsigned = 0
   /// The first hundred findings; `findingCount` counts all.
   public private(set) var findings: [Finding] = []
   /// The number of all findings.
-  public private(set) var findingCount = 0
+  package private(set) var findingCount = 0
   /// Sales and refunds of the production environment by currency, in minor units.
-  public internal(set) var totals: [Total] = []
+  package internal(set) var totals: [Total] = []
 
   /// Sales and refunds of one currency.
-  public struct Total: Sendable, Hashable {
+  package struct Total: Sendable, Hashable {
     /// The code of ISO 4217.
-    public var currency: String
+    package var currency: String
     /// In minor units.
-    public var sales: Int128
+    package var sales: Int128
     /// In minor units.
-    public var refunds: Int128
+    package var refunds: Int128
   }
 
   /// The events after the head that was looked for; nil if none was.
-  public internal(set) var afterHead: AfterHead?
+  package internal(set) var afterHead: AfterHead?
 
   /// What was recorded after a head that was kept elsewhere. The head proves nothing of it.
-  public struct AfterHead: Sendable, Hashable {
+  package struct AfterHead: Sendable, Hashable {
     /// The number of events.
-    public internal(set) var events = 0
+    package internal(set) var events = 0
     /// Those among them that no store's signature can confirm, by what they are, in the order of the names: whoever can
     /// write to the file can append them.
-    public internal(set) var unproven: [String: Int] = [:]
+    package internal(set) var unproven: [String: Int] = [:]
   }
 
   /// Sales of the production environment for which no store states a usable price: they are in no total.
-  public internal(set) var unpriced = 0
+  package internal(set) var unpriced = 0
 
   /// Tables whose rows follow from no event, so that changes in them cannot be detected, with their number of rows.
-  public internal(set) var outside: [Outside] = []
+  package internal(set) var outside: [Outside] = []
   /// The number of signatures checked again; nil if that was not requested.
-  public internal(set) var signatures: Int?
+  package internal(set) var signatures: Int?
 
   /// A table whose rows follow from no event.
-  public struct Outside: Sendable, Hashable {
+  package struct Outside: Sendable, Hashable {
     /// The name of the table.
-    public var table: String
+    package var table: String
     /// The number of its rows.
-    public var rows: Int
+    package var rows: Int
   }
 
   /// True when nothing was found.

@@ -131,7 +131,7 @@ extension Ledger {
   ///
   /// - Parameter occasion: Limits events that repeat: one a day (UTC) for each occasion across all processes, enforced
   ///   by the event's key. Nil records each one.
-  public func recordAudit(
+  package func recordAudit(
     kind: String, account: AccountID?, subject: String?, outcome: String, detail: String?,
     onceADay occasion: String? = nil
   ) async throws {

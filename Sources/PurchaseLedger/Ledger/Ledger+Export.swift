@@ -7,7 +7,7 @@ import Support
 #endif
 
 /// The format of an export.
-public enum ExportFormat: String, Sendable, CaseIterable {
+package enum ExportFormat: String, Sendable, CaseIterable {
   /// One JSON object for each event, then one with `events` and `head`.
   case jsonLines = "jsonl"
   /// A journal of hledger: each posting as a transaction between two accounts.
@@ -15,13 +15,13 @@ public enum ExportFormat: String, Sendable, CaseIterable {
 }
 
 /// What an export has written.
-public struct ExportSummary: Sendable, Hashable {
+package struct ExportSummary: Sendable, Hashable {
   /// The number of events or postings.
-  public internal(set) var entries = 0
+  package internal(set) var entries = 0
   /// Of a journal: sales without a usable price. Their postings are marked.
-  public internal(set) var unpricedSales = 0
+  package internal(set) var unpricedSales = 0
   /// Of a journal: refunds of such sales.
-  public internal(set) var unpricedRefunds = 0
+  package internal(set) var unpricedRefunds = 0
 }
 
 extension Ledger {
@@ -30,7 +30,7 @@ extension Ledger {
   /// - Parameter progress: Receives the number of events or postings written, and the total.
   /// - Returns: What was written; a journal whose summary counts unpriced sales is not complete.
   @discardableResult
-  public func export(
+  package func export(
     _ format: ExportFormat, to write: (String) throws -> Void, progress: (Int, Int) -> Void = { _, _ in }
   ) throws -> ExportSummary {
     var summary = ExportSummary()

@@ -85,7 +85,7 @@ extension Ledger {
   /// for byte the same.
   ///
   /// - Throws: `LedgerError` with code `damaged` that names an event that cannot be read; nothing is changed then.
-  public func rebuild(progress: (Int, Int) -> Void = { _, _ in }) throws {
+  package func rebuild(progress: (Int, Int) -> Void = { _, _ in }) throws {
     try LedgerDatabase.reporting(path) {
       try database.write { db in
         for table in ["evidence_prefix", "evidence", "event", "credential", "session"] {

@@ -102,7 +102,7 @@ extension Ledger {
 
   /// The queries to the store that unsigned messages and reconciliation request, completed from the recorded purchase.
   /// In the order in which to send them: the ledger's own first, those about unknown transactions last.
-  public func lookups() throws -> [LookupHint] {
+  package func lookups() throws -> [LookupHint] {
     try readStatement { db in
       try db.cached(
         """
@@ -116,7 +116,7 @@ extension Ledger {
   }
 
   /// Removes a query that the store has answered.
-  public func removeLookup(_ key: TransactionKey) async throws {
+  package func removeLookup(_ key: TransactionKey) async throws {
     try await commits.perform { recorder in
       if let key = RowKey(key) { try recorder.lookups().remove(key) }
     }

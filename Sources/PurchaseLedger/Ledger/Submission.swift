@@ -9,7 +9,7 @@ public struct Submission: Sendable {
   /// For whom it is submitted; nil without a claim.
   public var account: AccountID?
   /// Whether a person requested it. An app's silent refresh never moves a grant between accounts.
-  public var isExplicit: Bool
+  package var isExplicit: Bool
   /// How it arrived.
   public var channel: Channel
   /// The client's network, if nobody is signed in: the queries that the evidence requests count against it. The ledger
@@ -61,7 +61,7 @@ public struct Booking: Sendable {
   /// The reason of a refusal or quarantine, or the first note with its explanation.
   public var reason: VerificationError?
   /// Codes of what is worth knowing of accepted evidence.
-  public var notes: [String]
+  package var notes: [String]
   /// The detected kind; nil if it was none.
   public var kind: EvidenceKind?
   /// Whose evidence it is; nil if it could not be read.
@@ -83,14 +83,14 @@ public struct Booking: Sendable {
     public var reason: VerificationError?
 
     /// An outcome with its reason.
-    public init(outcome: Outcome, reason: VerificationError?) {
+    package init(outcome: Outcome, reason: VerificationError?) {
       self.outcome = outcome
       self.reason = reason
     }
   }
 
   /// The result of a submission.
-  public init(
+  package init(
     outcome: Outcome, reason: VerificationError? = nil, notes: [String] = [], kind: EvidenceKind? = nil,
     store: Store? = nil,
     environment: StoreEnvironment? = nil, transactions: [StoreTransaction] = [], results: [Result] = [],

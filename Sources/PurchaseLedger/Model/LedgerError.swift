@@ -34,17 +34,17 @@ public struct LedgerError: ToolkitError, LocalizedError {
     /// The login or account is unknown, or a login or password is not valid.
     public static let account = Self(rawValue: "account")
     /// Another account uses the login.
-    public static let loginTaken = Self(rawValue: "login-taken")
+    package static let loginTaken = Self(rawValue: "login-taken")
     /// Login or password is wrong.
-    public static let wrongPassword = Self(rawValue: "wrong-password")
+    package static let wrongPassword = Self(rawValue: "wrong-password")
     /// Too many passwords wait to be checked; retry later.
     public static let busy = Self(rawValue: "busy")
     /// A store's API is unreachable, refused the request or made no progress.
     public static let store = Self(rawValue: "store")
     /// A store's API does not know the requested object.
-    public static let notInStore = Self(rawValue: "not-in-store")
+    package static let notInStore = Self(rawValue: "not-in-store")
     /// A file of evidence could not be read.
-    public static let input = Self(rawValue: "input")
+    package static let input = Self(rawValue: "input")
   }
 
   /// The kind of failure.
@@ -92,17 +92,17 @@ public struct LedgerClock: Sendable {
   public static let system = Self(now: WallClock.now)
 
   /// A clock that stands, for tests; milliseconds since 1970.
-  public static func fixed(_ milliseconds: Int64) -> Self { Self(now: { milliseconds }) }
+  package static func fixed(_ milliseconds: Int64) -> Self { Self(now: { milliseconds }) }
 }
 
 /// Why the ledger refuses evidence that verifies.
 extension VerificationError.Code {
   /// Another account owns the grant.
-  public static let claimedByAnotherAccount = Self(rawValue: "claimed-by-another-account")
+  package static let claimedByAnotherAccount = Self(rawValue: "claimed-by-another-account")
   /// The store names another account as the buyer.
-  public static let tokenOfAnotherAccount = Self(rawValue: "token-of-another-account")
+  package static let tokenOfAnotherAccount = Self(rawValue: "token-of-another-account")
   /// The queue of store look-ups is full.
-  public static let queueFull = Self(rawValue: "queue-full")
+  package static let queueFull = Self(rawValue: "queue-full")
   /// The account does not exist or was erased.
-  public static let noSuchAccount = Self(rawValue: "no-such-account")
+  package static let noSuchAccount = Self(rawValue: "no-such-account")
 }

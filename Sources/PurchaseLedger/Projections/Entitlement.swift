@@ -37,10 +37,10 @@ public struct Entitlement: Sendable, Hashable {
   /// Milliseconds since 1970.
   public var since: Int64
   /// The partially refunded share in thousandths of a percent.
-  public var refundedMilli: Int64
+  package var refundedMilli: Int64
 
   /// An entitlement; `since` in milliseconds since 1970.
-  public init(
+  package init(
     grant: TransactionKey, account: AccountID?, productID: String?, productType: ProductType, status: Status,
     reason: String, since: Int64, refundedMilli: Int64
   ) {

@@ -5,9 +5,9 @@
 #endif
 
 /// A field whose value differs between the store's list and the ledger, with the dates of both values.
-public struct FieldDifference: Sendable, Hashable {
+package struct FieldDifference: Sendable, Hashable {
   /// A side of the comparison.
-  public enum Side: String, Sendable, Hashable {
+  package enum Side: String, Sendable, Hashable {
     /// The store's list.
     case store
     /// The ledger.
@@ -17,18 +17,18 @@ public struct FieldDifference: Sendable, Hashable {
   }
 
   /// As exports spell it.
-  public var field: String
+  package var field: String
   /// The store's value; nil if the store's list has none.
-  public var theirs: String?
+  package var theirs: String?
   /// The ledger's value; nil if it has none.
-  public var ours: String?
+  package var ours: String?
   /// When the store stated its value, in milliseconds since 1970.
-  public var theirDate: Int64
+  package var theirDate: Int64
   /// When the ledger's value was stated, in milliseconds since 1970.
-  public var ourDate: Int64
+  package var ourDate: Int64
 
   /// The side whose value was stated later.
-  public var newer: Side { theirDate == ourDate ? .neither : theirDate > ourDate ? .store : .ours }
+  package var newer: Side { theirDate == ourDate ? .neither : theirDate > ourDate ? .store : .ours }
 }
 
 extension TransactionRow {

@@ -7,51 +7,51 @@ import Support
 #endif
 
 /// One difference between the store's list and the ledger, with its remedy.
-public struct ReconcileLine: Sendable, Hashable {
+package struct ReconcileLine: Sendable, Hashable {
   /// A transaction's state on one side.
-  public struct Side: Sendable, Hashable {
+  package struct Side: Sendable, Hashable {
     /// The product's id in its store.
-    public var productID: String?
+    package var productID: String?
     /// The id of the first purchase, which restored copies share.
-    public var originalTransactionID: String
+    package var originalTransactionID: String
     /// What was stated of it.
-    public var statement: Statement
+    package var statement: Statement
     /// When it was stated, in milliseconds since 1970.
-    public var signedDate: Int64
+    package var signedDate: Int64
     /// The refund, if there is one.
-    public var revocation: Revocation?
+    package var revocation: Revocation?
     /// What was paid, if that is known.
-    public var price: Money?
+    package var price: Money?
     /// The account's token in the purchase.
-    public var token: AccountToken?
+    package var token: AccountToken?
   }
 
   /// How the sides differ.
-  public var `class`: ReconcileClass
+  package var `class`: ReconcileClass
   /// Nil for quarantined evidence that names no transaction.
-  public var transaction: TransactionKey?
+  package var transaction: TransactionKey?
   /// The store's side.
-  public var theirs: Side?
+  package var theirs: Side?
   /// The ledger's side.
-  public var ours: Side?
+  package var ours: Side?
   /// The owner of the grant in the ledger.
-  public var owner: AccountID?
+  package var owner: AccountID?
   /// The account that the store names, if it is not the owner.
-  public var claimant: AccountID?
+  package var claimant: AccountID?
   /// For quarantined evidence: the reason's code and the digest.
-  public var quarantine: String?
+  package var quarantine: String?
   /// For a transaction on both sides: the fields that differ.
-  public var differences: [FieldDifference] = []
+  package var differences: [FieldDifference] = []
   /// For a transaction on both sides: whether the ledger's values are newer, so that nothing of the store's would be
   /// recorded.
-  public internal(set) var isKept = false
+  package internal(set) var isKept = false
   /// For a transaction on both sides: whether they agree once the store's facts are recorded.
   var isSettled = true
   /// For a transaction on both sides: whether they differ only in values that the store's copy does not state, which
   /// needs no correction.
-  public var isUnstated: Bool { self.class == .stateDiffers && isKept && isSettled }
+  package var isUnstated: Bool { self.class == .stateDiffers && isKept && isSettled }
   /// Whether `--apply` recorded it in this run.
-  public var isApplied: Bool
+  package var isApplied: Bool
 
   init(_ kind: ReconcileClass, _ transaction: TransactionKey?) {
     self.class = kind
@@ -60,7 +60,7 @@ public struct ReconcileLine: Sendable, Hashable {
   }
 
   /// What to do, in a few words.
-  public var remedy: String {
+  package var remedy: String {
     switch self.class {
     case .matched: "nothing"
     case .storeOnly: isApplied ? "recorded" : "record it: run reconcile --apply"

@@ -1,62 +1,62 @@
 import Support
 
 /// The result of a reconciliation, in numbers.
-public struct ReconcileReport: Sendable, Hashable {
+package struct ReconcileReport: Sendable, Hashable {
   /// Transactions by class.
-  public internal(set) var counts: [ReconcileClass: Int] = [:]
+  package internal(set) var counts: [ReconcileClass: Int] = [:]
   /// Matched transactions whose copy in the snapshot is older than the ledger's.
-  public internal(set) var staleSnapshots = 0
+  package internal(set) var staleSnapshots = 0
   /// Transactions on both sides that still differ after the store's facts are recorded, because the ledger's values are
   /// newer.
-  public internal(set) var kept = 0
+  package internal(set) var kept = 0
   /// Transactions on both sides that differ only in values that the store's copy does not state, which is no
   /// contradiction.
-  public internal(set) var unstated = 0
+  package internal(set) var unstated = 0
   /// Pieces of the store's export that could not be read.
-  public internal(set) var unread = 0
+  package internal(set) var unread = 0
   /// Corrective events recorded in this run.
-  public internal(set) var applied = 0
+  package internal(set) var applied = 0
   /// The ledger's transactions that the pull did not cover, or that were bought since.
-  public internal(set) var notPulled = 0
+  package internal(set) var notPulled = 0
   /// When Google's voided list was read last, if that is so long ago that refunds may be missing.
-  public internal(set) var windowLostSince: Int64?
+  package internal(set) var windowLostSince: Int64?
   /// Stores and environments that were compared.
-  public internal(set) var scopes: [Scope] = []
+  package internal(set) var scopes: [Scope] = []
   /// What the comparison cannot know.
-  public internal(set) var unknowns: [ReconcileUnknown] = []
+  package internal(set) var unknowns: [ReconcileUnknown] = []
   /// The time of the comparison, in milliseconds since 1970.
-  public internal(set) var comparedAt: Int64 = 0
+  package internal(set) var comparedAt: Int64 = 0
   /// When the ledger's last event was recorded, in milliseconds since 1970.
-  public internal(set) var lastEventAt: Int64?
+  package internal(set) var lastEventAt: Int64?
 
   /// A store's environment that was compared.
-  public struct Scope: Sendable, Hashable {
+  package struct Scope: Sendable, Hashable {
     /// The store.
-    public var store: Store
+    package var store: Store
     /// Production or sandbox.
-    public var environment: StoreEnvironment
+    package var environment: StoreEnvironment
     /// When all of the store's transactions were pulled, in milliseconds since 1970: transactions bought until then
     /// that the snapshot lacks are own-only. Nil if not all were pulled.
-    public var coveredAt: Int64?
+    package var coveredAt: Int64?
     /// Up to when the records were read, by the clock of this machine, in milliseconds since 1970. Nil for an export,
     /// which does not say when it was made.
-    public var readTo: Int64?
+    package var readTo: Int64?
   }
 
   /// The number of transactions of a class.
-  public subscript(kind: ReconcileClass) -> Int { counts[kind] ?? 0 }
+  package subscript(kind: ReconcileClass) -> Int { counts[kind] ?? 0 }
 
   /// Applied corrections after which the two sides still differ.
   var unsettled = 0
 
   /// The differences that remain after this run.
-  public var remaining: Int {
+  package var remaining: Int {
     self[.storeOnly] + self[.stateDiffers] - unstated - applied + unsettled + self[.ownOnly] + self[.accountConflict]
       + self[.quarantined]
   }
 
   /// Whether the comparison was complete and no difference remains.
-  public var isAgreed: Bool {
+  package var isAgreed: Bool {
     !scopes.isEmpty && remaining == 0 && unread == 0 && windowLostSince == nil && unknowns.isEmpty
   }
 
@@ -64,7 +64,7 @@ public struct ReconcileReport: Sendable, Hashable {
 }
 
 /// The format of a reconciliation's report.
-public enum ReconcileFormat: String, Sendable, CaseIterable {
+package enum ReconcileFormat: String, Sendable, CaseIterable {
   /// For people.
   case text
   /// One document.
@@ -77,9 +77,9 @@ public enum ReconcileFormat: String, Sendable, CaseIterable {
 ///
 /// JSON and CSV are written line by line in constant memory; the text format groups lines by class and shows at most
 /// `groupLinesMax` of each.
-public struct ReconcileWriter: ~Copyable {
+package struct ReconcileWriter: ~Copyable {
   /// The number of differences of one class that the text shows; the total is always exact.
-  public static let groupLinesMax = 10_000
+  package static let groupLinesMax = 10_000
 
   private let format: ReconcileFormat
   private let write: (String) throws -> Void
@@ -87,7 +87,7 @@ public struct ReconcileWriter: ~Copyable {
   private var written = 0
 
   /// A writer that passes pieces of text on.
-  public init(_ format: ReconcileFormat, to write: @escaping (String) throws -> Void) {
+  package init(_ format: ReconcileFormat, to write: @escaping (String) throws -> Void) {
     self.format = format
     self.write = write
   }
@@ -95,7 +95,7 @@ public struct ReconcileWriter: ~Copyable {
   /// Writes a difference.
   ///
   /// - Throws: what the closure throws.
-  public mutating func add(_ line: ReconcileLine) throws {
+  package mutating func add(_ line: ReconcileLine) throws {
     defer { written += 1 }
     switch format {
     case .text:
@@ -110,7 +110,7 @@ public struct ReconcileWriter: ~Copyable {
   /// Writes the totals.
   ///
   /// - Throws: what the closure throws.
-  public mutating func finish(_ report: ReconcileReport) throws {
+  package mutating func finish(_ report: ReconcileReport) throws {
     switch format {
     case .text:
       for kind in ReconcileClass.allCases where report[kind] > 0 && kind != .matched {

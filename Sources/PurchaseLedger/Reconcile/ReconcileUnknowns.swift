@@ -8,9 +8,9 @@ import Support
 
 /// What a comparison with pulled records cannot know. While there is any of it, store and ledger do not count as
 /// agreeing, however equal they are.
-public struct ReconcileUnknown: Sendable, Hashable {
+package struct ReconcileUnknown: Sendable, Hashable {
   /// Why it cannot be known.
-  public enum Code: String, Sendable, Hashable, CaseIterable {
+  package enum Code: String, Sendable, Hashable, CaseIterable {
     /// The ledger has transactions of a store that was never pulled.
     case notPulled = "not-pulled"
     /// The records were pulled too long ago.
@@ -22,11 +22,11 @@ public struct ReconcileUnknown: Sendable, Hashable {
   }
 
   /// Why it cannot be known.
-  public var code: Code
+  package var code: Code
   /// The store; nil if it concerns the whole ledger.
-  public var store: Store?
+  package var store: Store?
   /// What is not known, and what to do, starting in lower case.
-  public var message: String
+  package var message: String
 
   var json: JSONObjectWriter {
     var object = JSONObjectWriter()

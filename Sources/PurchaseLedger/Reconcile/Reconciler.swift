@@ -2,14 +2,14 @@ import Support
 
 /// Compares the snapshot of the store's transactions with the ledger and records what is missing
 /// (docs/explanation/ledger.md, Reconciliation).
-public struct Reconciler: Sendable {
+package struct Reconciler: Sendable {
   let ledger: Ledger
   private let snapshot: Snapshot
   private let unread: Int
   private let ageMax: Int64
 
   /// How old pulled records may be: a nightly pull may be late by a day.
-  public static let ageMaxDefault: Int64 = 2 * 86_400_000
+  package static let ageMaxDefault: Int64 = 2 * 86_400_000
 
   /// A comparison of a ledger with what a store has.
   ///
@@ -19,7 +19,7 @@ public struct Reconciler: Sendable {
   ///     agreement.
   ///   - ageMax: The age of pulled records, in milliseconds, above which the result is never agreement. The age of an
   ///     export is not known.
-  public init(ledger: Ledger, snapshot: Snapshot? = nil, unread: Int = 0, ageMax: Int64 = Self.ageMaxDefault) {
+  package init(ledger: Ledger, snapshot: Snapshot? = nil, unread: Int = 0, ageMax: Int64 = Self.ageMaxDefault) {
     self.ledger = ledger
     self.ageMax = ageMax
     self.unread = unread
@@ -35,7 +35,7 @@ public struct Reconciler: Sendable {
   /// - Parameter progress: Receives the number of rows compared, and the total; counting the total costs a query for
   ///   each store.
   /// - Complexity: O(rows of both sides), in constant memory.
-  public func run(
+  package func run(
     apply: Bool, each: (ReconcileLine) throws -> Void = { _ in }, progress: ((Int, Int) -> Void)? = nil
   ) throws -> ReconcileReport {
     var report = ReconcileReport()

@@ -5,7 +5,7 @@ import Support
 ///
 /// Pulled transactions are in the ledger's file, with the cursors of the pull. An export is in a temporary database of
 /// its own, so that reading it does not change what was pulled.
-public struct Snapshot: SnapshotSink {
+package struct Snapshot: SnapshotSink {
   private let place: Place
 
   private enum Place: Sendable {
@@ -18,12 +18,12 @@ public struct Snapshot: SnapshotSink {
   static let voidedCursor = "google.voided."
 
   /// The snapshot in a ledger's file.
-  public init(of ledger: Ledger) { place = .ledger(ledger) }
+  package init(of ledger: Ledger) { place = .ledger(ledger) }
 
   /// An empty snapshot in a temporary database.
   ///
   /// - Throws: `LedgerError` if the folder for temporary files is not writable.
-  public init(apartFrom ledger: Ledger) throws {
+  package init(apartFrom ledger: Ledger) throws {
     place = try LedgerDatabase.reporting("the folder for temporary files") {
       let queue = try LedgerDatabase.scratch()
       try queue.write { db in
@@ -59,7 +59,7 @@ public struct Snapshot: SnapshotSink {
   }
 
   /// Stores a page with its evidence; facts about one transaction are joined, as in the projections.
-  public func store(_ page: SnapshotPage) throws {
+  package func store(_ page: SnapshotPage) throws {
     let pieces = page.evidence.map { entry in
       PreparedEvidence(Submission(evidence: entry.bytes, channel: .operatorImport), .success(entry.content))
     }
@@ -82,7 +82,7 @@ public struct Snapshot: SnapshotSink {
   }
 
   /// The cursor stored last, and when, in milliseconds since 1970.
-  public func cursor(_ name: String) throws -> (value: String, updatedAt: Int64)? {
+  package func cursor(_ name: String) throws -> (value: String, updatedAt: Int64)? {
     switch place {
     case .ledger(let ledger): try ledger.readStatement { try Self.cursor(name, $0) }
     case .apart(let queue, _): try queue.read { try Self.cursor(name, $0) }
@@ -97,13 +97,13 @@ public struct Snapshot: SnapshotSink {
 
   /// Marks the snapshot as complete for a store, even if it is empty: transactions that it lacks are then own-only.
   /// Without this mark they are not compared.
-  public func cover(_ store: Store, _ environment: StoreEnvironment) throws {
+  package func cover(_ store: Store, _ environment: StoreEnvironment) throws {
     guard let code = environment.code else { return }
     try write { try $0.setCursor(Self.scope(store.code, code), to: Self.whole) }
   }
 
   /// Removes a store's transactions and its mark from the snapshot; the cursors of the pull stay.
-  public func clear(_ store: Store, _ environment: StoreEnvironment) throws {
+  package func clear(_ store: Store, _ environment: StoreEnvironment) throws {
     guard let code = environment.code else { return }
     try write { recorder in
       let rows = try recorder.db.cached("DELETE FROM store_snapshot WHERE store = ? AND environment = ?")

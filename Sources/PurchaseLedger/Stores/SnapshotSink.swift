@@ -1,5 +1,5 @@
 /// Receives the pages that a store's client fetches. The ledger's `Snapshot` conforms.
-public protocol SnapshotSink: Sendable {
+package protocol SnapshotSink: Sendable {
   /// Stores a page and the cursor behind it in one transaction, so that a crash keeps both or neither.
   func store(_ page: SnapshotPage) throws
 
@@ -8,11 +8,11 @@ public protocol SnapshotSink: Sendable {
 }
 
 /// A page of a store's response, verified.
-public struct SnapshotPage: Sendable {
+package struct SnapshotPage: Sendable {
   /// The pieces as they came, and what they state.
-  public var evidence: [(bytes: [UInt8], content: VerifiedEvidence)]
+  package var evidence: [(bytes: [UInt8], content: VerifiedEvidence)]
   /// Name and value of the cursor behind this page. Nil leaves the stored cursor unchanged.
-  public var cursor: (name: String, value: String)?
+  package var cursor: (name: String, value: String)?
 
   /// A page and the cursor behind it.
   package init(evidence: [(bytes: [UInt8], content: VerifiedEvidence)], cursor: (name: String, value: String)?) {

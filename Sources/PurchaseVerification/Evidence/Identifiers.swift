@@ -22,7 +22,7 @@ public enum Store: String, Sendable, Hashable, CaseIterable, Comparable, Codable
   }
 
   /// The store of a code in the database; nil for others.
-  public init?(code: UInt8) {
+  package init?(code: UInt8) {
     switch code {
     case 1: self = .apple
     case 2: self = .google
@@ -44,9 +44,9 @@ public struct StoreEnvironment: RawRepresentable, Sendable, Hashable, Codable, C
   /// Test purchases.
   public static let sandbox = Self(rawValue: "Sandbox")
   /// Purchases of Xcode's local store, which Apple does not sign.
-  public static let xcode = Self(rawValue: "Xcode")
+  package static let xcode = Self(rawValue: "Xcode")
   /// Purchases of StoreKit's local tests, which Apple does not sign.
-  public static let localTesting = Self(rawValue: "LocalTesting")
+  package static let localTesting = Self(rawValue: "LocalTesting")
 
   /// The integer stored in the database and in hashed bytes; nil for environments that are never recorded. Never
   /// renumber.
@@ -59,7 +59,7 @@ public struct StoreEnvironment: RawRepresentable, Sendable, Hashable, Codable, C
   }
 
   /// The environment of a code in the database; nil for others.
-  public init?(code: UInt8) {
+  package init?(code: UInt8) {
     switch code {
     case 1: self = .production
     case 2: self = .sandbox
@@ -68,10 +68,10 @@ public struct StoreEnvironment: RawRepresentable, Sendable, Hashable, Codable, C
   }
 
   /// Signed on a developer's machine, not by the store.
-  public var isLocalTest: Bool { self == .xcode || self == .localTesting }
+  package var isLocalTest: Bool { self == .xcode || self == .localTesting }
 
   /// Reads `Production`, `PROD` (old notifications) and known names in any case; other text is kept unchanged.
-  public init(storeText text: String) {
+  package init(storeText text: String) {
     switch text.lowercased() {
     case "production", "prod": self = .production
     case "sandbox": self = .sandbox

@@ -43,7 +43,7 @@ public struct StoreTransaction: Sendable, Hashable, Codable {
   public var revocation: Revocation?
 
   /// The facts of a transaction, which are not checked.
-  public init(
+  package init(
     store: Store, environment: StoreEnvironment, transactionID: String, originalTransactionID: String,
     productID: String?, productType: ProductType = .unknown, purchaseDate: Int64, expiresDate: Int64? = nil,
     quantity: Int64 = 1, ownership: OwnershipType = .unknown, appAccountToken: AccountToken? = nil,
@@ -74,7 +74,7 @@ public struct StoreTransaction: Sendable, Hashable, Codable {
   /// The key of this transaction.
   public var key: TransactionKey { TransactionKey(store: store, environment: environment, id: transactionID) }
   /// The key of the transaction that grants: the first one of a chain of renewals.
-  public var grantKey: TransactionKey {
+  package var grantKey: TransactionKey {
     TransactionKey(store: store, environment: environment, id: originalTransactionID)
   }
 }
@@ -118,7 +118,7 @@ public struct Revocation: Sendable, Hashable, Codable {
   public var quantity: Int64?
 
   /// A revocation at a date in milliseconds since 1970.
-  public init(
+  package init(
     date: Int64, reason: String? = nil, percentageMilli: Int64? = nil, type: String? = nil, quantity: Int64? = nil
   ) {
     self.date = date
@@ -147,7 +147,7 @@ public struct ProductType: RawRepresentable, Sendable, Hashable, Codable {
   public static let nonRenewing = Self(rawValue: "Non-Renewing Subscription")
 
   /// Whether it is one of the subscriptions.
-  public var isSubscription: Bool { self == .autoRenewable || self == .nonRenewing }
+  package var isSubscription: Bool { self == .autoRenewable || self == .nonRenewing }
 }
 
 extension ProductType: Comparable {
@@ -191,7 +191,7 @@ public struct Money: Sendable, Hashable, Codable {
   public var currency: String
 
   /// An amount in a currency.
-  public init(milliunits: Int64, currency: String) {
+  package init(milliunits: Int64, currency: String) {
     self.milliunits = milliunits
     self.currency = currency
   }

@@ -20,51 +20,51 @@ public struct VerificationError: ToolkitError, LocalizedError, Hashable {
     /// The bytes do not have the expected format.
     public static let malformed = Self(rawValue: "malformed")
     /// Larger than the size cap.
-    public static let tooLarge = Self(rawValue: "too-large")
+    package static let tooLarge = Self(rawValue: "too-large")
     /// An algorithm or key type that is not accepted, such as a JWS that is not ES256.
-    public static let unsupportedAlgorithm = Self(rawValue: "unsupported-algorithm")
+    package static let unsupportedAlgorithm = Self(rawValue: "unsupported-algorithm")
     /// A number of certificates that is not accepted; a JWS has exactly three.
-    public static let certificateCount = Self(rawValue: "certificate-count")
+    package static let certificateCount = Self(rawValue: "certificate-count")
     /// Nothing says which root certificates to trust.
-    public static let noRootCertificate = Self(rawValue: "no-root-certificate")
+    package static let noRootCertificate = Self(rawValue: "no-root-certificate")
     /// The certificates do not chain to a configured root.
     public static let untrustedChain = Self(rawValue: "untrusted-chain")
     /// A certificate lacks its marker extension.
-    public static let missingMarker = Self(rawValue: "missing-marker")
+    package static let missingMarker = Self(rawValue: "missing-marker")
     /// A certificate was not valid at the signing date.
-    public static let certificateNotValidAtSigning = Self(rawValue: "certificate-not-valid-at-signing")
+    package static let certificateNotValidAtSigning = Self(rawValue: "certificate-not-valid-at-signing")
     /// Nothing says with which key of the app Google signs.
-    public static let noLicensingKey = Self(rawValue: "no-licensing-key")
+    package static let noLicensingKey = Self(rawValue: "no-licensing-key")
     /// Nothing says of which app Apple's evidence must be.
-    public static let noBundleID = Self(rawValue: "no-bundle-id")
+    package static let noBundleID = Self(rawValue: "no-bundle-id")
     /// Nothing says of which app Google's evidence must be.
-    public static let noPackageName = Self(rawValue: "no-package-name")
+    package static let noPackageName = Self(rawValue: "no-package-name")
     /// The signature is invalid.
     public static let badSignature = Self(rawValue: "bad-signature")
     /// A date outside the accepted range.
-    public static let dateOutOfRange = Self(rawValue: "date-out-of-range")
+    package static let dateOutOfRange = Self(rawValue: "date-out-of-range")
     /// Another app's bundle id.
     public static let wrongBundle = Self(rawValue: "wrong-bundle")
     /// Another app's Apple id.
-    public static let wrongApp = Self(rawValue: "wrong-app")
+    package static let wrongApp = Self(rawValue: "wrong-app")
     /// Another environment than the required one (`inspect`).
     public static let wrongEnvironment = Self(rawValue: "wrong-environment")
     /// Signed on a developer's machine (Xcode, local testing).
     public static let testEnvironment = Self(rawValue: "test-environment")
     /// JSON in none of the stores' formats; the caller may say what it is.
-    public static let unknownKind = Self(rawValue: "unknown-kind")
+    package static let unknownKind = Self(rawValue: "unknown-kind")
     /// Another kind of evidence than expected.
-    public static let wrongKind = Self(rawValue: "wrong-kind")
+    package static let wrongKind = Self(rawValue: "wrong-kind")
     /// Another app's package name.
     public static let wrongPackage = Self(rawValue: "wrong-package")
     /// A required field is missing.
     public static let incomplete = Self(rawValue: "incomplete")
     /// The store itself rejected the request for good.
-    public static let storeRefused = Self(rawValue: "store-refused")
+    package static let storeRefused = Self(rawValue: "store-refused")
     /// A required signature is missing.
     public static let unsigned = Self(rawValue: "unsigned")
     /// A format that can no longer be verified.
-    public static let unsupportedFormat = Self(rawValue: "unsupported-format")
+    package static let unsupportedFormat = Self(rawValue: "unsupported-format")
 
     // MARK: Of the verifier
 
@@ -74,15 +74,15 @@ public struct VerificationError: ToolkitError, LocalizedError, Hashable {
     // MARK: Quarantined: kept, but not recorded; evaluated again when presented again
 
     /// Signed later than the local clock and the allowed skew.
-    public static let signedInFuture = Self(rawValue: "signed-in-future")
+    package static let signedInFuture = Self(rawValue: "signed-in-future")
     /// Two layers name different environments.
-    public static let environmentMismatch = Self(rawValue: "environment-mismatch")
+    package static let environmentMismatch = Self(rawValue: "environment-mismatch")
     /// An environment that this version does not know.
-    public static let unknownEnvironment = Self(rawValue: "unknown-environment")
+    package static let unknownEnvironment = Self(rawValue: "unknown-environment")
     /// Fields contradict each other.
     public static let inconsistent = Self(rawValue: "inconsistent")
     /// The store gave no final answer.
-    public static let retryLater = Self(rawValue: "retry-later")
+    package static let retryLater = Self(rawValue: "retry-later")
 
     /// Whether a wrong configuration (root certificates, app identity) makes valid store responses fail with this code.
     package var isOfConfiguration: Bool {

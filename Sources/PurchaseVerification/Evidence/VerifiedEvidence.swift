@@ -11,39 +11,39 @@ public struct VerifiedEvidence: Sendable {
   /// The notification around the transactions, if it is one.
   public var notification: NotificationFact?
   /// What it says about the renewal of a subscription.
-  public var renewal: RenewalFact?
+  package var renewal: RenewalFact?
   /// Transactions to query the store about, taken from unsigned messages.
-  public var lookups: [LookupHint]
+  package var lookups: [LookupHint]
   /// When the store signed or stated it; see `StoreTransaction.signedDate`.
   public var signedDate: Int64?
   /// Why the evidence, although it verifies, must not be recorded yet.
   public var quarantine: VerificationError?
   /// Whether the product or token comes from the context and not from the bytes.
-  public var isNamedBeside = false
+  package var isNamedBeside = false
   /// The facts as earlier versions read them, where they differ: ledgers may state these.
   package var earlierTransactions: [StoreTransaction] = []
   /// Notes for the report: `unusable-price`, `sandbox`, `pending`, `partial-refund`, `no-transactions`, `unknown-type`,
   /// `look-up`.
-  public var notes: [String]
+  package var notes: [String]
   /// Decoded fields that the facts do not hold, in the order in which `inspect` prints them.
-  public var details: [Detail]
+  package var details: [Detail]
 
   /// A field of the evidence that decides nothing, for people.
-  public struct Detail: Sendable, Hashable {
+  package struct Detail: Sendable, Hashable {
     /// The name of the field.
-    public var name: String
+    package var name: String
     /// Its value.
-    public var value: String
+    package var value: String
 
     /// A field and its value.
-    public init(_ name: String, _ value: String) {
+    package init(_ name: String, _ value: String) {
       self.name = name
       self.value = value
     }
   }
 
   /// What a piece of evidence says.
-  public init(
+  package init(
     kind: EvidenceKind, store: Store, environment: StoreEnvironment?, transactions: [StoreTransaction] = [],
     notification: NotificationFact? = nil, renewal: RenewalFact? = nil, lookups: [LookupHint] = [],
     signedDate: Int64? = nil, quarantine: VerificationError? = nil, notes: [String] = [], details: [Detail] = []
@@ -86,14 +86,14 @@ public struct NotificationFact: Sendable, Hashable {
   /// The store's word for what happened.
   public var type: String
   /// The store's word for the case of it.
-  public var subtype: String?
+  package var subtype: String?
   /// Milliseconds since 1970.
   public var signedDate: Int64
   /// The transaction that it is about.
   public var transaction: TransactionKey?
 
   /// The facts of a notification, which are not checked.
-  public init(
+  package init(
     store: Store, environment: StoreEnvironment?, uuid: String, type: String, subtype: String?, signedDate: Int64,
     transaction: TransactionKey?
   ) {
@@ -109,18 +109,18 @@ public struct NotificationFact: Sendable, Hashable {
 
 /// Apple's renewal info of a subscription. The ledger records no transaction for it, because regions are not sold as
 /// subscriptions.
-public struct RenewalFact: Sendable, Hashable {
+package struct RenewalFact: Sendable, Hashable {
   /// Where it was sold.
-  public var environment: StoreEnvironment
+  package var environment: StoreEnvironment
   /// The first transaction of the subscription.
-  public var originalTransactionID: String?
+  package var originalTransactionID: String?
   /// The product that renews.
-  public var productID: String?
+  package var productID: String?
   /// Milliseconds since 1970.
-  public var signedDate: Int64
+  package var signedDate: Int64
 
   /// The facts of a renewal, which are not checked.
-  public init(
+  package init(
     environment: StoreEnvironment, originalTransactionID: String?, productID: String?, signedDate: Int64
   ) {
     self.environment = environment
@@ -133,14 +133,14 @@ public struct RenewalFact: Sendable, Hashable {
 /// A transaction that the store should be queried about.
 public struct LookupHint: Sendable, Hashable {
   /// The transaction to ask the store about.
-  public var key: TransactionKey
+  package var key: TransactionKey
   /// The product, where the store needs it.
-  public var productID: String?
+  package var productID: String?
   /// Google's token.
-  public var purchaseToken: String?
+  package var purchaseToken: String?
 
   /// A transaction to ask the store about.
-  public init(key: TransactionKey, productID: String?, purchaseToken: String?) {
+  package init(key: TransactionKey, productID: String?, purchaseToken: String?) {
     self.key = key
     self.productID = productID
     self.purchaseToken = purchaseToken
