@@ -26,7 +26,7 @@ public final class PixelBuffer: @unchecked Sendable {
   deinit { bytes.deallocate() }
 
   /// Makes every pixel transparent again, for reuse.
-  public func clear() {
+  package func clear() {
     bytes.initializeMemory(as: UInt8.self, repeating: 0, count: byteCount)
   }
 }

@@ -16,7 +16,7 @@ public struct Catalog: Hashable, Sendable, Codable {
     public var sha256: String
 
     /// A file of the catalogue's folder.
-    public init(file: String, bytes: Int, sha256: String) {
+    package init(file: String, bytes: Int, sha256: String) {
       (self.file, self.bytes, self.sha256) = (file, bytes, sha256)
     }
   }
@@ -104,7 +104,7 @@ public struct Catalog: Hashable, Sendable, Codable {
     public var isOverview: Bool
 
     /// The roots as tiles.
-    public var rootTiles: [TileID] { roots.map(\.tile) }
+    package var rootTiles: [TileID] { roots.map(\.tile) }
   }
 
   /// A patch from an earlier edition of the region to this one.
@@ -121,16 +121,16 @@ public struct Catalog: Hashable, Sendable, Codable {
     public var sha256: String
 
     /// A patch from an edition whose tiles have this aggregate hash.
-    public init(fromEdition: String, fromTilesHash: String, file: String, bytes: Int, sha256: String) {
+    package init(fromEdition: String, fromTilesHash: String, file: String, bytes: Int, sha256: String) {
       (self.fromEdition, self.fromTilesHash) = (fromEdition, fromTilesHash)
       (self.file, self.bytes, self.sha256) = (file, bytes, sha256)
     }
   }
 
   /// The document's file name.
-  public static let fileName = "catalogue.json"
+  package static let fileName = "catalogue.json"
   /// The format's version.
-  public static let versionNow = 1
+  package static let versionNow = 1
 
   /// The version of the format.
   public var version: Int
@@ -203,7 +203,7 @@ extension Catalog {
   ///   - bytes: the document, JSON.
   ///   - path: its name in errors.
   /// - Throws: `BundleError` `.malformed`.
-  public init(parsing bytes: [UInt8], path: String) throws {
+  package init(parsing bytes: [UInt8], path: String) throws {
     func refused(_ message: String) -> BundleError {
       BundleError(.malformed, path: path, message, remedy: "fetch it again, or build it again")
     }

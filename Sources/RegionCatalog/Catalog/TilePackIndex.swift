@@ -27,7 +27,7 @@ public struct TilePackIndex: Sendable {
   /// covers it.
   ///
   /// - Complexity: O(zooms).
-  public func pack(of tile: TileID) -> Int? {
+  package func pack(of tile: TileID) -> Int? {
     var tile: TileID? = matrixSet.contains(tile) ? tile : nil
     while let one = tile {
       if let pack = packs[one] { return pack }

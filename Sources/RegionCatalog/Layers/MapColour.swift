@@ -1,21 +1,21 @@
 /// A colour of a map: red, green, blue and alpha, straight, 0 to 255.
-public struct MapColour: Hashable, Sendable, Codable {
+package struct MapColour: Hashable, Sendable, Codable {
   /// 0 to 255.
-  public let red: UInt8
+  package let red: UInt8
   /// 0 to 255.
-  public let green: UInt8
+  package let green: UInt8
   /// 0 to 255.
-  public let blue: UInt8
+  package let blue: UInt8
   /// 0 (clear) to 255 (opaque).
-  public let alpha: UInt8
+  package let alpha: UInt8
 
   /// A colour of sRGB, not premultiplied.
-  public init(red: UInt8, green: UInt8, blue: UInt8, alpha: UInt8 = 255) {
+  package init(red: UInt8, green: UInt8, blue: UInt8, alpha: UInt8 = 255) {
     (self.red, self.green, self.blue, self.alpha) = (red, green, blue, alpha)
   }
 
   /// Opaque white.
-  public static let white = MapColour(red: 255, green: 255, blue: 255)
+  package static let white = MapColour(red: 255, green: 255, blue: 255)
 
   /// The colour as a word, red in the lowest byte.
   package var word: UInt32 {
@@ -25,7 +25,7 @@ public struct MapColour: Hashable, Sendable, Codable {
   /// Reads a CSS colour: `#rgb`, `#rrggbb`, either with alpha, `rgb()`, `rgba()`, `hsl()`, `hsla()`, or a name.
   ///
   /// - Returns: nil if the text is none.
-  public init?(_ text: String) {
+  package init?(_ text: String) {
     let text = text.lowercased()
     if text.hasPrefix("#") {
       guard let colour = Self.hexadecimal(text.dropFirst()) else { return nil }

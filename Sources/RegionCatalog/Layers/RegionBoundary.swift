@@ -4,10 +4,10 @@ public import TileIndex
 /// A region's outline: polygons with holes in WGS 84 degrees, as in GeoJSON (RFC 7946).
 public struct RegionBoundary: Hashable, Sendable {
   /// A closed ring of longitudes and latitudes.
-  public typealias Ring = [SIMD2<Double>]
+  package typealias Ring = [SIMD2<Double>]
 
   /// The polygons; each is its outer ring, followed by holes.
-  public let polygons: [[Ring]]
+  package let polygons: [[Ring]]
 
   /// The box around all rings.
   public let bounds: BoundingBox

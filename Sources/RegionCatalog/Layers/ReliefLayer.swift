@@ -1,7 +1,7 @@
 /// How a digital elevation model (DEM) is drawn: shaded by a light, tinted by colours, or both.
-public struct ReliefLayer: Hashable, Sendable, Codable {
+package struct ReliefLayer: Hashable, Sendable, Codable {
   /// How light and shade are computed. All but ``none`` take the slope by Horn's method, from the eight neighbours.
-  public enum Shading: String, Hashable, Sendable, Codable, CaseIterable {
+  package enum Shading: String, Hashable, Sendable, Codable, CaseIterable {
     /// One light.
     case hillshade
     /// Lights from 225, 270, 315 and 360 degrees, weighted by where a slope faces (USGS Open-File Report 92-422).
@@ -13,7 +13,7 @@ public struct ReliefLayer: Hashable, Sendable, Codable {
   }
 
   /// What ``tint`` is looked up by.
-  public enum TintValue: String, Hashable, Sendable, Codable, CaseIterable {
+  package enum TintValue: String, Hashable, Sendable, Codable, CaseIterable {
     /// The DEM's values.
     case elevation
     /// The slope in degrees.
@@ -21,48 +21,48 @@ public struct ReliefLayer: Hashable, Sendable, Codable {
   }
 
   /// How the light falls.
-  public var shading: Shading = .hillshade
+  package var shading: Shading = .hillshade
   /// Where the light of ``Shading/hillshade`` comes from, in degrees clockwise from north.
-  public var azimuth = 315.0
+  package var azimuth = 315.0
   /// The light's height above the horizon, in degrees.
-  public var altitude = 45.0
+  package var altitude = 45.0
   /// What the DEM's values are multiplied by to give metres, and by how much the relief is exaggerated.
-  public var exaggeration = 1.0
+  package var exaggeration = 1.0
   /// How much of the shading is drawn, from 0 to 1.
-  public var strength = 1.0
+  package var strength = 1.0
   /// What slopes in full shade are multiplied by; its alpha does not count.
-  public var shadowColour = MapColour(red: 0, green: 0, blue: 0)
+  package var shadowColour = MapColour(red: 0, green: 0, blue: 0)
   /// What lit slopes go towards; its alpha does not count.
-  public var highlightColour = MapColour.white
+  package var highlightColour = MapColour.white
   /// The colours of the ground; nil for grey.
-  public var tint: ColourRamp?
+  package var tint: ColourRamp?
   /// What the tints stand for.
-  public var tintBy: TintValue = .elevation
+  package var tintBy: TintValue = .elevation
   /// Draws shadows and lights alone, with alpha, over what lies below.
-  public var isOverlay = false
+  package var isOverlay = false
 
   /// A hillshade without tints.
-  public init() {}
+  package init() {}
 }
 
 /// Colours by value, linear between stops.
-public struct ColourRamp: Hashable, Sendable, Codable {
+package struct ColourRamp: Hashable, Sendable, Codable {
   /// A colour at a value.
-  public struct Stop: Hashable, Sendable, Codable {
+  package struct Stop: Hashable, Sendable, Codable {
     /// Metres or degrees, as the ramp is about heights or slopes.
-    public let value: Double
+    package let value: Double
     /// Straight red, green, blue and alpha, red in the lowest byte.
-    public let rgba: UInt32
+    package let rgba: UInt32
 
     /// A colour at a value, in straight RGBA.
     package init(value: Double, rgba: UInt32) { (self.value, self.rgba) = (value, rgba) }
   }
 
   /// Ascending by value; never empty. Two stops of one value are a sharp edge.
-  public let stops: [Stop]
+  package let stops: [Stop]
 
   /// Whether some colour is not opaque.
-  public var hasAlpha: Bool { stops.contains { $0.rgba >> 24 != 255 } }
+  package var hasAlpha: Bool { stops.contains { $0.rgba >> 24 != 255 } }
 
   /// - Parameter stops: in any order; those of one value keep theirs.
   package init?(_ stops: [Stop]) {

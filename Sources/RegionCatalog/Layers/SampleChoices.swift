@@ -6,7 +6,7 @@ public enum SampleRange: Hashable, Sendable {
   case values(low: Double, high: Double)
 
   /// The word for ``auto`` in options and manifests.
-  public static let autoWord = "auto"
+  package static let autoWord = "auto"
 }
 
 /// Which band of a raster says how opaque its pixels are, where the file's own statement is wrong or missing.
@@ -17,7 +17,7 @@ public enum AlphaBand: Hashable, Sendable {
   case number(Int)
 
   /// The word for ``absent`` in options and manifests.
-  public static let absentWord = "none"
+  package static let absentWord = "none"
 
   /// `none`, or the band's number.
   package var text: String {
@@ -28,7 +28,7 @@ public enum AlphaBand: Hashable, Sendable {
   }
 
   /// Parses `none` or a band's number; nil if the text is neither.
-  public init?(_ text: String) {
+  package init?(_ text: String) {
     if text == Self.absentWord {
       self = .absent
     } else if let number = Int(text), number >= 1 {
@@ -40,9 +40,9 @@ public enum AlphaBand: Hashable, Sendable {
 }
 
 /// The bands that are shown, by their numbers from 1.
-public enum BandChoice {
+package enum BandChoice {
   /// Whether a list can be shown: one band as grey, or three as red, green and blue.
-  public static func isValid(_ bands: [Int]) -> Bool {
+  package static func isValid(_ bands: [Int]) -> Bool {
     (bands.count == 1 || bands.count == 3) && bands.allSatisfy { (1...65535).contains($0) }
   }
 }

@@ -2,9 +2,9 @@ package import Support
 
 /// One layer of a style in the sense of the MapLibre style specification: which features are drawn, at which zooms, and
 /// how.
-public struct StyleRule: Hashable, Sendable {
+package struct StyleRule: Hashable, Sendable {
   /// The layer's type.
-  public enum Kind: String, Hashable, Sendable, CaseIterable {
+  package enum Kind: String, Hashable, Sendable, CaseIterable {
     /// Lines, and outlines of areas.
     case line
     /// Areas.
@@ -16,11 +16,11 @@ public struct StyleRule: Hashable, Sendable {
   }
 
   /// What is drawn.
-  public let kind: Kind
+  package let kind: Kind
   /// Drawn at zooms from this on.
-  public let zoomMin: Double
+  package let zoomMin: Double
   /// Drawn at zooms below this.
-  public let zoomMax: Double
+  package let zoomMax: Double
   package let filter: StyleExpression?
   /// By the specification's names; those that are not given are missing.
   package let properties: [String: StyleExpression]

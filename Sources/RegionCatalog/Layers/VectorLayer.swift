@@ -1,7 +1,7 @@
 /// A layer of lines, areas, points and labels, drawn over the pictures at every zoom.
-public struct VectorLayer: Hashable, Sendable {
+package struct VectorLayer: Hashable, Sendable {
   /// Where the features come from.
-  public enum Data: Hashable, Sendable {
+  package enum Data: Hashable, Sendable {
     /// A GeoJSON or GPX file.
     case file(String)
     /// Lines of equal height of elevation models.
@@ -20,36 +20,36 @@ public struct VectorLayer: Hashable, Sendable {
   }
 
   /// The contours of elevation models.
-  public struct Contours: Hashable, Sendable {
+  package struct Contours: Hashable, Sendable {
     /// Rasters with heights; neighbours on one grid are one model.
-    public var models: [String]
+    package var models: [String]
     /// What is said of single models, by their index in ``models``.
-    public var settings: [Int: SourceSettings]
+    package var settings: [Int: SourceSettings]
     /// Units of height between contours.
-    public var interval: Double
+    package var interval: Double
     /// Every so many contours one is an index contour.
-    public var indexEvery: Int
+    package var indexEvery: Int
 
     /// Contours of elevation models, `interval` metres apart; every `indexEvery`th is an index contour.
-    public init(models: [String], settings: [Int: SourceSettings] = [:], interval: Double, indexEvery: Int = 5) {
+    package init(models: [String], settings: [Int: SourceSettings] = [:], interval: Double, indexEvery: Int = 5) {
       (self.models, self.settings, self.interval, self.indexEvery) = (models, settings, interval, indexEvery)
     }
   }
 
   /// What is drawn.
-  public var data: Data
+  package var data: Data
   /// In drawing order.
-  public var rules: [StyleRule]
+  package var rules: [StyleRule]
   /// Files with icons, by the names that the rules use.
-  public var images: [String: String]
+  package var images: [String: String]
 
   /// A layer; later rules are drawn over earlier ones.
-  public init(_ data: Data, rules: [StyleRule], images: [String: String] = [:]) {
+  package init(_ data: Data, rules: [StyleRule], images: [String: String] = [:]) {
     (self.data, self.rules, self.images) = (data, rules, images)
   }
 
   /// The files that are read.
-  public var files: [String] {
+  package var files: [String] {
     let icons = images.sorted { $0.key < $1.key }.map(\.value)
     return switch data {
     case .file(let file): [file] + icons
@@ -59,7 +59,7 @@ public struct VectorLayer: Hashable, Sendable {
   }
 
   /// The layer with other names of its files.
-  public func renamingFiles(_ name: (String) -> String) -> VectorLayer {
+  package func renamingFiles(_ name: (String) -> String) -> VectorLayer {
     var layer = self
     layer.images = images.mapValues(name)
     switch data {

@@ -94,7 +94,7 @@ extension ImageDecoder {
   ///
   /// - Returns: the image's size in pixels; nil for vector tiles, of which only the compression is checked.
   /// - Throws: ``ImageError`` with the codec's message.
-  public static func check(_ bytes: UnsafeRawBufferPointer, format: TileFormat) throws -> (width: Int, height: Int)? {
+  package static func check(_ bytes: UnsafeRawBufferPointer, format: TileFormat) throws -> (width: Int, height: Int)? {
     guard format != .pbf else {
       _ = try GzipCheck.verify(bytes)
       return nil
@@ -105,9 +105,9 @@ extension ImageDecoder {
 }
 
 /// Checks gzip streams (RFC 1952), in which vector tiles are compressed, without keeping the content.
-public enum GzipCheck {
+package enum GzipCheck {
   /// The default limit of ``verify(_:byteCountMax:)`` for uncompressed bytes, far above any real tile.
-  public static let byteCountMax = 256 << 20
+  package static let byteCountMax = 256 << 20
 
   /// Inflates all members of the stream, and checks their checksums and lengths.
   ///
@@ -115,7 +115,7 @@ public enum GzipCheck {
   /// - Throws: ``ImageError``: `malformed` with zlib's message when the data are damaged, truncated or followed by
   ///   other data; `tooLarge` when there are more than `byteCountMax` uncompressed bytes.
   /// - Complexity: O(uncompressed bytes) time, 32 kB of memory.
-  public static func verify(
+  package static func verify(
     _ bytes: UnsafeRawBufferPointer, byteCountMax: Int = byteCountMax
   ) throws(ImageError) -> Int {
     do {

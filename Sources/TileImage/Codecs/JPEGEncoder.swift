@@ -5,7 +5,7 @@ public struct JPEGOptions: Hashable, Sendable {
   /// libjpeg's quality, 1 to 100. Above 90 colours keep their full resolution (4:4:4); up to 90 it is halved (4:2:0).
   public var quality: Int
   /// The colour behind pixels that are not opaque, because JPEG has no transparency. Its alpha is ignored.
-  public var background: RGBA
+  package var background: RGBA
 
   /// Options; `quality` from 1 to 100.
   public init(quality: Int = 85, background: RGBA = .white) {

@@ -109,7 +109,7 @@ public indirect enum TileEncoding: Hashable, Sendable {
   case mixed(opaque: TileEncoding, other: TileEncoding)
 
   /// JPEG where all pixels of a tile are opaque, PNG elsewhere.
-  public static func auto(_ jpeg: JPEGOptions, _ png: PNGOptions) -> TileEncoding {
+  package static func auto(_ jpeg: JPEGOptions, _ png: PNGOptions) -> TileEncoding {
     .mixed(opaque: .jpeg(jpeg), other: .png(png))
   }
 
@@ -127,10 +127,10 @@ public indirect enum TileEncoding: Hashable, Sendable {
   public var format: TileFormat { TileFormat(stating: formats) }
 
   /// Further formats that single tiles may have.
-  public var mixing: Set<TileFormat> { formats.subtracting([format]) }
+  package var mixing: Set<TileFormat> { formats.subtracting([format]) }
 
   /// The same with other options of its PNG tiles.
-  public func changingPNG(_ change: (PNGOptions) -> PNGOptions) -> TileEncoding {
+  package func changingPNG(_ change: (PNGOptions) -> PNGOptions) -> TileEncoding {
     switch self {
     case .png(let options): .png(change(options))
     case .mixed(let opaque, let other):

@@ -3,11 +3,11 @@ import CWebP
 /// Options for WebP tiles.
 public struct WebPOptions: Hashable, Sendable {
   /// True for the lossless codec; false for the lossy one, which halves the resolution of colours.
-  public var lossless: Bool
+  package var lossless: Bool
   /// The lossy codec's quality, 1 to 100; ignored for lossless tiles.
-  public var quality: Int
+  package var quality: Int
   /// libwebp's effort, 0 (fastest) to 9 (smallest): the preset of the lossless codec. The lossy one has 0 to 6.
-  public var effort: Int
+  package var effort: Int
 
   /// Options; `quality` from 1 to 100, `effort` from 0 to 9.
   public init(lossless: Bool = true, quality: Int = 85, effort: Int = 4) {

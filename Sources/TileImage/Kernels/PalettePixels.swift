@@ -9,7 +9,7 @@ public final class PalettePixels: Sendable {
   /// Straight RGBA8 as little-endian words, in the order of their first appearance.
   public let colours: [UInt32]
   /// Row-major, an index into ``colours`` for each pixel.
-  public let indices: [UInt8]
+  package let indices: [UInt8]
 
   /// The memory: one byte per pixel and four per colour.
   public var byteCount: Int { indices.count + colours.count * 4 }

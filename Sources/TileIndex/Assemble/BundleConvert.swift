@@ -1,14 +1,14 @@
 import Support
 
 /// Writes a bundle in another container, with every tile as stored and all metadata and places.
-public struct BundleConvert: Sendable {
+package struct BundleConvert: Sendable {
   /// Of the rows in the file names of a folder.
-  public var scheme: TileScheme
+  package var scheme: TileScheme
   /// Whether the copy gets a hash of each tile, which MBTiles alone can store.
-  public var hashes = false
+  package var hashes = false
 
   /// A conversion; `scheme` numbers the rows of a folder of tiles.
-  public init(scheme: TileScheme = .xyz) { self.scheme = scheme }
+  package init(scheme: TileScheme = .xyz) { self.scheme = scheme }
 
   /// Writes all of a bundle; the output's name chooses the container by its ending or a slash at its end.
   ///
@@ -24,7 +24,7 @@ public struct BundleConvert: Sendable {
   ///   for a grid that the container does not know; errors of reading and writing bundles.
   /// - Complexity: O(bytes).
   @discardableResult
-  public func write(
+  package func write(
     _ bundle: any BundleReader, to output: String, replacing: Bool = false,
     progress: @escaping (Int) -> Void = { _ in }
   ) throws -> BundleSummary {

@@ -1,16 +1,16 @@
 /// Extracts an area and some zooms of a bundle: tiles as stored, adjusted metadata, and the places inside.
-public struct BundleExtract: Sendable {
+package struct BundleExtract: Sendable {
   /// What is taken.
-  public var area: TileArea
+  package var area: TileArea
   /// Nil for all zooms.
-  public var zooms: ClosedRange<Int>?
+  package var zooms: ClosedRange<Int>?
   /// Of the rows in the file names, if the output is a folder.
-  public var scheme = TileScheme.xyz
+  package var scheme = TileScheme.xyz
   /// Whether the output gets a hash of each tile, which MBTiles alone can store.
-  public var hashes = false
+  package var hashes = false
 
   /// An extract of an area; of all stored zooms unless some are named.
-  public init(area: TileArea = .everywhere, zooms: ClosedRange<Int>? = nil) {
+  package init(area: TileArea = .everywhere, zooms: ClosedRange<Int>? = nil) {
     self.area = area
     self.zooms = zooms
   }
@@ -30,7 +30,7 @@ public struct BundleExtract: Sendable {
   ///   writing bundles.
   /// - Complexity: O(tiles in the rectangle around the area), for polygons times their edges.
   @discardableResult
-  public func write(
+  package func write(
     _ bundle: any BundleReader, to output: String, replacing: Bool = false,
     progress: @escaping (Int) -> Void = { _ in }
   ) throws -> BundleSummary {

@@ -1,12 +1,12 @@
 import Support
 
 /// Merges several bundles into one, with tiles as stored.
-public struct BundleMerge: Sendable {
+package struct BundleMerge: Sendable {
   /// Draws the second tile over the first. Handed in, since this module has no codec.
-  public typealias Combine = @Sendable (_ tile: TileID, _ lower: [UInt8], _ upper: [UInt8]) throws -> [UInt8]
+  package typealias Combine = @Sendable (_ tile: TileID, _ lower: [UInt8], _ upper: [UInt8]) throws -> [UInt8]
 
   /// How tiles are resolved that several bundles have with different bytes. Equal tiles are no conflict.
-  public enum Conflict: Sendable {
+  package enum Conflict: Sendable {
     /// Take the tile of the first bundle.
     case first
     /// Take the tile of the last bundle.
@@ -18,16 +18,16 @@ public struct BundleMerge: Sendable {
   }
 
   /// What happens where several inputs have a tile.
-  public var conflict: Conflict
+  package var conflict: Conflict
   /// The new bundle's title; nil for the first bundle's.
-  public var name: String?
+  package var name: String?
   /// Of the rows in the file names, if the output is a folder.
-  public var scheme = TileScheme.xyz
+  package var scheme = TileScheme.xyz
   /// Whether the output gets a hash of each tile, which MBTiles alone can store.
-  public var hashes = false
+  package var hashes = false
 
   /// A merge; the name is the first input's unless one is given.
-  public init(conflict: Conflict = .error, name: String? = nil) {
+  package init(conflict: Conflict = .error, name: String? = nil) {
     self.conflict = conflict
     self.name = name
   }
@@ -47,7 +47,7 @@ public struct BundleMerge: Sendable {
   ///   ``Conflict/error``; errors of reading and writing bundles.
   /// - Complexity: O(tiles x bundles).
   @discardableResult
-  public func write(
+  package func write(
     _ bundles: [any BundleReader], to output: String, replacing: Bool = false,
     progress: @escaping (Int) -> Void = { _ in }
   ) throws -> BundleSummary {

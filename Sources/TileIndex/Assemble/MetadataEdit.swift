@@ -2,14 +2,14 @@ import Support
 
 /// Sets or removes one row of a bundle's metadata. The bundle is replaced atomically by one with the same tiles; of a
 /// symbolic link the file behind it.
-public struct MetadataEdit: Sendable {
+package struct MetadataEdit: Sendable {
   /// The row's name.
-  public let name: String
+  package let name: String
   /// Nil removes the row.
-  public let value: String?
+  package let value: String?
 
   /// An edit of one row; nil removes it.
-  public init(name: String, value: String?) {
+  package init(name: String, value: String?) {
     self.name = name
     self.value = value
   }
@@ -21,7 +21,7 @@ public struct MetadataEdit: Sendable {
   ///   tiles, or for a row that may not be changed; `.notFound` for a row to remove that is not there; `.busy` while
   ///   another change goes on; errors of reading and writing bundles.
   /// - Complexity: O(bytes) for MBTiles and PMTiles, which are copied; O(1) for a folder.
-  public func apply(to path: String, progress: @escaping (Int) -> Void = { _ in }) throws {
+  package func apply(to path: String, progress: @escaping (Int) -> Void = { _ in }) throws {
     try ChangeLock.changing(path) { try change($0, progress) }
   }
 

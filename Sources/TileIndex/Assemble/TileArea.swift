@@ -7,7 +7,7 @@ public struct TileArea: Hashable, Sendable {
   let polygons: [Polygon]
 
   /// The whole map.
-  public static let everywhere = TileArea(bounds: nil, polygons: [])
+  package static let everywhere = TileArea(bounds: nil, polygons: [])
 
   /// The tiles that touch a box.
   public init(bounds: BoundingBox) { self.init(bounds: bounds, polygons: []) }
@@ -18,7 +18,7 @@ public struct TileArea: Hashable, Sendable {
   /// Reads the polygons of a GeoJSON file: a geometry, a feature or a collection of features.
   ///
   /// - Throws: ``BundleError`` with `.notFound`, or `.malformed` with the line or the position in the document.
-  public init(bounds: BoundingBox? = nil, polygonFile path: String) throws {
+  package init(bounds: BoundingBox? = nil, polygonFile path: String) throws {
     do {
       self.init(bounds: bounds, polygons: try GeoJSONGeometry.polygons(in: try ReadOnlyFile(path)))
     } catch let error as FileSystem.SystemError {

@@ -22,25 +22,25 @@ public struct BundleError: ToolkitError, Hashable {
     /// The process has reached its limit of open files; try again, or raise the limit.
     public static let tooManyOpenFiles = Code("too many open files")
     /// A query takes more steps than the size of the file explains.
-    public static let tooCostly = Code("too costly")
+    package static let tooCostly = Code("too costly")
     /// The bundle has no table of hashes by which its tiles could be checked.
-    public static let notHashed = Code("not hashed")
+    package static let notHashed = Code("not hashed")
     /// The bundle has no index of its tiles, which makes it slow.
-    public static let notIndexed = Code("not indexed")
+    package static let notIndexed = Code("not indexed")
     /// The target exists, and replacing it was not requested.
     public static let exists = Code("exists")
     /// The target is one of its own inputs, or lies inside one.
-    public static let isInput = Code("is an input")
+    package static let isInput = Code("is an input")
     /// The target's name is not that of something that can be written.
-    public static let invalidName = Code("invalid name")
+    package static let invalidName = Code("invalid name")
     /// No space, no permission, or another failure of the disk.
     public static let writeFailed = Code("write failed")
     /// Two files that do not belong together: a patch and another bundle, bundles of different grids.
-    public static let mismatch = Code("mismatch")
+    package static let mismatch = Code("mismatch")
     /// Two bundles have different tiles in one place, and nothing says which to take.
-    public static let conflict = Code("conflict")
+    package static let conflict = Code("conflict")
     /// A tile, place or metadata value that cannot be stored.
-    public static let invalidContent = Code("invalid content")
+    package static let invalidContent = Code("invalid content")
   }
 
   /// The operation that the remedy speaks of, for programs that can offer it; new ones may be added.
@@ -49,11 +49,11 @@ public struct BundleError: ToolkitError, Hashable {
     /// ``BundleVerifier`` finds all faults of its kind.
     public static let verify = Repair(name: "verify")
     /// The output is written over what is there.
-    public static let replace = Repair(name: "replace")
+    package static let replace = Repair(name: "replace")
     /// The shards of a plan are merged into the file.
-    public static let mergeShards = Repair(name: "merge shards")
+    package static let mergeShards = Repair(name: "merge shards")
     /// Convert the bundle at the error's path, which gives the copy an index.
-    public static let convert = Repair(name: "convert")
+    package static let convert = Repair(name: "convert")
     /// Cut the raster at the error's path into a bundle.
     public static let cut = Repair(name: "cut")
   }
@@ -72,7 +72,7 @@ public struct BundleError: ToolkitError, Hashable {
   private(set) var tilePutTwice: TileID?
 
   /// An error about a file or folder; message and remedy begin in lower case.
-  public init(_ code: Code, path: String?, _ message: String, remedy: String? = nil, repair: Repair? = nil) {
+  package init(_ code: Code, path: String?, _ message: String, remedy: String? = nil, repair: Repair? = nil) {
     self.code = code
     self.path = path
     self.message = message

@@ -3,81 +3,81 @@ import Support
 /// The actual contents of a bundle, independent of its metadata.
 public struct BundleInspection: Hashable, Sendable, Codable {
   /// The tiles of one zoom.
-  public struct Level: Hashable, Sendable, Codable {
+  package struct Level: Hashable, Sendable, Codable {
     /// The zoom.
-    public let zoom: Int
+    package let zoom: Int
     /// The number of stored tiles.
-    public let tiles: Int
+    package let tiles: Int
     /// Bytes as readers count them: a shared blob counts for every tile.
-    public let bytes: Int
+    package let bytes: Int
     /// The westernmost column with a tile.
-    public let minColumn: Int
+    package let minColumn: Int
     /// The easternmost column with a tile.
-    public let maxColumn: Int
+    package let maxColumn: Int
     /// From the north (XYZ).
-    public let minRow: Int
+    package let minRow: Int
     /// The southernmost row with a tile.
-    public let maxRow: Int
+    package let maxRow: Int
   }
 
   /// The number of blobs of one format and size.
-  public struct Kind: Hashable, Sendable, Codable {
+  package struct Kind: Hashable, Sendable, Codable {
     /// `png`, `jpg`, `webp` or `pbf`, detected from the bytes; nil for other bytes.
-    public let format: TileFormat?
+    package let format: TileFormat?
     /// Pixels; nil when the header does not state them.
-    public let width: Int?
+    package let width: Int?
     /// Pixels; nil for vector tiles.
-    public let height: Int?
+    package let height: Int?
     /// Stored blobs, not tiles.
-    public let blobs: Int
+    package let blobs: Int
   }
 
   /// The directories of a PMTiles archive.
-  public struct Archive: Hashable, Sendable, Codable {
+  package struct Archive: Hashable, Sendable, Codable {
     /// Entries of directories; neighbours with equal bytes share one.
-    public let entries: Int
+    package let entries: Int
     /// Zero when all entries are in the root directory.
-    public let leafDirectories: Int
+    package let leafDirectories: Int
     /// True when the header says that tiles lie in the order of their ids.
-    public let isClustered: Bool
+    package let isClustered: Bool
   }
 
   /// The file or folder, as the caller named it.
-  public let path: String
+  package let path: String
   /// The container of the file.
-  public let container: BundleFile.Kind
+  package let container: BundleFile.Kind
   /// Size of the file, or of all tiles in a folder.
-  public let fileBytes: Int
+  package let fileBytes: Int
   /// Bytes of an SQLite page; nil for other containers than MBTiles and GeoPackage.
-  public internal(set) var pageBytes: Int?
+  package internal(set) var pageBytes: Int?
   /// Nil for other containers than MBTiles.
-  public internal(set) var layout: BundleLayout?
+  package internal(set) var layout: BundleLayout?
   /// 1297105496 (`MPBX`) in a marked MBTiles file; nil for other containers.
-  public internal(set) var applicationID: Int?
+  package internal(set) var applicationID: Int?
   /// Nil for other containers than PMTiles.
-  public internal(set) var archive: Archive?
+  package internal(set) var archive: Archive?
   /// `xyz` or `tms`: from where the rows in a folder's file names count; nil for other containers.
-  public internal(set) var scheme: String?
+  package internal(set) var scheme: String?
   /// The tables of tiles in a GeoPackage, the inspected one first; nil for other containers.
-  public internal(set) var tables: [String]?
+  package internal(set) var tables: [String]?
   /// What is read otherwise than the container says, because the stated bounds fit only so; nil for most bundles.
-  public let placement: String?
+  package let placement: String?
   /// Name of the grid.
-  public let tileMatrixSet: String
+  package let tileMatrixSet: String
   /// CRS of the grid, as authority and code.
-  public let crs: String
+  package let crs: String
   /// The metadata in the order of the table.
-  public let metadata: [StoredMetadata.Entry]
+  package let metadata: [StoredMetadata.Entry]
   /// All tiles, as readers count them.
-  public let tiles: Int
+  package let tiles: Int
   /// Distinct blobs among them.
-  public let distinctTiles: Int
+  package let distinctTiles: Int
   /// Bytes of the stored blobs.
-  public let blobBytes: Int
+  package let blobBytes: Int
   /// The stored zooms, the coarsest first.
-  public let levels: [Level]
+  package let levels: [Level]
   /// The formats and sizes found, the most frequent first.
-  public let kinds: [Kind]
+  package let kinds: [Kind]
 
   /// Reads through a bundle.
   ///
@@ -86,7 +86,7 @@ public struct BundleInspection: Hashable, Sendable, Codable {
   /// - Parameter progress: called every 256 tiles with the number of tiles read so far; of tiles that share a stored
   ///   blob one is read, except in a GeoPackage and in a tileset of shards.
   /// - Throws: ``BundleError``.
-  public init(_ bundle: any BundleReader, progress: @escaping (Int) -> Void = { _ in }) throws {
+  package init(_ bundle: any BundleReader, progress: @escaping (Int) -> Void = { _ in }) throws {
     self = try bundle.inspection(progress)
   }
 

@@ -149,53 +149,53 @@ extension ResidentRead: Sendable where Value: Sendable {}
 
 extension BundleReader {
   /// See ``placementWarning``.
-  public var placementWarning: BundleError? { nil }
+  package var placementWarning: BundleError? { nil }
   /// The default for containers that cannot be without an index.
-  public var scansForTiles: Bool { false }
+  package var scansForTiles: Bool { false }
   /// See ``scansForTiles``.
-  public func prepareLookups() throws {}
+  package func prepareLookups() throws {}
   /// The default for bundles that a change ends.
-  public func readingOneState<Result>(_ body: () throws -> Result) throws -> Result { try body() }
+  package func readingOneState<Result>(_ body: () throws -> Result) throws -> Result { try body() }
   /// See ``readingOneState(_:)``.
-  public func holdOneState() throws {}
+  package func holdOneState() throws {}
   /// The default for bundles that a change ends.
-  public var version: UInt64 { 0 }
+  package var version: UInt64 { 0 }
   /// See ``opener``.
-  public var opener: (@Sendable () -> any BundleReader)? { nil }
+  package var opener: (@Sendable () -> any BundleReader)? { nil }
   /// See ``memoryBytes``.
-  public var memoryBytes: Int { 0 }
+  package var memoryBytes: Int { 0 }
   /// See ``firstTile(in:)``.
-  public func firstTile(in range: TileRange) throws -> TileID? { nil }
+  package func firstTile(in range: TileRange) throws -> TileID? { nil }
   /// The default for bundles without places.
-  public func places() throws -> StoredPlaces { StoredPlaces(of: path) }
+  package func places() throws -> StoredPlaces { StoredPlaces(of: path) }
   /// See ``placeTable()``.
-  public func placeTable() throws -> PlaceTable? { nil }
+  package func placeTable() throws -> PlaceTable? { nil }
   /// See ``knownTileCount``.
-  public var knownTileCount: Int? { nil }
+  package var knownTileCount: Int? { nil }
   /// The default for containers in which each tile is read.
-  public var knownReadCount: Int? { knownTileCount }
+  package var knownReadCount: Int? { knownTileCount }
   /// The default reads each tile.
-  public func inspection(_ progress: @escaping (Int) -> Void) throws -> BundleInspection {
+  package func inspection(_ progress: @escaping (Int) -> Void) throws -> BundleInspection {
     try BundleInspection(walking: self, .folder, fileBytes: nil, progress)
   }
   /// See ``mixesFormats``.
-  public var mixesFormats: Bool { false }
+  package var mixesFormats: Bool { false }
   /// The default for containers that have tiles in no other order.
-  public func forEachTile(byID isWanted: Bool, _ body: (TileID, UnsafeRawBufferPointer) throws -> Void) throws {
+  package func forEachTile(byID isWanted: Bool, _ body: (TileID, UnsafeRawBufferPointer) throws -> Void) throws {
     try forEachTile(body)
   }
   /// The default reads the tiles.
-  public func forEachTileSize(_ body: (TileID, Int) throws -> Void) throws {
+  package func forEachTileSize(_ body: (TileID, Int) throws -> Void) throws {
     try forEachTile { try body($0, $1.count) }
   }
   /// See ``putOrder``.
-  public var putOrder: PutOrder? { nil }
+  package var putOrder: PutOrder? { nil }
   /// The default for containers that cannot store hashes.
-  public var storesTileHashes: Bool { false }
+  package var storesTileHashes: Bool { false }
   /// See ``storesTileHashes``.
-  public func storedHash(of tile: TileID) throws -> UInt64? { nil }
+  package func storedHash(of tile: TileID) throws -> UInt64? { nil }
   /// The default for what has the metadata of something else.
-  public func replaceMetadata(
+  package func replaceMetadata(
     _ rows: [StoredMetadata.Entry], changed name: String, progress: (Int) -> Void
   ) throws {
     throw BundleError(
@@ -203,10 +203,10 @@ extension BundleReader {
       remedy: "convert it into a bundle first")
   }
   /// See ``bytesCopiedForMetadata``.
-  public var bytesCopiedForMetadata: Int? { nil }
+  package var bytesCopiedForMetadata: Int? { nil }
 
   /// The default for readers that do not know what is in memory.
-  public func withResidentTile<Value>(
+  package func withResidentTile<Value>(
     _ tile: TileID, _ body: (UnsafeRawBufferPointer) throws -> Value
   ) throws -> ResidentRead<Value> { .wouldWait }
 

@@ -11,7 +11,7 @@ public struct StoredMetadata: Hashable, Sendable {
     public let value: String
 
     /// A row, which is not checked.
-    public init(name: String, value: String) {
+    package init(name: String, value: String) {
       self.name = name
       self.value = value
     }
@@ -20,7 +20,7 @@ public struct StoredMetadata: Hashable, Sendable {
   /// All rows in the order of the table, including repeated names.
   public let entries: [Entry]
   /// The rows by name; of a repeated name, the first.
-  public let values: [String: String]
+  package let values: [String: String]
 
   /// The rows as they are stored. Of several with one name the first counts.
   public init(_ entries: [Entry]) {
@@ -82,7 +82,7 @@ public struct StoredMetadata: Hashable, Sendable {
   }
 
   /// Name or URI of the tile matrix set, unless it is WebMercatorQuad.
-  public var matrixSetName: String? { values[MetadataKey.matrixSet] }
+  package var matrixSetName: String? { values[MetadataKey.matrixSet] }
 
   /// The tile matrix set that the bundle names or defines; nil when it names none. A definition goes over a name, since
   /// sets have been defined under names that became well-known later.

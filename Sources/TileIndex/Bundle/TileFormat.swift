@@ -14,13 +14,13 @@ public enum TileFormat: String, Sendable, CaseIterable, Codable {
 
 extension TileFormat {
   /// What a bundle says it is whose tiles have one or several formats: the one that shows all that they do.
-  public init(stating formats: Set<TileFormat>) {
+  package init(stating formats: Set<TileFormat>) {
     self = [.png, .webp, .jpg, .pbf].first { formats.contains($0) } ?? .png
   }
 
   /// The format that the first bytes identify, or nil. A gzip stream counts as a vector tile, since MBTiles stores
   /// those compressed; ``init(tile:)`` looks into it.
-  public init?(sniffing bytes: UnsafeRawBufferPointer) {
+  package init?(sniffing bytes: UnsafeRawBufferPointer) {
     func starts(_ prefix: [UInt8], at offset: Int = 0) -> Bool {
       bytes.count >= offset + prefix.count && bytes[offset..<(offset + prefix.count)].elementsEqual(prefix)
     }
@@ -90,7 +90,7 @@ extension TileFormat {
 
   /// The format for a name found in metadata: the four of MBTiles, and others in use (`jpeg`, `.PNG`, `image/jpeg`,
   /// `png8`, `mvt`).
-  public init?(lenient word: String) {
+  package init?(lenient word: String) {
     var word = word.lowercased()
     if let slash = word.lastIndex(of: "/") { word = String(word[word.index(after: slash)...]) }
     word = String(word.drop { $0 == "." || $0 == " " }.prefix { $0 != ";" && $0 != " " })
@@ -127,23 +127,23 @@ extension TileFormat {
   }
 
   /// The usual file extension, without a dot.
-  public var fileExtension: String { rawValue }
+  package var fileExtension: String { rawValue }
 }
 
 /// The size in pixels from an image's header, read without a codec.
-public struct ImageHeader: Hashable, Sendable {
+package struct ImageHeader: Hashable, Sendable {
   /// The format of the image.
-  public let format: TileFormat
+  package let format: TileFormat
   /// Pixels.
-  public let width: Int
+  package let width: Int
   /// Pixels.
-  public let height: Int
+  package let height: Int
 
   /// The pixels of the largest tile that is decoded: 4096 x 4096.
-  public static let pixelCountMax = 1 << 24
+  package static let pixelCountMax = 1 << 24
 
   /// Nil when the bytes are not PNG, JPEG or WebP, or end before the size.
-  public init?(_ bytes: UnsafeRawBufferPointer) {
+  package init?(_ bytes: UnsafeRawBufferPointer) {
     guard let format = TileFormat(sniffing: bytes) else { return nil }
     let size: (width: Int, height: Int)?
     switch format {

@@ -227,7 +227,7 @@ public struct BundleSummary: Hashable, Sendable, Codable {
   public let maxZoom: Int
   /// Rows in tables of the bundles that were copied which are no tiles: without bytes or whole numbers, or outside the
   /// grid.
-  public internal(set) var leftOutRows = 0
+  package internal(set) var leftOutRows = 0
 }
 
 extension BundleReader {

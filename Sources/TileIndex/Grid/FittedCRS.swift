@@ -13,13 +13,13 @@ public struct FittedCRS: Sendable {
   /// The authority's name, such as `CH1903+ / LV95`.
   public let name: String
   /// The definition as WKT 1, for GeoPackages; nil for a CRS that has none.
-  public let wkt: String?
+  package let wkt: String?
   /// Length of a unit in metres; of a degree that on the equator.
-  public let metresPerUnit: Double
+  package let metresPerUnit: Double
   /// True if the authority puts north, or latitude, first. Positions here are always x, then y.
-  public let isNorthFirst: Bool
+  package let isNorthFirst: Bool
   /// Where the relation holds, in CRS units.
-  public let box: BoundingBox
+  package let box: BoundingBox
   let surface: ChebyshevSurface
   private let starts: [Start]
   /// The poles in the box.
@@ -90,7 +90,7 @@ public struct FittedCRS: Sendable {
   }
 
   /// The longitude and latitude in degrees of a point in CRS units; beyond the box that of its edge.
-  public func coordinate(of point: SIMD2<Double>) -> (longitude: Double, latitude: Double) {
+  package func coordinate(of point: SIMD2<Double>) -> (longitude: Double, latitude: Double) {
     let q = place(clamped(point)).onSphere
     let aside = (q.x * q.x + q.y * q.y).squareRoot()
     // A pole has every longitude.

@@ -192,7 +192,7 @@ public struct GridError: ToolkitError, Hashable {
     /// No tile down to the deepest zoom has this Hilbert id.
     public static let invalidHilbertID = Code("invalid Hilbert id")
     /// The levels do not fit each other.
-    public static let invalidMatrixSet = Code("invalid tile matrix set")
+    package static let invalidMatrixSet = Code("invalid tile matrix set")
   }
 
   /// The kind of failure.

@@ -3,7 +3,7 @@ public struct TileMatrix: Hashable, Sendable {
   /// The level's name; in the well-known sets the zoom number.
   public let identifier: String
   /// Map scale at 0.28 mm a pixel.
-  public let scaleDenominator: Double
+  package let scaleDenominator: Double
   /// Edge of a pixel in CRS units.
   public let cellSize: Double
   /// Top left corner of tile (0, 0) in CRS units; x first, whatever the axis order of the CRS.
@@ -23,7 +23,7 @@ public struct TileMatrix: Hashable, Sendable {
   ///   - cellSize: edge of a pixel in CRS units, above 0.
   ///   - metresPerUnit: length of a CRS unit, for the scale denominator only.
   ///   - origin: top left corner of tile (0, 0) in CRS units.
-  public init(
+  package init(
     identifier: String, cellSize: Double, metresPerUnit: Double, origin: SIMD2<Double>, tileWidth: Int = 256,
     tileHeight: Int = 256, matrixWidth: Int, matrixHeight: Int
   ) {

@@ -86,7 +86,7 @@ extension TileMatrixSet {
 
   /// A box of CRS units in degrees. In a fitted CRS it is the box around a curved shape, and has all longitudes if that
   /// crosses the antimeridian or has a pole inside; what lies beyond the set's ``boundingBox`` does not count.
-  public func geographicBounds(ofCRSBounds box: BoundingBox) -> BoundingBox {
+  package func geographicBounds(ofCRSBounds box: BoundingBox) -> BoundingBox {
     switch projection {
     case .webMercator:
       BoundingBox(
@@ -116,7 +116,7 @@ extension TileMatrixSet {
   ///
   /// Tiles that the box overlaps by less than a millionth of a pixel do not count, so a box made of tile edges gives
   /// exactly its tiles. A box without width or height gives the tile that contains its west or north edge.
-  public func range(coveringCRSBounds box: BoundingBox, zoom: Int) -> TileRange? {
+  package func range(coveringCRSBounds box: BoundingBox, zoom: Int) -> TileRange? {
     let matrix = matrices[zoom]
     let first = matrix.tileCoordinates(of: SIMD2(box.west, box.north))
     let last = matrix.tileCoordinates(of: SIMD2(box.east, box.south))
@@ -135,7 +135,7 @@ extension TileMatrixSet {
   /// - Returns: no range when the box lies outside the set; two ranges, the western end of the world last, when it
   ///   crosses the antimeridian of a global set (one when together they span the whole width). In a fitted CRS the box
   ///   is a curved shape; the one range is that around it.
-  public func ranges(covering box: BoundingBox, zoom: Int) -> [TileRange] {
+  package func ranges(covering box: BoundingBox, zoom: Int) -> [TileRange] {
     guard box.west.isFinite, box.east.isFinite, box.south <= box.north else { return [] }
     if case .fitted(let crs) = projection {
       return crs.bounds(ofGeographic: box).flatMap { range(coveringCRSBounds: $0, zoom: zoom) }.map { [$0] } ?? []
@@ -156,7 +156,7 @@ extension TileMatrixSet {
   /// In a fitted CRS it is the box around a curved shape, within the set's ``boundingBox``; longitudes are those of any
   /// turn, and a west greater than the east crosses the antimeridian. A box of degrees that lies elsewhere becomes one
   /// without width and height, outside the set's.
-  public func crsBounds(ofGeographicBounds box: BoundingBox) -> BoundingBox {
+  package func crsBounds(ofGeographicBounds box: BoundingBox) -> BoundingBox {
     switch projection {
     case .webMercator:
       BoundingBox(

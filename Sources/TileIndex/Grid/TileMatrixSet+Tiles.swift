@@ -10,7 +10,7 @@ extension TileMatrixSet {
   }
 
   /// All tiles of a zoom.
-  public func wholeRange(zoom: Int) -> TileRange {
+  package func wholeRange(zoom: Int) -> TileRange {
     let matrix = matrices[zoom]
     return TileRange(zoom: zoom, columns: 0...(matrix.matrixWidth - 1), rows: 0...(matrix.matrixHeight - 1))
   }
@@ -39,7 +39,7 @@ extension TileMatrixSet {
   }
 
   /// The range one zoom up that contains a range; nil at zoom 0.
-  public func parents(of range: TileRange) -> TileRange? {
+  package func parents(of range: TileRange) -> TileRange? {
     guard range.zoom > 0 else { return nil }
     let ratio = ratios[range.zoom - 1]
     return TileRange(
@@ -78,7 +78,7 @@ extension TileMatrixSet {
   }
 
   /// The ground area of a tile in square metres, on a sphere of the earth's mean radius; in a fitted CRS nearly so.
-  public func area(of tile: TileID) -> Double {
+  package func area(of tile: TileID) -> Double {
     if case .fitted(let crs) = projection {
       guard let part = bounds(of: tile).intersection(crs.box) else { return 0 }
       let (edge, thirds) = (SIMD2(part.width, part.height), [-1.0 / 3, 0, 1.0 / 3])

@@ -5,7 +5,7 @@
 /// 2.5′ step by 4, 4, 4, 4 and 3.
 public struct TileMatrixSet: Hashable, Sendable {
   /// The CRS and how its units relate to WGS 84 degrees.
-  public enum Projection: Hashable, Sendable {
+  package enum Projection: Hashable, Sendable {
     /// Spherical Mercator in metres, EPSG:3857.
     case webMercator
     /// Longitude and latitude in degrees, in this order, OGC:CRS84.
@@ -19,7 +19,7 @@ public struct TileMatrixSet: Hashable, Sendable {
   /// The URI that identifies the set.
   public let uri: String
   /// The CRS and its relation to degrees.
-  public let projection: Projection
+  package let projection: Projection
   /// The valid area in CRS units; tiles may extend beyond it where their edge does not divide it.
   public let boundingBox: BoundingBox
   /// The levels, coarsest first.
@@ -30,7 +30,7 @@ public struct TileMatrixSet: Hashable, Sendable {
   /// A grid of one or more levels, the coarsest first.
   ///
   /// - Throws: ``GridError`` with `.invalidMatrixSet` when the levels do not fit each other.
-  public init(
+  package init(
     identifier: String, uri: String, projection: Projection, boundingBox: BoundingBox, matrices: [TileMatrix]
   ) throws {
     func check(_ condition: Bool, _ message: String) throws {
@@ -92,11 +92,11 @@ public struct TileMatrixSet: Hashable, Sendable {
   public subscript(zoom: Int) -> TileMatrix { matrices[zoom] }
 
   /// The number of tiles, in each direction, that a tile of `zoom` is split into at `zoom + 1`, which must exist.
-  public func ratio(below zoom: Int) -> Int { ratios[zoom] }
+  package func ratio(below zoom: Int) -> Int { ratios[zoom] }
 
   /// True when the set spans all longitudes, so that its first column is the eastern neighbour of its last. False in
   /// any other CRS than Web Mercator and degrees, also around a pole.
-  public var isGlobal: Bool {
+  package var isGlobal: Bool {
     switch projection {
     case .webMercator: boundingBox.width >= 2 * WebMercator.halfWorld
     case .geographic: boundingBox.width >= 360
@@ -105,13 +105,13 @@ public struct TileMatrixSet: Hashable, Sendable {
   }
 
   /// The latitudes in degrees that the set covers.
-  public var latitudes: ClosedRange<Double> {
+  package var latitudes: ClosedRange<Double> {
     let box = geographicBounds(ofCRSBounds: boundingBox)
     return box.south...box.north
   }
 
   /// The zoom with the nearest cell size, by ratio (for steps of 2: the rounded logarithm), within the set's zooms.
-  public func nearestZoom(toCellSize cellSize: Double) -> Int {
+  package func nearestZoom(toCellSize cellSize: Double) -> Int {
     // Ratios are compared, not differences: 3 is as far from 1 as from 9.
     var best = 0
     for zoom in zooms.dropFirst() where cellSize * cellSize < matrices[zoom].cellSize * matrices[zoom - 1].cellSize {
@@ -172,7 +172,7 @@ extension TileMatrixSet {
   public static let wellKnown: [TileMatrixSet] = [.webMercatorQuad, .worldCRS84Quad]
 
   /// The sets that have a name here.
-  public static let builtIn: [TileMatrixSet] = wellKnown + [.degrees]
+  package static let builtIn: [TileMatrixSet] = wellKnown + [.degrees]
 
   /// A built-in set by identifier or URI, case-insensitive; or nil.
   public static func named(_ name: String) -> TileMatrixSet? {
@@ -215,7 +215,7 @@ extension TileMatrixSet {
   ///     lie on whole pixels of their parent only if the size is a multiple of 3; all 3 x 3 children together always
   ///     do.
   /// - Throws: ``GridError`` with `.invalidMatrixSet` when the edges do not fit each other.
-  public init(identifier: String, uri: String, tileEdges: [Double], tileSizes: [Int] = [256]) throws {
+  package init(identifier: String, uri: String, tileEdges: [Double], tileSizes: [Int] = [256]) throws {
     guard tileSizes.count == 1 || tileSizes.count == tileEdges.count, tileSizes.allSatisfy({ $0 > 0 }) else {
       throw GridError(
         .invalidMatrixSet, "tile matrix set \(identifier): \(tileSizes) are not sizes for \(tileEdges.count) levels")

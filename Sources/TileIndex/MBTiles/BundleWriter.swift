@@ -82,7 +82,7 @@ public final class BundleWriter: Sendable {
   /// Tiles so far.
   public var tileCount: Int { tables { $0.coverage.count } ?? 0 }
   /// Stored blobs so far.
-  public var distinctTileCount: Int { tables { $0.imageCount } ?? 0 }
+  package var distinctTileCount: Int { tables { $0.imageCount } ?? 0 }
 
   /// Adds a tile.
   ///

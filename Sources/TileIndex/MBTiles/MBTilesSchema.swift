@@ -30,11 +30,11 @@ enum MBTilesSchema {
 }
 
 /// The row numbers of MBTiles files, which count from the bottom as in TMS. The only place where rows are flipped.
-public enum MBTilesRow {
+package enum MBTilesRow {
   /// The stored row of a tile, or the row of a stored tile: the flip is its own inverse.
   ///
   /// In Web Mercator the matrix is 2^zoom high: tile 11/327/791 is stored in row 1256.
-  public static func flipped(_ row: Int, matrixHeight: Int) -> Int { matrixHeight - 1 - row }
+  package static func flipped(_ row: Int, matrixHeight: Int) -> Int { matrixHeight - 1 - row }
 }
 
 /// The tables of an opened bundle: which one has the tiles, and what is behind it.
@@ -132,7 +132,7 @@ struct BundleSchema {
 }
 
 /// The layout of a bundle's tables.
-public enum BundleLayout: String, Sendable, Codable {
+package enum BundleLayout: String, Sendable, Codable {
   /// One table with the blobs in it.
   case flat
   /// A view over `map` and `images`, where equal tiles share a blob.

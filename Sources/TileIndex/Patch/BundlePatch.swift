@@ -6,22 +6,22 @@ import Support
 /// A patch identifies its base and its result by ``TilesHash``, metadata and places, and applies to no other bundle. If
 /// ``BundleWriter`` wrote both, the patch also records the order of the tiles, and its result is the new edition's file
 /// byte for byte.
-public enum BundlePatch {
+package enum BundlePatch {
   /// What a patch changes, returned when it is made or applied.
-  public struct Summary: Hashable, Sendable, Codable {
+  package struct Summary: Hashable, Sendable, Codable {
     /// Tiles that are new or have different bytes.
-    public let changedTiles: Int
+    package let changedTiles: Int
     /// Tiles that are removed.
-    public let removedTiles: Int
+    package let removedTiles: Int
     /// Size of the patch.
-    public let patchBytes: Int
+    package let patchBytes: Int
     /// Of the base.
-    public let baseTilesHash: TilesHash
+    package let baseTilesHash: TilesHash
     /// Of the result.
-    public let resultTilesHash: TilesHash
+    package let resultTilesHash: TilesHash
     /// SHA-256 of the result's file in hexadecimal digits, if it is the new edition's file byte for byte; nil if only
     /// tiles, metadata and places are equal.
-    public let resultSHA256: String?
+    package let resultSHA256: String?
   }
 
   /// Writes the patch from one bundle to another, and applies it once as a check.
@@ -37,7 +37,7 @@ public enum BundlePatch {
   /// - Throws: ``BundleError``: `.mismatch` when grid or tile format differ; errors of reading and writing bundles.
   ///   After an error there is no output.
   /// - Complexity: O(bytes of both bundles). Besides a few megabytes, 24 bytes of memory for each changed tile.
-  public static func diff(
+  package static func diff(
     old: String, new: String, output: String, replacing: Bool = false, matrixSet: TileMatrixSet? = nil,
     progress: @escaping (Int) -> Void = { _ in }
   ) throws -> Summary {
@@ -91,7 +91,7 @@ public enum BundlePatch {
   ///   output is unchanged.
   /// - Complexity: O(bytes of the bundle).
   @discardableResult
-  public static func apply(
+  package static func apply(
     _ patch: String, to base: String, output: String, replacing: Bool = false, matrixSet: TileMatrixSet? = nil,
     progress: @escaping (Int) -> Void = { _ in }
   ) throws -> Summary {

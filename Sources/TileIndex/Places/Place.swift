@@ -68,7 +68,7 @@ public struct Place: Hashable, Sendable, Codable {
 /// The places of a bundle, in its order; in our own bundles that is by falling importance.
 public struct StoredPlaces: Sendable {
   /// Without those that cannot be stored, as other makers' may be.
-  public private(set) var valid: [Place] = []
+  package private(set) var valid: [Place] = []
   /// Why the first of those that were left out cannot be stored.
   private var fault: String?
   private var bytes = 0

@@ -24,7 +24,7 @@ public struct PlaceQuery: Hashable, Sendable {
   public var limit: Int
 
   /// The most results of a query.
-  public static let limitMax = 100
+  package static let limitMax = 100
   /// The results of a query that names no number.
   public static let limitDefault = 10
 

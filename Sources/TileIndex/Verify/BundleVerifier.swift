@@ -4,16 +4,16 @@
 /// 1. Check the file, its tables or directories, and the metadata.
 /// 2. Walk all tiles once, in constant memory (an archive takes 8 bytes for each entry of its directories).
 /// 3. Check the totals.
-public struct BundleVerifier {
+package struct BundleVerifier {
   private let path: String
   private let matrixSet: TileMatrixSet?
   private let decode: TileDecodeCheck
 
   /// The rules for MBTiles, in the order of the report.
-  public static var rules: [VerificationRule] { rules(for: .mbtiles) }
+  package static var rules: [VerificationRule] { rules(for: .mbtiles) }
 
   /// The rules for a container, in the order of the report.
-  public static func rules(for container: BundleFile.Kind) -> [VerificationRule] {
+  package static func rules(for container: BundleFile.Kind) -> [VerificationRule] {
     switch container {
     case .mbtiles: MBTilesCheck.rules
     case .pmtiles: PMTilesCheck.rules
@@ -28,7 +28,7 @@ public struct BundleVerifier {
   /// - Parameters:
   ///   - matrixSet: the grid of a bundle whose own is not a well-known one; otherwise its metadata name it.
   ///   - decode: decodes a tile completely; this module has no codec.
-  public init(path: String, matrixSet: TileMatrixSet? = nil, decode: @escaping TileDecodeCheck) {
+  package init(path: String, matrixSet: TileMatrixSet? = nil, decode: @escaping TileDecodeCheck) {
     self.path = path
     self.matrixSet = matrixSet
     self.decode = decode
@@ -39,7 +39,7 @@ public struct BundleVerifier {
   /// - Parameter progress: called with the number of tiles checked so far; throwing ends the check.
   /// - Complexity: O(bytes); every distinct blob is decoded once (beyond 65,536 of them, every time).
   /// - Throws: ``BundleError`` with `.notFound`, `.busy` or `.readFailed`, when the bundle cannot be checked at all.
-  public func verify(progress: (Int) throws -> Void = { _ in }) throws -> VerificationReport {
+  package func verify(progress: (Int) throws -> Void = { _ in }) throws -> VerificationReport {
     let kind = BundleFile.kind(path)
     let check: any ContainerCheck
     do {

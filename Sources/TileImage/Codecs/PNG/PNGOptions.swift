@@ -3,7 +3,7 @@ public struct PNGOptions: Hashable, Sendable {
   /// Time against size; see ``PNGEffort``.
   public var effort: PNGEffort
   /// libdeflate's level, 1 (fastest) to 12 (smallest), for all tiles; nil to choose by ``effort`` and by tile.
-  public var compressionLevel: Int?
+  package var compressionLevel: Int?
   /// The most colours of a tile, 2 to 256, each with its alpha; nil for tiles without loss. Every tile has a palette of
   /// its own.
   public var colours: Int?

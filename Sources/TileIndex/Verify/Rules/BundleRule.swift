@@ -19,7 +19,7 @@ extension BundleRule {
 
 /// Decodes a tile's bytes completely, or throws. Returns the size in pixels; nil for formats without one (vector
 /// tiles).
-public typealias TileDecodeCheck = (UnsafeRawBufferPointer, TileFormat) throws -> (width: Int, height: Int)?
+package typealias TileDecodeCheck = (UnsafeRawBufferPointer, TileFormat) throws -> (width: Int, height: Int)?
 
 /// The input of the rules that hold for every container.
 struct VerifiedBundle {

@@ -1,33 +1,33 @@
 /// The result of verifying a bundle: the findings of every rule.
-public struct VerificationReport: Hashable, Sendable, Codable {
+package struct VerificationReport: Hashable, Sendable, Codable {
   /// A rule and what it found.
-  public struct Outcome: Hashable, Sendable, Codable {
+  package struct Outcome: Hashable, Sendable, Codable {
     /// The rule that was checked.
-    public let rule: VerificationRule
+    package let rule: VerificationRule
     /// The number of errors, including those beyond ``findings``.
-    public let errors: Int
+    package let errors: Int
     /// The number of warnings, including those beyond ``findings``.
-    public let warnings: Int
+    package let warnings: Int
     /// The first ten.
-    public let findings: [VerificationFinding]
+    package let findings: [VerificationFinding]
   }
 
   /// The file, as the caller named it.
-  public let path: String
+  package let path: String
   /// Name of the grid used for the check; nil when the bundle could not be opened.
-  public let tileMatrixSet: String?
+  package let tileMatrixSet: String?
   /// The number of checked tiles.
-  public let tiles: Int
+  package let tiles: Int
   /// Every checked rule, including those without findings. When the bundle cannot be opened, only the rule that reports
   /// it.
-  public let outcomes: [Outcome]
+  package let outcomes: [Outcome]
 
   /// Errors of all rules.
-  public var errors: Int { outcomes.reduce(0) { $0 + $1.errors } }
+  package var errors: Int { outcomes.reduce(0) { $0 + $1.errors } }
   /// Warnings of all rules.
-  public var warnings: Int { outcomes.reduce(0) { $0 + $1.warnings } }
+  package var warnings: Int { outcomes.reduce(0) { $0 + $1.warnings } }
   /// True when no rule found an error.
-  public var isValid: Bool { errors == 0 }
+  package var isValid: Bool { errors == 0 }
 
   init(path: String, tileMatrixSet: String?, tiles: Int, findings: [Findings]) {
     self.path = path
@@ -40,9 +40,9 @@ public struct VerificationReport: Hashable, Sendable, Codable {
 }
 
 /// One violation of a rule.
-public struct VerificationFinding: Hashable, Sendable, Codable {
+package struct VerificationFinding: Hashable, Sendable, Codable {
   /// How much a finding matters.
-  public enum Severity: String, Sendable, Codable {
+  package enum Severity: String, Sendable, Codable {
     /// Readers fail or show something wrong.
     case error
     /// Readers work, but something is missing or unusual.
@@ -50,15 +50,15 @@ public struct VerificationFinding: Hashable, Sendable, Codable {
   }
 
   /// ``VerificationRule/id``.
-  public let rule: String
+  package let rule: String
   /// How much it matters.
-  public let severity: Severity
+  package let severity: Severity
   /// `zoom/column/row` (XYZ) of the tile, if one is concerned.
-  public let tile: String?
+  package let tile: String?
   /// What is wrong; starts in lower case.
-  public let message: String
+  package let message: String
   /// What to do about it.
-  public let remedy: String
+  package let remedy: String
 }
 
 /// The findings of one rule: all are counted, the first few kept.
@@ -93,9 +93,9 @@ struct Findings {
 }
 
 /// A requirement on bundles.
-public struct VerificationRule: Hashable, Sendable, Codable {
+package struct VerificationRule: Hashable, Sendable, Codable {
   /// The authority of a rule.
-  public enum Level: String, Sendable, Codable {
+  package enum Level: String, Sendable, Codable {
     /// The container's specification (MBTiles 1.3, PMTiles v3) says MUST.
     case must
     /// The container's specification says SHOULD.
@@ -105,11 +105,11 @@ public struct VerificationRule: Hashable, Sendable, Codable {
   }
 
   /// A short, stable name for programs.
-  public let id: String
+  package let id: String
   /// The requirement, as a sentence.
-  public let title: String
+  package let title: String
   /// How much a finding matters.
-  public let level: Level
+  package let level: Level
 
   package init(_ id: String, _ level: Level, _ title: String) {
     self.id = id
