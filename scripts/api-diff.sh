@@ -4,8 +4,8 @@
 set -eu
 cd "$(dirname "$0")/.."
 # As in docs.sh.
-libraries="TileIndex RegionCatalog TileImage TilePrefetch MemoryPressure OfflineMap MapStoreWire
-MapStoreClient PurchaseVerification PurchaseLedger Accounts TileServe"
+libraries="TileIndex LocalizedErrors RegionCatalog TileImage OfflineMap MapStoreWire
+MapStoreClient PurchaseVerification PurchaseLedger Accounts StoreSimulators TileServe"
 ref=${1:-$(git describe --tags --abbrev=0 2>/dev/null || true)}
 if [ -z "$ref" ]; then
   echo "there is no release yet: no tag to compare with. api-diff.sh REF compares with a commit"

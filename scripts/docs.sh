@@ -4,8 +4,8 @@
 set -eu
 cd "$(dirname "$0")/.."
 # As in .spi.yml and api-diff.sh.
-libraries="TileIndex RegionCatalog TileImage TilePrefetch MemoryPressure OfflineMap MapStoreWire
-MapStoreClient PurchaseVerification PurchaseLedger Accounts TileServe"
+libraries="TileIndex LocalizedErrors RegionCatalog TileImage OfflineMap MapStoreWire
+MapStoreClient PurchaseVerification PurchaseLedger Accounts StoreSimulators TileServe"
 mkdir -p .build/docs
 rm -rf .build/docs/graphs
 echo "comments of public symbols"

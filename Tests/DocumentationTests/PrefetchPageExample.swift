@@ -4,27 +4,19 @@ import TileImage
 // The example of docs/explanation/prefetch.md, which `SnippetTests` compares with it.
 
 func tilesAhead(
-  _ viewport: Viewport, seconds: Double, read: (TileID) throws -> [UInt8], draw: (TileID, PixelBuffer) -> Void
-) async throws {
+  _ viewport: Viewport, of bundle: MapBundle, draw: (PixelBuffer, ScreenFrame) -> Void
+) throws {
   // page.begin
-  let cache = TileCache<TileID, PixelBuffer>(byteCountMax: 64 << 20)
-  let loader = MapLoader(cache: cache, planner: PrefetchPredictor(), source: .init(loadsMax: 2), tileCost: 256 << 10)
+  // 64 MB for tiles and loads in progress, never more.
+  let session = try MapSession(bundle: bundle, budget: 64 << 20, decoder: ImageDecoder())
+  session.start()
 
   // For every frame in which the map moved:
-  loader.update(viewport, phase: .drag, at: seconds)
-  // On each loading thread, while there is something:
-  while let load = loader.next() {
-    let pixels = try read(load.key).withUnsafeBytes { try ImageDecoder.decode($0) }
-    loader.finish(load, .tile(pixels, byteCount: pixels.byteCount))
-  }
+  session.update(viewport, phase: .drag)
   // To draw:
-  for tile in viewport.tiles {
-    if let pixels = loader.tile(tile) { draw(tile, pixels) }
-  }
+  for tile in session.visibleTiles { draw(tile.picture, tile.frame) }
 
-  // When memory gets short:
-  let monitor = MemoryPressureMonitor()
-  monitor.start()
-  for await level in monitor.levels() { loader.adjust(to: level) }
+  // When only the app knows that memory is short; the session follows the system:
+  session.memoryWarning()
   // page.end
 }
