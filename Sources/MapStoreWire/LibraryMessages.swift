@@ -91,7 +91,7 @@ public struct LibraryRegion: Sendable, Hashable, Codable {
 
 /// `GET /v1/grants`: what an account owns, signed, so that a device may open it for a while without network.
 ///
-/// The signature is Ed25519 (RFC 8032) over ``signedBytes(of:)``. Verify it before reading the payload.
+/// The signature is Ed25519 (RFC 8032) over `signedBytes(of:)`. Verify it before reading the payload.
 public struct SignedGrants: Sendable, Hashable, Codable {
   /// ``GrantDocument`` as JSON, in base64url without padding.
   public var payload: String
@@ -112,7 +112,7 @@ public struct SignedGrants: Sendable, Hashable, Codable {
 
 /// The payload of ``SignedGrants``.
 public struct GrantDocument: Sendable, Hashable, Codable {
-  /// The version of the format; ``versionNow`` for those that this module reads.
+  /// The version of the format; `versionNow` for those that this module reads.
   public var version: Int
   /// Whose regions they are.
   public var accountId: String
@@ -126,7 +126,7 @@ public struct GrantDocument: Sendable, Hashable, Codable {
   /// The version that this module writes and reads.
   package static let versionNow = 1
 
-  /// A document of ``versionNow``; times in milliseconds since 1970.
+  /// A document of `versionNow`; times in milliseconds since 1970.
   package init(accountId: String, issuedAt: Int64, expiresAt: Int64, grants: [RegionGrant]) {
     version = Self.versionNow
     (self.accountId, self.issuedAt, self.expiresAt, self.grants) = (accountId, issuedAt, expiresAt, grants)

@@ -48,7 +48,7 @@ public struct CutOptions: Sendable {
   public var description: String?
   /// Whether the tileset is a base layer or an overlay.
   public var type: BundleMetadata.Kind = .baselayer
-  /// The tileset's version, not the tool's; nil means 1, or with ``BundleAppend`` the bundle's.
+  /// The tileset's version, not the tool's; nil means 1, or with `BundleAppend` the bundle's.
   public var version: String?
   /// Searchable places. Those outside the map's bounds are left out.
   public var places: [Place] = []

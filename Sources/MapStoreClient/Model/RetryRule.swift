@@ -2,7 +2,7 @@ public import Support
 
 /// How often and after which delays requests are repeated. Times are in seconds.
 public struct RetryRule: Sendable {
-  /// Successive attempts without progress; one of a download that brings ``progressBytesMin`` resets the count.
+  /// Successive attempts without progress; one of a download that brings `progressBytesMin` resets the count.
   public var attemptsMax = 6
   /// The longest first delay; each further one may be twice as long.
   public var firstDelay = 0.5

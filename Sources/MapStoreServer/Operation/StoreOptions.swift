@@ -24,7 +24,7 @@ public struct StoreOptions: Sendable {
   /// Files with Ed25519 keys that sign grants for devices; the first signs. Without any, a random key is used.
   public var grantKeys: [String] = []
   /// Whose pushes of Google's notifications are accepted; nil accepts anybody's, within
-  /// ``StoreLimits/unsignedMessages``: they only cause look-ups.
+  /// `StoreLimits/unsignedMessages`: they only cause look-ups.
   public var googlePush: PushRule?
   /// Whether Apple's notifications of version 1 are refused: they are not signed.
   package var refusesAppleV1 = false

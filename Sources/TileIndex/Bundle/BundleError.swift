@@ -46,7 +46,7 @@ public struct BundleError: ToolkitError, Hashable {
   /// The operation that the remedy speaks of, for programs that can offer it; new ones may be added.
   public struct Repair: Hashable, Sendable {
     private let name: String
-    /// ``BundleVerifier`` finds all faults of its kind.
+    /// `BundleVerifier` finds all faults of its kind.
     public static let verify = Repair(name: "verify")
     /// The output is written over what is there.
     package static let replace = Repair(name: "replace")

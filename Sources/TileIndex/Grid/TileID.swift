@@ -2,7 +2,7 @@ public import Support
 
 /// The address of a tile in a tile matrix set: zoom level, column and row from the top left corner (XYZ).
 ///
-/// TMS rows, which count from the bottom, exist only inside MBTiles files; see ``MBTilesRow``.
+/// TMS rows, which count from the bottom, exist only inside MBTiles files; see `MBTilesRow`.
 public struct TileID: Hashable, Sendable {
   /// Level in the tile matrix set; 0 is the coarsest.
   public let zoom: Int

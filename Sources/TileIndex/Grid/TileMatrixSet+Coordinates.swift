@@ -33,7 +33,7 @@ extension TileMatrixSet {
   /// The point in CRS units of a longitude and latitude in degrees.
   ///
   /// In a global set longitudes beyond ±180 are wrapped; 180 itself stays the eastern edge and -180 the western.
-  /// Latitudes beyond ``latitudes`` are clamped. In a fitted CRS places outside the ``boundingBox`` have rough points
+  /// Latitudes beyond `latitudes` are clamped. In a fitted CRS places outside the ``boundingBox`` have rough points
   /// outside it.
   public func point(longitude: Double, latitude: Double) -> SIMD2<Double> {
     let longitude = isGlobal ? Self.wrapped(longitude) : longitude

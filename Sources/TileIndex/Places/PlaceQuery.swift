@@ -20,7 +20,7 @@ public struct PlaceQuery: Hashable, Sendable {
   public var text: String
   /// The user's position or map centre; nearer places rank higher.
   public var near: Coordinate?
-  /// The maximum number of results, from 1 to ``limitMax``.
+  /// The maximum number of results, from 1 to `limitMax`.
   public var limit: Int
 
   /// The most results of a query.
