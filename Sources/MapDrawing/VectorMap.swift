@@ -52,6 +52,10 @@ package final class VectorMap: Sendable {
     var tally = LabelTally()
     /// Nil where nothing is labelled.
     let shaper: TextShaper?
+
+    mutating func forgetLabels(_ index: Int) {
+      if placements.indices.contains(index) { placements[index].labels = [:] }
+    }
   }
 
   /// - Parameters:
@@ -81,15 +85,8 @@ package final class VectorMap: Sendable {
   /// - Complexity: finds the places of all labels, which drawing finds no more.
   /// - Throws: ``DrawingError`` for unknown fonts and icons.
   package func fonts(through zoom: Int) throws(DrawingError) -> [String: String] {
-    let result: Result<[String: String], DrawingError> = state.withLock { state in
-      do throws(DrawingError) {
-        _ = try labels(layers(zoom: zoom), zoom: zoom, &state)
-        return .success(state.shaper?.fonts ?? [:])
-      } catch {
-        return .failure(error)
-      }
-    }
-    return try result.get()
+    _ = try labels(zoom: zoom)
+    return state.withLock { $0.shaper?.fonts ?? [:] }
   }
 
   /// The letters of the labels so far that no installed font has.
@@ -100,9 +97,8 @@ package final class VectorMap: Sendable {
 
   /// Makes what is drawn at some zooms, from the coarsest, before the first tile asks for it.
   ///
-  /// - Parameter bytesMax: what it may take. From the zoom on at which it takes more nothing is kept, and labels are
-  ///   not placed: they take little.
-  /// - Returns: the memory that it takes in bytes, or would take, without labels from that zoom on.
+  /// - Parameter bytesMax: what it may take. From the zoom on at which it takes more nothing is kept, and all is counted.
+  /// - Returns: the memory that it takes in bytes, or would take.
   /// - Throws: ``DrawingError`` for unknown fonts and icons.
   package func prepare(_ zooms: ClosedRange<Int>, bytesMax: Int) throws(DrawingError) -> Int {
     // Of a zoom at which every feature is shown with all of its points.
@@ -113,15 +109,26 @@ package final class VectorMap: Sendable {
       if !isKnown, byteCount + largest > bytesMax {
         let layers = layers(zoom: zoom, isKeeping: false)
         let count = try ZoomDrawing.byteCount(
-          layers, matrixSet: matrixSet, zoom: zoom, density: density, where: shownItems(zoom: zoom))
+          layers, labels: try labels(zoom: zoom), matrixSet: matrixSet, zoom: zoom, density: density,
+          where: shownItems(zoom: zoom))
         guard byteCount + count <= bytesMax else {
           byteCount += count
+          state.withLock { $0.forgetLabels(zoom - matrixSet.zooms.lowerBound) }
           continue
         }
       }
       byteCount += try drawing(zoom: zoom).byteCount
     }
     return byteCount
+  }
+
+  /// The memory that a layer's drawings at some zooms take, in bytes, if all of it is shown. Nothing of them is kept.
+  ///
+  /// - Throws: ``DrawingError`` for unknown fonts and icons.
+  package static func byteCount(
+    of layer: Layer, _ zooms: ClosedRange<Int>, matrixSet: TileMatrixSet, density: Double
+  ) throws(DrawingError) -> Int {
+    try VectorMap([layer], matrixSet: matrixSet, density: density).prepare(zooms, bytesMax: -1)
   }
 
   /// Whether an item may come near a tile that shows something of the frame.
@@ -151,9 +158,19 @@ package final class VectorMap: Sendable {
           where: shownItems(zoom: zoom))
         state.drawings[zoom] = made
         // Its labels are in the drawing now; where they lie is needed for the next zoom.
-        let index = zoom - matrixSet.zooms.lowerBound
-        if index < state.placements.count { state.placements[index].labels = [:] }
+        state.forgetLabels(zoom - matrixSet.zooms.lowerBound)
         return .success(made)
+      } catch {
+        return .failure(error)
+      }
+    }
+    return try result.get()
+  }
+
+  private func labels(zoom: Int) throws(DrawingError) -> [Int: [Label]] {
+    let result: Result<[Int: [Label]], DrawingError> = state.withLock { state in
+      do throws(DrawingError) {
+        return .success(try labels(layers(zoom: zoom), zoom: zoom, &state))
       } catch {
         return .failure(error)
       }

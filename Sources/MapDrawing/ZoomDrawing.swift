@@ -51,13 +51,14 @@ struct ZoomDrawing: Sendable {
     byteCount = items.reduce(0) { $0 + $1.byteCount(in: grid) }
   }
 
-  /// The memory that a drawing without labels takes, in bytes. Nothing of it is kept.
+  /// The memory that a drawing takes, in bytes. Nothing of it is kept.
   static func byteCount(
-    _ layers: [ZoomLayer], matrixSet: TileMatrixSet, zoom: Int, density: Double, where isShown: (Item) -> Bool
+    _ layers: [ZoomLayer], labels: [Int: [Label]], matrixSet: TileMatrixSet, zoom: Int, density: Double,
+    where isShown: (Item) -> Bool
   ) throws(DrawingError) -> Int {
     let grid = BlockGrid(matrixSet, zoom)
     var count = 0
-    try forEachItem(layers, labels: [:], zoom: zoom, density: density) { item in
+    try forEachItem(layers, labels: labels, zoom: zoom, density: density) { item in
       if isShown(item) { count += item.byteCount(in: grid) }
     }
     return count

@@ -221,7 +221,13 @@ public struct CutResources: Hashable, Sendable {
   }
 
   /// What is left beside some bytes.
-  func without(_ bytes: Int) -> CutResources { CutResources(threads: threads, memoryBytes: memoryBytes - bytes) }
+  func without(_ bytes: Int) -> CutResources {
+    var left = CutResources(threads: threads, memoryBytes: memoryBytes - bytes)
+    left.takenBytes = takenBytes + bytes
+    return left
+  }
+  /// What layers have of the whole memory.
+  private var takenBytes = 0
 
   /// Memory of one worker: its source window, its tiles and subtrees in progress, and what the libraries allocate.
   ///
@@ -240,6 +246,19 @@ public struct CutResources: Hashable, Sendable {
   func cacheBytes(tilePixels: Int) -> Int {
     let workers = workers(tilePixels: tilePixels) * Self.workerBytes(tilePixels: tilePixels)
     return min(max(memoryBytes - Self.programBytes - workers, memoryBytes / 8), memoryBytes / 2)
+  }
+
+  /// The least whole memory, in MB, that leaves some bytes for the block cache beside what layers have of it.
+  ///
+  /// - Parameter isRemote: whether bytes of files on servers have a part of it.
+  func megabytes(forCache bytes: Int, tilePixels: Int, isRemote: Bool) -> Int {
+    var megabytes = max((memoryBytes + takenBytes) / 1_000_000, 32)
+    while true {
+      let left = CutResources(threads: threads, memoryBytes: megabytes * 1_000_000 - takenBytes)
+      let remote = isRemote ? RemoteCache.bytesMax(memory: left.memoryBytes) : 0
+      if left.cacheBytes(tilePixels: tilePixels) - remote >= bytes { return megabytes }
+      megabytes += 1
+    }
   }
 }
 

@@ -20,6 +20,7 @@ extension Cutter {
     open.scratchDirectory = scratchDirectory
     open.cache = BlockCache(bytesMax: resources.cacheBytes(tilePixels: options.tilePixels) - (remote?.bytesMax ?? 0))
     open.remoteCache = remote
+    open.memoryAdvice = { resources.megabytes(forCache: $0, tilePixels: options.tilePixels, isRemote: remote != nil) }
     // Each source keeps its file open.
     if options.sources.count > 64 { FileDescriptors.raiseLimit() }
     let files = try options.sources.map { try open.file(named: $0) }
@@ -92,14 +93,16 @@ extension Cutter {
   static func drawing(_ options: CutOptions, _ data: LayerData, _ plan: CutPlan) throws -> VectorMap? {
     guard !options.drawing.isEmpty else { return nil }
     do {
-      let layers = try zip(options.drawing, data.sources).map { layer, source in
-        VectorMap.Layer(source, rules: layer.rules, images: try layer.images.mapValues(icon))
-      }
+      let layers = try zip(options.drawing, data.sources).map { try drawn($0, $1) }
       return try VectorMap(
         layers, matrixSet: plan.matrixSet, density: Double(options.scaleFactor), frame: plan.labelFrame)
     } catch let error as DrawingError {
       throw CutError(error)
     }
+  }
+
+  static func drawn(_ layer: VectorLayer, _ source: VectorMap.Layer.Source) throws -> VectorMap.Layer {
+    VectorMap.Layer(source, rules: layer.rules, images: try layer.images.mapValues(icon))
   }
 
   /// What the layers have and the map lacks: features beside it, labels without room, the ends of long texts, and

@@ -323,10 +323,8 @@ public struct Cutter: Sendable {
         throw CutError(error)
       }
       guard layerBytes + bytes <= resources.layerBytesMax else {
-        let zooms = "zooms \(plan.zooms.lowerBound) to \(plan.zooms.upperBound)"
         throw CutError.layersTooLarge(
-          bytes: layerBytes + bytes, path: nil,
-          "\(layerBytes / 1_000_000) MB of features, \(bytes / 1_000_000) MB drawn at \(zooms)", resources: resources)
+          features: layerBytes, drawn: bytes, zooms: plan.zooms, path: nil, resources: resources)
       }
       left = resources.without(layerBytes + bytes)
       cache?.shrink(to: max(left.cacheBytes(tilePixels: options.tilePixels) - (remote?.bytesMax ?? 0), 1 << 20))

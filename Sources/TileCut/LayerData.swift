@@ -1,11 +1,12 @@
 import MapDrawing
 import RegionCatalog
 import Support
+import TileIndex
 
 /// The features of all layers that are drawn over the sources, in memory.
 ///
-/// Of a file only what its style uses is read. What is too much is counted, not kept, so that the error says how much
-/// memory the cut needs.
+/// Of a file only what its style uses is read. What is too much is counted, with what it takes when it is drawn, and not
+/// kept, so that the error says how much memory the cut needs.
 struct LayerData {
   /// In drawing order.
   let sources: [VectorMap.Layer.Source]
@@ -19,12 +20,21 @@ struct LayerData {
     var sources: [VectorMap.Layer.Source] = []
     var warnings: [String] = []
     var budget = Budget(bytesMax: resources.layerBytesMax)
+    var need = DrawingNeed(options)
     for layer in options.drawing {
       var features: [MapFeature] = []
       var isEmpty = true
       func take(_ feature: MapFeature) {
         isEmpty = false
-        if budget.take(feature) { features.append(feature) }
+        if budget.isFull(with: feature) {
+          // Now all is measured, in pieces.
+          for (index, source) in sources.enumerated() { need.add(source, of: options.drawing[index]) }
+          sources = sources.map { _ in .features([]) }
+          need.add(.features(features), of: layer)
+          features = []
+        }
+        features.append(feature)
+        budget.take(feature)
       }
       switch layer.data {
       case .file(let path):
@@ -47,8 +57,10 @@ struct LayerData {
       sources.append(.features(features))
     }
     if budget.bytes > budget.bytesMax {
+      for (index, source) in sources.enumerated() { need.add(source, of: options.drawing[index]) }
+      if let error = need.error { throw error }
       throw CutError.layersTooLarge(
-        bytes: budget.bytes, path: budget.largest?.path, "features alone", resources: resources)
+        features: budget.bytes, drawn: need.bytes, zooms: need.zooms, path: budget.largest?.path, resources: resources)
     }
     (self.sources, self.warnings, byteCount) = (sources, warnings, budget.bytes)
   }
@@ -58,13 +70,22 @@ struct LayerData {
     private(set) var bytes = 0
     private(set) var largest: (path: String, bytes: Int)?
     private var before = 0
+    /// What the features take that are held.
+    private var held = 0
 
     init(bytesMax: Int) { self.bytesMax = bytesMax }
 
-    /// - Returns: whether there is room for the feature.
-    mutating func take(_ feature: MapFeature) -> Bool {
+    /// Whether those that are held must go before one more.
+    mutating func isFull(with feature: MapFeature) -> Bool {
+      let isOver = bytes + feature.byteCount > bytesMax
+      guard isOver, held > 0, bytes <= bytesMax || held + feature.byteCount > bytesMax / 4 else { return false }
+      held = 0
+      return true
+    }
+
+    mutating func take(_ feature: MapFeature) {
       bytes += feature.byteCount
-      return bytes <= bytesMax
+      held += feature.byteCount
     }
 
     mutating func end(of path: String) {
@@ -100,23 +121,81 @@ struct LayerData {
       let bytes = try tracer.forEachFeature(
         interval: contours.interval, indexEvery: contours.indexEvery, bytesMax: farTooMuch, take)
       guard bytes <= farTooMuch else {
-        throw CutError.layersTooLarge(bytes: bytes / 2 * 3, path: model.path, "contours alone", resources: resources)
+        // What is drawn of them comes to it.
+        throw CutError.layersTooLarge(
+          features: bytes, drawn: nil, zooms: nil, path: model.path, resources: resources)
       }
     }
   }
 }
 
+/// What layers take when they are drawn, for which there is no room.
+private struct DrawingNeed {
+  /// Nil if only the sources say so.
+  let zooms: ClosedRange<Int>?
+  /// Nil if it is not known.
+  private(set) var bytes: Int?
+  private(set) var error: CutError?
+  private let matrixSet: TileMatrixSet?
+  private let density: Double
+
+  init(_ options: CutOptions) {
+    matrixSet = try? options.matrixSet.withPixels(times: options.pixelFactor)
+    density = Double(options.scaleFactor)
+    guard case .levels(let levels) = options.zoom, let known = matrixSet?.zooms,
+      known.contains(levels.lowerBound), known.contains(levels.upperBound)
+    else {
+      (zooms, bytes) = (nil, nil)
+      return
+    }
+    (zooms, bytes) = (levels, 0)
+  }
+
+  mutating func add(_ source: VectorMap.Layer.Source, of layer: VectorLayer) {
+    guard let bytes, let zooms, let matrixSet, error == nil else { return }
+    // A graticule is made for the area of the sources, which are not open yet.
+    guard case .features(let features) = source else {
+      self.bytes = nil
+      return
+    }
+    guard !features.isEmpty else { return }
+    do {
+      let layer = try Cutter.drawn(layer, source)
+      self.bytes = bytes + (try VectorMap.byteCount(of: layer, zooms, matrixSet: matrixSet, density: density))
+    } catch let error as DrawingError {
+      self.error = CutError(error)
+    } catch {
+      self.error = error as? CutError
+    }
+  }
+}
+
 extension CutError {
-  /// - Parameter path: the file that takes most of it.
-  static func layersTooLarge(bytes: Int, path: String?, _ what: String, resources: CutResources) -> CutError {
+  /// - Parameters:
+  ///   - drawn: what is drawn of the features at some zooms; nil if it is not known.
+  ///   - path: the file that takes most of it.
+  static func layersTooLarge(
+    features: Int, drawn: Int?, zooms: ClosedRange<Int>?, path: String?, resources: CutResources
+  ) -> CutError {
     func megabytes(_ bytes: Int) -> Int { (bytes + 999_999) / 1_000_000 }
-    // Half of the memory is theirs. Labels, which are not counted when it is too little, take some percent.
+    let bytes = features + (drawn ?? 0)
+    // Half of the memory is theirs. A tenth is for labels: if layers are measured in pieces, others have room.
     let needed = megabytes(2 * bytes + bytes / 5)
+    let what =
+      if let drawn, let zooms {
+        "\(features / 1_000_000) MB of features, \(drawn / 1_000_000) MB drawn at zooms \(zooms.lowerBound)"
+          + " to \(zooms.upperBound)"
+      } else {
+        "features alone"
+      }
+    let advice =
+      drawn != nil
+      ? "give --memory \(needed)MB (of a build, for each of its jobs)"
+      : "give --memory of more than \(needed)MB (of a build, for each of its jobs), as drawing them takes some, too"
     return CutError(
       .invalidOption, path: path,
       "the layers take \(megabytes(bytes)) MB (\(what)), and half of the cut's \(megabytes(resources.memoryBytes)) MB"
         + " is for them",
-      remedy: "give --memory \(needed)MB (of a build, for each of its jobs), cut less of them (ogr2ogr -clipsrc), or"
-        + " simplify them (ogr2ogr -simplify)")
+      remedy: "\(advice), cut less of them (ogr2ogr -clipsrc), or simplify them (ogr2ogr -simplify)")
   }
 }

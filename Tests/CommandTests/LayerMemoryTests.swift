@@ -80,11 +80,12 @@ import Testing
     #expect(drawn.peakBytes < (megabytes + 64) * 1_000_000, "\(drawn)")
   }
 
-  /// A file whose features alone are too large is named; it is never in memory as a whole.
+  /// A file whose features alone are too large is named; it is never in memory as a whole. The memory that the error
+  /// names suffices for what is drawn of them, too.
   @Test func filesThatAreTooLargeAreNamed() throws {
     try writeLines("lines.geojson", count: 56_000, points: 3)
     let run = try cut(try manifest(zoom: 9...9), memory: "32MB")
-    expectRefusal(run, status: 64, naming: "lines.geojson: the layers take", "features alone", "give --memory ")
+    expectRefusal(run, status: 64, naming: "lines.geojson: the layers take", "drawn at zooms 9 to 9", "give --memory ")
     #expect(run.peakBytes < 96_000_000, "\(run)")
   }
 }

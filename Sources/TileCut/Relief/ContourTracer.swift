@@ -43,7 +43,8 @@ struct ContourTracer {
         throw CutError(
           .badSource, path: model.path,
           "has \(pixels) heights, and half of --memory has room for \(bytesMax / 4) to trace contours among",
-          remedy: "give --memory \((pixels * 8 + 999_999) / 1_000_000)MB, or \(coarser)")
+          remedy: "give --memory of more than \((pixels * 8 + 999_999) / 1_000_000)MB, as the contours take some, too,"
+            + " or \(coarser)")
       }
       throw CutError(
         .badSource, path: model.path, "has \(pixels) heights, and contours are traced among \(Self.heightsMax) at most",

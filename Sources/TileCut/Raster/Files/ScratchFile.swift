@@ -40,6 +40,6 @@ final class ScratchFile: Sendable {
   private static func failure(_ directory: String, _ what: String, _ code: Int32) -> CutError {
     CutError(
       .unwritableOutput, path: directory, "\(what): \(FileSystem.SystemError(number: code))",
-      remedy: "make room there, name another directory in TMPDIR, or allow more memory with --memory")
+      remedy: "make room there, or name another directory in TMPDIR")
   }
 }

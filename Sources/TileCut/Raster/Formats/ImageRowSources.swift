@@ -229,7 +229,10 @@ final class JPEGRowSource: RowSource {
         .badSource, path: path,
         "is a \(reader.isProgressive ? "progressive" : "multi-scan") JPEG"
           + " that takes \(reader.workingBytes >> 20) MB to decode",
-        remedy: "allow more memory with --memory, or convert it to a baseline JPEG or a GeoTIFF")
+        // libjpeg allocates in pieces, of which some are larger than they need to be.
+        remedy: options.remedy(
+          cacheBytes: max(reader.workingBytes + reader.workingBytes / 16, memoryMax) + 1_000_000,
+          orElse: "convert it to a baseline JPEG or a GeoTIFF"))
     }
   }
 

@@ -49,7 +49,7 @@ final class WebPRowSource: RowSource {
     guard needed <= memoryMax else {
       throw CutError(
         .badSource, path: path, "is a WebP image that takes \(needed >> 20) MB to decode",
-        remedy: "allow more memory with --memory, or convert it to a GeoTIFF")
+        remedy: options.remedy(cacheBytes: needed, orElse: "convert it to a GeoTIFF"))
     }
     let channels = RowChannels(count: 4, colours: 3, alpha: image.hasAlpha ? 3 : nil)
     converter = try SampleRowConverter(

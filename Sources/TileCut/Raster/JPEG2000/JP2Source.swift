@@ -33,7 +33,7 @@ package final class JP2Source: RasterSource {
     guard image.isTiled || file.size <= cache.bytesMax else {
       throw CutError(
         .badSource, path: file.path, "is a JPEG 2000 image of one tile, whose \(file.size >> 20) MB must be in memory",
-        remedy: "allow more memory with --memory, or convert it to a GeoTIFF")
+        remedy: options.remedy(cacheBytes: file.size, orElse: "convert it to a GeoTIFF"))
     }
     reader = Mutex(nil)
   }
@@ -148,7 +148,7 @@ private final class JP2Rows: RowSource {
     guard rows > 0 else {
       throw CutError(
         .badSource, path: path, "its rows of \(width) pixels are too long to decode",
-        remedy: "allow more memory with --memory, or convert it to a GeoTIFF in tiles")
+        remedy: "convert it to a GeoTIFF in tiles")
     }
     bandHeight = min(height, rows)
     let bytes = width * form.bytesPerPixel * bandHeight

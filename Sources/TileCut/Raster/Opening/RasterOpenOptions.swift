@@ -32,6 +32,8 @@ package struct RasterOpenOptions: Sendable {
   package var cacheBytesMax: Int
   /// A cache shared with other rasters.
   package var cache: BlockCache?
+  /// The value of `--memory` in MB that suffices for a cache of some bytes; nil where there is no such option.
+  var memoryAdvice: (@Sendable (_ cacheBytes: Int) -> Int)?
   /// What is known from the file beside the raster; ``RasterFile`` sets it.
   var auxiliary: AuxiliaryFile?
   /// The directory for unlinked scratch files, for rasters that cannot be decoded in pieces.
@@ -55,6 +57,11 @@ package struct RasterOpenOptions: Sendable {
 }
 
 extension RasterOpenOptions {
+  /// What to do about a file that takes more of the cache than there is.
+  func remedy(cacheBytes: Int, orElse other: String) -> String {
+    memoryAdvice.map { "give --memory \($0(cacheBytes))MB, or \(other)" } ?? other
+  }
+
   /// Opens an elevation model: the first band's values as ``HeightCode``, whatever is said of the bands of pictures.
   var forHeights: RasterOpenOptions {
     var options = withAnyScale
