@@ -11,7 +11,7 @@ public struct StoredMetadata: Hashable, Sendable {
     public let value: String
 
     /// A row, which is not checked.
-    package init(name: String, value: String) {
+    public init(name: String, value: String) {
       self.name = name
       self.value = value
     }
