@@ -4,32 +4,38 @@ import Testing
 
 /// Help texts are golden files. `make bless` rewrites them; read the difference before you commit it.
 @Suite(.ownThread) struct HelpTests {
-  @Test(arguments: [
-    ["--help"], ["help", "cut"], ["help", "inspect"], ["help", "verify"], ["help", "preview"], ["help", "extract"],
-    ["help", "merge"], ["help", "convert"], ["help", "metadata"], ["help", "diff"], ["help", "apply"],
-    ["help", "places"], ["help", "build"], ["help", "plan"], ["help", "missing"],
-    ["help", "packs"], ["help", "textures"], ["help", "doctor"],
-  ])
-  func helpMatchesTheGoldenFile(_ arguments: [String]) throws {
-    let run = try Command(built: "tilecut").run(arguments)
+  private static let commands = [
+    "cut", "inspect", "verify", "preview", "extract", "merge", "convert", "metadata", "diff", "apply", "places",
+    "build", "packs", "textures", "doctor", "plan", "missing",
+  ]
+  private static let ledgerCommands = [
+    "inspect", "init", "account", "account add", "account list", "account erase", "import", "pull", "reconcile",
+    "entitlements", "history", "verify", "export", "backup", "rebuild", "demo", "dismiss", "policy",
+  ]
+  private static let clientCommands = [
+    "register", "login", "logout", "library", "list", "buy", "get", "around", "pause", "remove", "sync", "check",
+    "store-key", "refund",
+  ]
+  /// Subcommands by their command; an empty one is the command itself.
+  static let helps: [(command: String, subcommand: String)] =
+    ([""] + commands).map { ("tilecut", $0) } + ([""] + ledgerCommands).map { ("purchase-ledger", $0) }
+    + (["serve", "client"] + clientCommands.map { "client \($0)" }).map { ("mapstore", $0) }
+    + ["", "replay"].map { ("tileserve", $0) }
+
+  @Test(arguments: helps) func helpMatchesTheGoldenFile(command: String, subcommand: String) throws {
+    let words = subcommand.split(separator: " ").map(String.init)
+    let run = try Command(built: command).run(words + ["--help"])
     #expect(run.status == 0 && run.stderr.isEmpty, "\(run)")
-    let name = "tilecut-\(arguments.last!.drop { $0 == "-" }).txt"
+    let name = "\(command)-\((words.isEmpty ? ["help"] : words).joined(separator: "-")).txt"
     let golden = ProjectFiles.path("Tests/CommandTests/Goldens/\(name)")
     if ProcessInfo.processInfo.environment["BLESS"] == "1" {
       try run.stdout.write(toFile: golden, atomically: true, encoding: .utf8)
     }
     let expected = try String(contentsOfFile: golden, encoding: .utf8)
     #expect(run.stdout == expected, "\(name) has changed; if that is wanted: make bless")
-  }
-
-  static let commands = [
-    "cut", "inspect", "verify", "preview", "extract", "merge", "convert", "metadata", "diff", "apply", "places",
-    "build", "packs", "textures", "doctor", "plan", "missing",
-  ]
-
-  @Test func helpBeforeAndAfterASubcommandIsThatSubcommands() throws {
-    for command in Self.commands {
-      #expect(try tilecut(command, "--help").stdout == tilecut("help", command).stdout)
+    // `tileserve` has no subcommand `help`.
+    if !words.isEmpty, command != "tileserve" {
+      #expect(try Command(built: command).run(["help"] + words).stdout == run.stdout)
     }
   }
 
@@ -43,8 +49,8 @@ import Testing
     }
   }
 
-  @Test func versionPrintsTheToolsVersion() throws {
-    let run = try tilecut("--version")
+  @Test(arguments: ["tilecut", "tileserve"]) func versionPrintsTheToolsVersion(command: String) throws {
+    let run = try Command(built: command).run(["--version"])
     #expect(run.status == 0 && run.stderr.isEmpty, "\(run)")
     #expect(run.stdout.wholeMatch(of: /\d+\.\d+\.\d+\n/) != nil, "\(run)")
   }
@@ -75,5 +81,19 @@ import Testing
     let help = try tilecut("--help").stdout.split(whereSeparator: \.isNewline).joined(separator: " ")
     for status in documentedStatuses { #expect(help.contains(" \(status)"), "\(status)") }
     #expect(documentedStatuses.isSuperset(of: [0, 1, 64, 65, 66, 70, 73, 74, 75, 130, 143]))
+  }
+
+  @Test func readmeAndHelpListTheSameExitCodesOfTheLedger() throws {
+    let help = try purchaseLedger("--help").stdout.split(whereSeparator: \.isNewline).joined(separator: " ")
+    let statuses = exitCodesInDocuments(of: "purchase-ledger")
+    for status in statuses { #expect(help.contains(" \(status)"), "\(status)") }
+    #expect(statuses == [0, 1, 2, 3, 4, 64, 70, 129, 130, 143])
+  }
+
+  @Test func readmeAndHelpListTheSameExitCodesOfTheServer() throws {
+    let help = try tileserve("--help").stdout.split(whereSeparator: \.isNewline).joined(separator: " ")
+    let documented = exitCodesInDocuments(of: "tileserve")
+    #expect(documented.isSuperset(of: [0, 64, 66, 69, 70, 78, 130, 143]))
+    for status in documented where status < 128 { #expect(help.contains(" \(status) "), "\(status)") }
   }
 }

@@ -19,8 +19,7 @@ import Testing
   init() throws {
     shop = try SampleShop()
     region = try shop.publish("alps")
-    store = try ChaosStore(shop)
-    store.book.withLock { $0.owned = ["alps"] }
+    store = try ChaosStore(shop, owned: ["alps"])
     device = try Device(store)
   }
 

@@ -19,9 +19,8 @@ import TileIndex
     var random = SeededGenerator(seed: seed)
     let shop = try SampleShop()
     var editions = [try shop.publish("alps")]
-    let store = try ChaosStore(shop)
+    let store = try ChaosStore(shop, owned: ["alps"])
     defer { store.stop() }
-    store.book.withLock { $0.owned = ["alps"] }
     store.book.withLock { $0.linksDie = true }
     let device = try Device(store)
     var story: [String] = []

@@ -74,8 +74,10 @@ final class ChaosStore: Sendable {
   let port: Int
   var address: String { "http://127.0.0.1:\(port)" }
 
-  init(_ shop: SampleShop) throws {
+  /// - Parameter owned: the regions that the account owns at first.
+  init(_ shop: SampleShop, owned: Set<String> = []) throws {
     self.shop = shop
+    book.withLock { $0.owned = owned }
     let box = Locked<ChaosStore?>(nil)
     channel = try ServerBootstrap(group: MultiThreadedEventLoopGroup.singleton)
       .serverChannelOption(.socketOption(.so_reuseaddr), value: 1)

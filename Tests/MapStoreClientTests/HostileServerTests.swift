@@ -131,8 +131,7 @@ import TileIndex
   private let key = Curve25519.Signing.PrivateKey()
 
   init() throws {
-    store = try ChaosStore(try Self.shop.get())
-    store.book.withLock { $0.owned = ["alps"] }
+    store = try ChaosStore(try Self.shop.get(), owned: ["alps"])
     folder = try TemporaryFolder()
     for path in ["maps/device", "maps/precious", "precious"] {
       try FileManager.default.createDirectory(atPath: folder.file(path), withIntermediateDirectories: true)

@@ -16,8 +16,7 @@ import TileIndex
   init() throws {
     shop = try SampleShop()
     region = try shop.publish("alps")
-    store = try ChaosStore(shop)
-    store.book.withLock { $0.owned = ["alps"] }
+    store = try ChaosStore(shop, owned: ["alps"])
   }
 
   @Test func installsByteForByte() async throws {

@@ -18,8 +18,7 @@ import TileIndex
   init() throws {
     shop = try SampleShop()
     first = try shop.publish("alps")
-    store = try ChaosStore(shop)
-    store.book.withLock { $0.owned = ["alps"] }
+    store = try ChaosStore(shop, owned: ["alps"])
   }
 
   @discardableResult

@@ -228,9 +228,8 @@ import TileIndex
   @Test(arguments: 0..<(TestEffort.isFull ? 2_000 : 40) as Range<UInt64>)
   func aDeviceSurvivesAnyAnswer(seed: UInt64) async throws {
     let shop = try Self.shop.get()
-    let store = try ChaosStore(shop)
+    let store = try ChaosStore(shop, owned: ["alps"])
     defer { store.stop() }
-    store.book.withLock { $0.owned = ["alps"] }
     let device = try Device(store)
     let number = Locked(seed &* 10_000)
     store.lie.withLock {

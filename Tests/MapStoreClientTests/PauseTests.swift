@@ -16,8 +16,7 @@ import TileIndex
   init() throws {
     shop = try SampleShop()
     region = try shop.publish("alps")
-    store = try ChaosStore(shop)
-    store.book.withLock { $0.owned = ["alps"] }
+    store = try ChaosStore(shop, owned: ["alps"])
     device = try Device(store)
     store.fault.withLock { $0 = { $0.number == 1 ? .hang(90_000) : .none } }
   }

@@ -16,8 +16,7 @@ import TileIndex
   init() throws {
     shop = try SampleShop()
     for id in ["alps", "coast", "delta"] { try shop.publish(id) }
-    store = try ChaosStore(shop)
-    store.book.withLock { $0.owned = ["alps", "coast", "delta"] }
+    store = try ChaosStore(shop, owned: ["alps", "coast", "delta"])
     device = try Device(store)
   }
 

@@ -17,8 +17,7 @@ import Testing
     shop = try SampleShop()
     region = try shop.publish("alps")
     try shop.publish("coast")
-    store = try ChaosStore(shop)
-    store.book.withLock { $0.owned = ["alps", "coast"] }
+    store = try ChaosStore(shop, owned: ["alps", "coast"])
     device = try Device(store)
   }
 

@@ -48,9 +48,9 @@ struct TileServeSettings {
 
   /// - Throws: `ConfigurationError`, `ServeError`.
   init(_ flags: TileServeFlags) throws {
-    let settings = try CommandSettings(Self.schema, flags: flags.values, config: flags.config)
+    let settings = try CommandSettings(Self.schema, flags: flags.values, config: flags.work.config)
     self.settings = settings
-    let bundles = flags.path.isEmpty ? settings.list("path") : flags.path
+    let bundles = flags.tilesets.path.isEmpty ? settings.list("path") : flags.tilesets.path
     guard !bundles.isEmpty else {
       throw ConfigurationError("nothing to serve: name bundles or folders, as in: tileserve /maps")
     }

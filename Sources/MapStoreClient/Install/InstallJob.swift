@@ -61,14 +61,6 @@ struct InstallJob: Sendable {
     if isOver { drop(download) }
   }
 
-  static func failure(_ error: FileSystem.SystemError, _ folder: String) -> MapStoreError {
-    error.isDiskFull
-      ? MapStoreError(
-        .noSpace, folder, "the disk is full", remedy: "free space, then continue: what was downloaded is kept")
-      : MapStoreError(
-        .storage, folder, "cannot be read or written: \(error)", remedy: "check the disk and the permissions")
-  }
-
   private func rounds() async throws -> InstalledFile {
     guard part.isSafe else {
       throw MapStoreError(

@@ -68,7 +68,7 @@ struct RegionRenaming {
       try FileSystem.synchronise(files.folder)
       try onStep(.placed)
     } catch let error as FileSystem.SystemError {
-      throw InstallJob.failure(error, files.folder)
+      throw MapStoreError(error, files.folder)
     }
     // Without room for it, the next start does nothing once more.
     try RegionDatabase.ifRoom { try state.set(Self.setting, nil) }

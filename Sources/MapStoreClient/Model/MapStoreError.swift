@@ -84,6 +84,16 @@ public struct MapStoreError: ToolkitError, LocalizedError {
     (self.remedy, self.repair) = (remedy, repair)
   }
 
+  /// What the system says of a file or folder.
+  init(_ error: FileSystem.SystemError, _ path: String) {
+    self =
+      error.isDiskFull
+      ? MapStoreError(
+        .noSpace, path, "the disk is full", remedy: "free space, then continue: what was downloaded is kept")
+      : MapStoreError(
+        .storage, path, "cannot be read or written: \(error)", remedy: "check the disk and the permissions")
+  }
+
   /// Text that may quote a server, as one line of limited length.
   private static func line(_ text: String) -> String {
     String(String.UnicodeScalarView(text.unicodeScalars.prefix(4_000))).escapedForTerminal()

@@ -69,7 +69,7 @@ public actor OfflineRegionManager {
       state = try RegionDatabase(path: files.state) { hub.regionsChanged() }
       try InstallRecovery(state: state, files: files, now: options.clock.now()).run()
     } catch let error as FileSystem.SystemError {
-      throw InstallJob.failure(error, folder)
+      throw MapStoreError(error, folder)
     }
     (self.folder, self.files, self.options) = (files.folder, files, options)
     self.grants = OfflineGrants(state: state, rule: grants)
@@ -211,7 +211,7 @@ public actor OfflineRegionManager {
       do {
         try files.remove(file.part)
       } catch let error as FileSystem.SystemError {
-        throw InstallJob.failure(error, folder)
+        throw MapStoreError(error, folder)
       }
       try RegionDatabase.ifRoom { try state.forget(file.part) }
     }

@@ -44,7 +44,7 @@ final class RegionDatabase: Sendable {
     } catch let error as SQLiteError {
       throw Self.failure(error, path)
     } catch let error as FileSystem.SystemError {
-      throw InstallJob.failure(error, path)
+      throw MapStoreError(error, path)
     }
   }
 

@@ -21,7 +21,7 @@ struct ServerSetup: Sendable {
     _ group: MultiThreadedEventLoopGroup, _ options: TileServerOptions,
     _ accept: @escaping @Sendable (any Channel) throws -> Void
   ) async throws -> (any Channel, SocketFile?) {
-    let isFastAndLocal = options.fastPath && options.unixSocket == nil && Self.isLocal(host: options.listeningHost)
+    let isFastAndLocal = options.fastPath && options.isReachedFromHereAlone
     let bootstrap = ServerBootstrap(group: group)
       .serverChannelInitializer { channel in
         channel.eventLoop.makeCompletedFuture {
@@ -114,12 +114,6 @@ struct ServerSetup: Sendable {
     try pipeline.addHandler(connection)
   }
 
-  /// True when only programs on this machine can reach a listener there.
-  static func isLocal(host: String) -> Bool {
-    if host.lowercased() == "localhost" { return true }
-    return TrustedProxies.isLoopback(ClientAddress(host)) && (try? SocketAddress(ipAddress: host, port: 0)) != nil
-  }
-
   /// - Parameter socket: the path of the Unix socket; nil for an address.
   private static func reason(_ error: any Error, socket: String?) -> (what: String, remedy: String?) {
     if error is SocketAddressError.UnknownHost {
@@ -141,135 +135,6 @@ struct ServerSetup: Sendable {
     case 13: return ("not permitted", "ports below 1024 need rights of their own, so choose a higher one")
     case 99, 49: return ("this machine has no such address", "choose one that it has, or 0.0.0.0 for all")
     default: return ("\(error)", nil)
-    }
-  }
-}
-
-/// Reads the certificate and the key.
-enum TLSFiles {
-  /// - Throws: ``ServeError`` with `.invalidOption` that names the file.
-  static func context(_ files: TileServerOptions.TLS) throws -> NIOSSLContext {
-    let (chainBytes, keyBytes) = (try bytes(files.certificatePath), try bytes(files.keyPath))
-    let chain: [NIOSSLCertificate]
-    do {
-      chain = try NIOSSLCertificate.fromPEMBytes(chainBytes)
-    } catch {
-      throw ServeError(
-        .invalidOption, "\(files.certificatePath): is no PEM file with certificates (\(error))",
-        remedy: "name the chain")
-    }
-    let key: NIOSSLPrivateKey
-    do {
-      key = try NIOSSLPrivateKey(bytes: keyBytes, format: .pem)
-    } catch {
-      throw ServeError(
-        .invalidOption, "\(files.keyPath): is no PEM file with a private key (\(error))",
-        remedy: "name the certificate's")
-    }
-    do {
-      var configuration = TLSConfiguration.makeServerConfiguration(
-        certificateChain: chain.map { .certificate($0) }, privateKey: .privateKey(key))
-      // Older versions are deprecated by RFC 8996.
-      configuration.minimumTLSVersion = .tlsv12
-      return try NIOSSLContext(configuration: configuration)
-    } catch {
-      throw ServeError(
-        .invalidOption, "\(files.certificatePath) and \(files.keyPath) do not belong together (\(error))")
-    }
-  }
-
-  private static func bytes(_ path: String) throws -> [UInt8] {
-    do {
-      return try FileSystem.bytes(of: path, countMax: 16 << 20)
-    } catch {
-      throw ServeError(.invalidOption, "\(path): cannot be read: \(error)", remedy: "check the name and permissions")
-    }
-  }
-}
-
-/// Passes input to the fast path, and to NIO's parser from the first request on that the fast path does not read.
-/// Without the fast path the parser reads everything.
-final class RequestReader: ChannelInboundHandler {
-  typealias InboundIn = ByteBuffer
-  typealias InboundOut = ByteBuffer
-
-  private let connection: ConnectionHandler
-  private let limits: ConnectionLimits
-  private var hasParser = false
-  private var context: ChannelHandlerContext?
-  /// What has arrived and is not read, while enough requests wait for their answers.
-  private var unread = ByteBuffer()
-  private var isReading = false
-  private var chunks: ChunkSizes
-  /// True after a chunk that is too large: what follows it is not read.
-  private var isBroken = false
-  /// What the parser gets at a time.
-  private static let parsedBytesMax = 4096
-
-  init(_ connection: ConnectionHandler, _ limits: ConnectionLimits) {
-    self.connection = connection
-    self.limits = limits
-    chunks = ChunkSizes(bytesMax: limits.bodyBytesMax)
-  }
-
-  var hasUnread: Bool { unread.readableBytes > 0 }
-
-  func handlerAdded(context: ChannelHandlerContext) {
-    self.context = context
-    connection.reader = self
-  }
-
-  func handlerRemoved(context: ChannelHandlerContext) { self.context = nil }
-
-  func channelRead(context: ChannelHandlerContext, data: NIOAny) {
-    var bytes = unwrapInboundIn(data)
-    if hasUnread { unread.writeBuffer(&bytes) } else { unread = bytes }
-    readOn()
-  }
-
-  /// Reads requests until enough of them wait.
-  func readOn() {
-    guard !isReading, let context else { return }
-    isReading = true
-    while hasUnread, connection.takesRequests, !isBroken {
-      if hasParser {
-        parse(unread.readSlice(length: min(unread.readableBytes, Self.parsedBytesMax))!, context)
-      } else if let count = connection.takeFast(unread) {
-        unread.moveReaderIndex(forwardBy: count)
-      } else {
-        hasParser = true
-        addParser(context)
-      }
-    }
-    if isBroken { unread = ByteBuffer() }
-    // The event loop receives into this memory again if nothing else has it.
-    if !hasUnread { unread = ByteBuffer() }
-    isReading = false
-  }
-
-  /// The requests and errors that the parser finds reach the connection before this returns.
-  private func parse(_ bytes: ByteBuffer, _ context: ChannelHandlerContext) {
-    let tooLarge = chunks.firstTooLarge(bytes.readableBytesView)
-    let bytes = tooLarge.map { bytes.getSlice(at: bytes.readerIndex, length: $0)! } ?? bytes
-    connection.unparsed = bytes
-    context.fireChannelRead(wrapInboundOut(bytes))
-    connection.unparsed = ByteBuffer()
-    guard tooLarge != nil else { return }
-    isBroken = true
-    context.fireErrorCaught(ChunkSizes.TooLarge())
-  }
-
-  private func addParser(_ context: ChannelHandlerContext) {
-    var decoding = NIOHTTPDecoderLimitConfiguration()
-    decoding.maxHeaderFieldSize = limits.headerBytesMax
-    decoding.maxHeaderListSize = limits.headerBytesMax
-    decoding.maxHeaderFieldCount = limits.headerCountMax
-    let parser = HTTPRequestDecoder(leftOverBytesStrategy: .dropBytes, limitConfiguration: decoding)
-    do {
-      try context.pipeline.syncOperations.addHandler(
-        ByteToMessageHandler(parser), position: .after(context.handler))
-    } catch {
-      context.close(promise: nil)
     }
   }
 }

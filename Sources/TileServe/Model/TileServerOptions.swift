@@ -1,4 +1,5 @@
 package import MemoryPressure
+import ServerSupport
 import Support
 package import TileIndex
 
@@ -150,6 +151,13 @@ extension TileServerOptions {
   /// The host as the system expects it: an IPv6 address may be given in brackets, as in URLs.
   var listeningHost: String {
     host.hasPrefix("[") && host.hasSuffix("]") ? String(host.dropFirst().dropLast()) : host
+  }
+
+  /// True when it listens where only programs of this machine can connect, and by an address or as `localhost`.
+  var isReachedFromHereAlone: Bool {
+    guard unixSocket == nil else { return false }
+    if listeningHost.lowercased() == "localhost" { return true }
+    return ClientAddress.isAddress(listeningHost) && TrustedProxies.isLoopback(ClientAddress(listeningHost))
   }
 
   /// The same options with no more connections than file descriptors allow. A quarter of the descriptors, at most 512,

@@ -12,6 +12,10 @@ public final class Tileset: TileSource {
   let source: any ServedSource
   /// The source where that is a bundle: event loops read its tiles without waiting.
   let bundle: BundleSource?
+  /// The source where that is drawn on the grid of the bundle that it lies over.
+  private let overlay: OverlaySource?
+  /// This overlay on other grids.
+  private let variants = Mutex<[TrackReader.Grid: Tileset]>([:])
   /// The file that it was found as, in its state then; nil for the source of an app.
   let place: BundlePlaces.Place?
   /// The latest date of all states with this id until now.
@@ -41,27 +45,28 @@ public final class Tileset: TileSource {
     func diskLane() -> WorkPool.Lane { work.lane(device: place.status.identity.device) }
     if place.isUpstream {
       (lane, compositeLane) = work.remoteLanes()
-      (source, bundle) = (UpstreamSource(place, work, lane), nil)
+      (source, bundle, overlay) = (UpstreamSource(place, work, lane), nil, nil)
     } else if place.isTrack {
       (lane, compositeLane) = (diskLane(), diskLane())
-      (source, bundle) = (OverlaySource(place, open: open, hasOwnDate: hasOwnDate), nil)
+      let overlay = OverlaySource(place, open: open, hasOwnDate: hasOwnDate)
+      (source, bundle, self.overlay) = (overlay, nil, overlay)
     } else {
       (lane, compositeLane) = (diskLane(), diskLane())
       let bundle = BundleSource(place, open: open, hasOwnDate: hasOwnDate, checkingTiles: checkingTiles)
-      (source, self.bundle) = (bundle, bundle)
+      (source, self.bundle, overlay) = (bundle, bundle, nil)
     }
   }
 
   /// A track on the grid of a bundle that it lies over.
-  init(_ track: Tileset, drawnBy source: OverlaySource) {
-    (id, place, self.source, bundle) = (track.id, track.place, source, nil)
+  private init(_ track: Tileset, drawnBy source: OverlaySource) {
+    (id, place, self.source, bundle, overlay) = (track.id, track.place, source, nil, source)
     (latestDate, lane, compositeLane) = (track.latestDate, track.lane, track.compositeLane)
   }
 
   /// A source of an app. Its tiles may come from anywhere, so it has threads of its own.
   init(_ id: String, providedBy source: any TileSource, _ work: WorkPool) {
     (self.id, self.source) = (id, ProvidedSource(source, id: id))
-    (bundle, place, latestDate) = (nil, nil, .min)
+    (bundle, overlay, place, latestDate) = (nil, nil, nil, .min)
     (lane, compositeLane) = work.remoteLanes()
   }
 
@@ -83,12 +88,27 @@ public final class Tileset: TileSource {
     return info.warnings
   }
 
+  /// False for what is drawn on the grid of the bundle that it lies over.
+  var hasOwnGrid: Bool { overlay == nil }
+
+  /// The same on the grid of a bundle that it lies over; itself where it has a grid of its own.
+  func drawn(over info: TilesetInfo) -> Tileset {
+    guard let overlay, let grid = overlay.otherGrid(over: info) else { return self }
+    return variants.withLock { variants in
+      if let known = variants[grid] { return known }
+      let made = Tileset(self, drawnBy: overlay.drawn(on: grid))
+      variants[grid] = made
+      return made
+    }
+  }
+
   /// Whether it was removed, or replaced.
   var isRetired: Bool { retired.load(ordering: .acquiring) }
 
   /// Keeps nothing open from now on.
   func retire() {
     retired.store(true, ordering: .releasing)
+    for variant in variants.withLock({ Array($0.values) }) { variant.retire() }
     source.retire()
   }
 }
@@ -98,88 +118,4 @@ extension [Tileset] {
   ///
   /// - Precondition: at least one.
   var slowest: Tileset { first { $0.lane.mayStall } ?? self[0] }
-}
-
-/// What the server asks of the sources of its registry, beside tiles. The defaults are for sources that keep nothing
-/// open and fetch nothing.
-protocol ServedSource: TileSource {
-  /// What is known without opening.
-  var knownInfo: TilesetInfo? { get }
-  /// Checks whether it can be opened; sends no request to another server.
-  func check() throws
-  /// Why it is not asked any more.
-  var quarantine: BundleError? { get }
-  /// True if Last-Modified identifies this state of the tileset.
-  var hasOwnDate: Bool { get }
-  /// Searches the places; nil for a tileset without any. Blocks.
-  ///
-  /// - Throws: `BundleError`, ``ServeError``.
-  func places(_ query: PlaceQuery) throws -> [PlaceMatch]?
-  /// False for what is drawn on the grid of the bundle that it lies over.
-  var hasOwnGrid: Bool { get }
-  /// The tileset of this source on the grid of a bundle that it lies over; itself where it has a grid of its own.
-  func tileset(_ own: Tileset, over info: TilesetInfo) -> Tileset
-  /// The other server, once it was asked.
-  var upstream: Upstream? { get }
-  /// Fetches a tile before it is wanted.
-  ///
-  /// - Returns: the bytes of the fetched tile; 0 if it is known already; nil if it cannot be fetched now, or the limit
-  ///   of a metered upstream is reached.
-  func fetchAhead(_ tile: TileID) throws -> Int?
-  /// What is known of an upstream's tile without a request; nil where tiles are read.
-  func knowledge(of tile: TileID) throws -> Upstream.Knowledge?
-  /// Closes what is not in use; it is opened again when needed.
-  func closeIdle()
-  /// Keeps nothing open from now on.
-  func retire()
-}
-
-extension ServedSource {
-  var quarantine: BundleError? { nil }
-  var hasOwnDate: Bool { false }
-  func places(_ query: PlaceQuery) throws -> [PlaceMatch]? { nil }
-  var hasOwnGrid: Bool { true }
-  func tileset(_ own: Tileset, over info: TilesetInfo) -> Tileset { own }
-  var upstream: Upstream? { nil }
-  func fetchAhead(_ tile: TileID) throws -> Int? { 0 }
-  func knowledge(of tile: TileID) throws -> Upstream.Knowledge? { nil }
-  func closeIdle() {}
-  func retire() { closeIdle() }
-
-  /// True if no client may be told to keep its tiles.
-  var forbidsKeeping: Bool { upstream?.forbidsKeeping.load(ordering: .relaxed) ?? false }
-  /// True if the upstream allows prefetching.
-  var fetchesAhead: Bool { upstream?.settings.fetchesAhead ?? false }
-}
-
-/// A source of an app, whose description is kept as long as its revision stays the same.
-final class ProvidedSource: ServedSource {
-  private let source: any TileSource
-  private let id: String
-  private let known = Mutex<(info: TilesetInfo, revision: SourceRevision)?>(nil)
-
-  init(_ source: any TileSource, id: String) { (self.source, self.id) = (source, id) }
-
-  var knownInfo: TilesetInfo? {
-    let revision = revision
-    return known.withLock { known in known.flatMap { $0.revision == revision ? $0.info : nil } }
-  }
-
-  func info() throws -> TilesetInfo {
-    if let knownInfo { return knownInfo }
-    let revision = revision
-    var info = try source.info()
-    // The name in its URLs.
-    info.id = id
-    known.withLock { [info] in $0 = (info, revision) }
-    return info
-  }
-
-  /// The app knows whether it works.
-  func check() {}
-  func storedTile(_ tile: TileID) throws -> [UInt8]? { try source.storedTile(tile) }
-  func keptTile(_ tile: TileID) throws -> [UInt8]? { try source.keptTile(tile) }
-  var revision: SourceRevision { source.revision }
-  var edition: SourceRevision { source.edition }
-  var isSlow: Bool { source.isSlow }
 }

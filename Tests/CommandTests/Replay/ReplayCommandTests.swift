@@ -4,16 +4,6 @@ import Testing
 
 /// The command `tileserve replay`.
 @Suite(.ownThread) struct ReplayCommandTests {
-  @Test func helpMatchesTheGoldenFile() throws {
-    let run = try tileserve("replay", "--help")
-    #expect(run.status == 0 && run.stderr.isEmpty, "\(run)")
-    let golden = ProjectFiles.path("Tests/CommandTests/Goldens/tileserve-replay.txt")
-    if ProcessInfo.processInfo.environment["BLESS"] == "1" {
-      try run.stdout.write(toFile: golden, atomically: true, encoding: .utf8)
-    }
-    #expect(try run.stdout == String(contentsOfFile: golden, encoding: .utf8), "if that is wanted: make bless")
-  }
-
   private struct Line: Decodable {
     var session: String
     var requests: Int

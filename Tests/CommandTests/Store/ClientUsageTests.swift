@@ -14,6 +14,24 @@ import Testing
       timeout: 60)
   }
 
+  /// Wrong usage, unknown stores and unusable files end with their documented exit codes.
+  @Test(arguments: [
+    (["list", "--folder", "new"], 2 as Int32, "--server"), (["get"], 64, "region"),
+    (["get", "a", "--folder", "new", "--piece", "1"], 64, "--piece"),
+    (["around", "a", "--folder", "new"], 64, "--point"),
+    (["around", "a", "--folder", "new", "--point", "1,200"], 64, "--point"),
+    (["around", "a", "--folder", "new", "--track", "none.gpx"], 66, "none.gpx"),
+    (["buy", "a", "--folder", "new", "--store-key", "none"], 66, "store-key"),
+    (["login", "anna", "--folder", "new", "--server", "http://127.0.0.1:1"], 69, "127.0.0.1"),
+  ])
+  func unusableArgumentsAreRefused(_ arguments: [String], status: Int32, naming: String) async throws {
+    let run = try await onThread { [folder] in
+      try Command(built: "mapstore").run(
+        ["client"] + arguments, in: folder.path, environment: ["MAPSTORE_PASSWORD": "a long password"])
+    }
+    #expect(run.status == status && run.stderr.contains(naming), "\(run)")
+  }
+
   @Test(arguments: ["127.0.0.1:8791", "maps.example.com", "ftp://maps.example.com", ""])
   func serverAddressNeedsAScheme(address: String) throws {
     let run = try client("login", "anna", "--server", address)

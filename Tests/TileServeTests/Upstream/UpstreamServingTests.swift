@@ -31,6 +31,17 @@ import TileIndex
     try text.write(toFile: folder.file("far.upstream.json"), atomically: true, encoding: .utf8)
   }
 
+  /// A server of the tileset `far`, whose tiles come from one that answers so.
+  private func servingFar(
+    _ answer: @escaping @Sendable (TileOrigin.Request) -> TileOrigin.Reply,
+    _ body: (_ origin: TileOrigin, _ folder: TemporaryFolder, Served) async throws -> Void
+  ) async throws {
+    try await withOrigin(answer) { (origin) async throws in
+      let folder = try describe(origin)
+      try await serving([folder.path], Self.plainly) { (served) async throws in try await body(origin, folder, served) }
+    }
+  }
+
   private func count(_ served: Served, _ outcome: String) throws -> Int {
     Int(try served.metric("tileserve_upstream_requests_total{tileset=\"far\",outcome=\"\(outcome)\"}") ?? 0)
   }
@@ -105,44 +116,38 @@ import TileIndex
   }
 
   @Test(arguments: [404, 410, 204]) func noSuchTile(status: Int) async throws {
-    try await withOrigin { _ in
+    try await servingFar { _ in
       .answer(status)
-    } _: { (origin) async throws in
-      let folder = try describe(origin)
-      try await serving([folder.path], Self.plainly) { (served) async throws in
-        for _ in 0..<4 { #expect(try served.get("/far/3/4/2.png").status == 404) }
-        #expect(origin.requests.count == 1)
-        #expect(try count(served, "missing") == 1)
-      }
+    } _: { (origin, _, served) async throws in
+      for _ in 0..<4 { #expect(try served.get("/far/3/4/2.png").status == 404) }
+      #expect(origin.requests.count == 1)
+      #expect(try count(served, "missing") == 1)
     }
   }
 
   /// A stale tile is served at once and revalidated in the background by its entity tag.
   @Test func revalidation() async throws {
     let (image, other) = (try Self.image.get(), try Self.other.get())
-    try await withOrigin { request in
+    try await servingFar { request in
       request["If-None-Match"] == "\"a\""
         ? .answer(304, [], ["etag": "\"a\"", "cache-control": "max-age=60"])
         : .answer(200, image, ["etag": "\"a\"", "cache-control": "max-age=60"])
-    } _: { (origin) async throws in
-      let folder = try describe(origin)
-      try await serving([folder.path], Self.plainly) { (served) async throws in
-        #expect(try served.get("/far/3/4/2.png").status == 200)
-        try age(folder)
-        #expect(try served.get("/far/3/4/2.png").body == image)
-        #expect(try eventually { try count(served, "unchanged") == 1 })
-        #expect(origin.requests.count == 2)
-        // Fresh again.
-        #expect(try served.get("/far/3/4/2.png").body == image)
-        #expect(origin.requests.count == 2)
-        // The map changes: tiles rendered from the old one are rendered again too.
-        let drawn = try served.get("/far/3/4/2.jpg").body
-        origin.say { _ in .answer(200, other, ["etag": "\"b\"", "cache-control": "max-age=60"]) }
-        try age(folder)
-        #expect(try served.get("/far/3/4/2.png").body == image)
-        #expect(try eventually { try served.get("/far/3/4/2.png").body == other })
-        #expect(try served.get("/far/3/4/2.jpg").body != drawn)
-      }
+    } _: { (origin, folder, served) async throws in
+      #expect(try served.get("/far/3/4/2.png").status == 200)
+      try age(folder)
+      #expect(try served.get("/far/3/4/2.png").body == image)
+      #expect(try eventually { try count(served, "unchanged") == 1 })
+      #expect(origin.requests.count == 2)
+      // Fresh again.
+      #expect(try served.get("/far/3/4/2.png").body == image)
+      #expect(origin.requests.count == 2)
+      // The map changes: tiles rendered from the old one are rendered again too.
+      let drawn = try served.get("/far/3/4/2.jpg").body
+      origin.say { _ in .answer(200, other, ["etag": "\"b\"", "cache-control": "max-age=60"]) }
+      try age(folder)
+      #expect(try served.get("/far/3/4/2.png").body == image)
+      #expect(try eventually { try served.get("/far/3/4/2.png").body == other })
+      #expect(try served.get("/far/3/4/2.jpg").body != drawn)
     }
   }
 
@@ -154,28 +159,25 @@ import TileIndex
 
   @Test func cachedTilesAreServedOffline() async throws {
     let image = try Self.image.get()
-    try await withOrigin { _ in
+    try await servingFar { _ in
       .answer(200, image, ["cache-control": "max-age=60"])
-    } _: { (origin) async throws in
-      let folder = try describe(origin)
-      try await serving([folder.path], Self.plainly) { (served) async throws in
-        for column in 0..<8 { #expect(try served.get("/far/3/\(column)/2.png").status == 200) }
-        try await origin.goAway()
-        try age(folder)
-        for _ in 0..<3 {
-          for column in 0..<8 { #expect(try served.get("/far/3/\(column)/2.png").body == image) }
-        }
-        for row in 3..<8 {
-          let response = try served.get("/far/3/0/\(row).png")
-          #expect(response.status == 503 && response["Retry-After"] != nil)
-          #expect(response.text.contains("127.0.0.1") && !response.text.contains("{z}"))
-        }
-        // After some failures it is not asked any more.
-        #expect(try count(served, "skipped") > 0)
-        // The network is back.
-        origin.comeBack()
-        #expect(try eventually { try served.get("/far/3/0/7.png").body == image })
+    } _: { (origin, folder, served) async throws in
+      for column in 0..<8 { #expect(try served.get("/far/3/\(column)/2.png").status == 200) }
+      try await origin.goAway()
+      try age(folder)
+      for _ in 0..<3 {
+        for column in 0..<8 { #expect(try served.get("/far/3/\(column)/2.png").body == image) }
       }
+      for row in 3..<8 {
+        let response = try served.get("/far/3/0/\(row).png")
+        #expect(response.status == 503 && response["Retry-After"] != nil)
+        #expect(response.text.contains("127.0.0.1") && !response.text.contains("{z}"))
+      }
+      // After some failures it is not asked any more.
+      #expect(try count(served, "skipped") > 0)
+      // The network is back.
+      origin.comeBack()
+      #expect(try eventually { try served.get("/far/3/0/7.png").body == image })
     }
   }
 
@@ -307,21 +309,18 @@ import TileIndex
   /// What the server wants nobody to keep is neither stored nor given to clients to keep.
   @Test(arguments: ["no-store", "max-age=600, Private"]) func tilesThatNobodyMayKeep(_ field: String) async throws {
     let image = try Self.image.get()
-    try await withOrigin { _ in
+    try await servingFar { _ in
       .answer(200, image, ["cache-control": field])
-    } _: { (origin) async throws in
-      let folder = try describe(origin)
-      try await serving([folder.path], Self.plainly) { (served) async throws in
-        for _ in 0..<3 {
-          let response = try served.get("/far/5/17/11.png")
-          #expect(response.status == 200 && response.body == image && response["Cache-Control"] == "no-store")
-        }
-        #expect(origin.targets.count == 3)
-        origin.say { _ in .answer(200, image, ["cache-control": "max-age=600"]) }
-        _ = try served.get("/far/5/17/11.png")
-        let kept = try served.get("/far/5/17/11.png")
-        #expect(kept["Cache-Control"] != "no-store" && kept.body == image && origin.targets.count == 4)
+    } _: { (origin, _, served) async throws in
+      for _ in 0..<3 {
+        let response = try served.get("/far/5/17/11.png")
+        #expect(response.status == 200 && response.body == image && response["Cache-Control"] == "no-store")
       }
+      #expect(origin.targets.count == 3)
+      origin.say { _ in .answer(200, image, ["cache-control": "max-age=600"]) }
+      _ = try served.get("/far/5/17/11.png")
+      let kept = try served.get("/far/5/17/11.png")
+      #expect(kept["Cache-Control"] != "no-store" && kept.body == image && origin.targets.count == 4)
     }
   }
 
@@ -398,28 +397,22 @@ import TileIndex
 
   @Test func redirectsOnTheSameServerAreFollowed() async throws {
     let image = try Self.image.get()
-    try await withOrigin { request in
+    try await servingFar { request in
       request.target.hasPrefix("/new") ? .answer(200, image) : .answer(301, [], ["location": "/new\(request.target)"])
-    } _: { (origin) async throws in
-      let folder = try describe(origin)
-      try await serving([folder.path], Self.plainly) { (served) async throws in
-        #expect(try served.get("/far/3/4/2.png").body == image)
-        #expect(origin.targets == ["/3/4/2.png", "/new/3/4/2.png"])
-      }
+    } _: { (origin, _, served) async throws in
+      #expect(try served.get("/far/3/4/2.png").body == image)
+      #expect(origin.targets == ["/3/4/2.png", "/new/3/4/2.png"])
     }
   }
 
   /// 429 with Retry-After pauses requests.
   @Test func tooManyRequestsPausesTheUpstream() async throws {
-    try await withOrigin { _ in
+    try await servingFar { _ in
       .answer(429, [], ["retry-after": "3600"])
-    } _: { (origin) async throws in
-      let folder = try describe(origin)
-      try await serving([folder.path], Self.plainly) { (served) async throws in
-        for column in 0..<8 { #expect(try served.get("/far/3/\(column)/2.png").status == 503) }
-        #expect(origin.requests.count == 1)
-        #expect(try count(served, "skipped") == 7)
-      }
+    } _: { (origin, _, served) async throws in
+      for column in 0..<8 { #expect(try served.get("/far/3/\(column)/2.png").status == 503) }
+      #expect(origin.requests.count == 1)
+      #expect(try count(served, "skipped") == 7)
     }
   }
 

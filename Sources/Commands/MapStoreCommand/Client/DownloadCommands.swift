@@ -8,9 +8,14 @@ import TileIndex
 /// `mapstore client get`
 struct GetCommand: DeviceCommand {
   static let configuration = CommandConfiguration(
-    commandName: "get", abstract: "Installs or updates regions, and continues interrupted downloads.")
-  @OptionGroup var flags: ClientFlags
-  @OptionGroup var download: DownloadFlags
+    commandName: "get", abstract: "Installs or updates regions, and continues interrupted downloads.",
+    discussion: """
+      Examples:
+        mapstore client get park
+        mapstore client get park coast --quota 2GB
+      """)
+  @OptionGroup(title: "Device and store") var flags: ClientFlags
+  @OptionGroup(title: "Downloads") var download: DownloadFlags
   @Argument(help: ArgumentHelp("The regions.", valueName: "region"))
   var regions: [String]
 
@@ -67,54 +72,65 @@ struct GetCommand: DeviceCommand {
 /// `mapstore client around`
 struct AroundCommand: DeviceCommand {
   static let configuration = CommandConfiguration(
-    commandName: "around", abstract: "Installs the packs of a region that a place, a box or a track needs.")
-  @OptionGroup var flags: ClientFlags
-  @OptionGroup var download: DownloadFlags
+    commandName: "around", abstract: "Installs the packs of a region that a place, a box or a track needs.",
+    discussion: """
+      Examples:
+        mapstore client around park --point -110.5,44.6
+        mapstore client around park --track hike.gpx
+      """)
   @Argument(help: "The region.")
   var region: String
-  // Unconditional: the western hemisphere begins with a dash.
-  @Option(
-    parsing: .unconditional, help: ArgumentHelp("A place: longitude and latitude in degrees.", valueName: "LON,LAT"))
-  var point: String?
-  @Option(
-    parsing: .unconditional,
-    help: ArgumentHelp("A box in degrees; a west beyond the east crosses the antimeridian.", valueName: "W,S,E,N"))
-  var bounds: String?
-  @Option(
-    help: ArgumentHelp("A GPX or GeoJSON file with tracks, routes or places.", valueName: "file"), completion: .file())
-  var track: String?
+  @OptionGroup(title: "Area") var area: Area
+  @OptionGroup(title: "Device and store") var flags: ClientFlags
+  @OptionGroup(title: "Downloads") var download: DownloadFlags
 
-  func validate() throws {
-    guard [point, bounds, track].count(where: { $0 != nil }) == 1 else {
-      throw ValidationError("give one of --point, --bounds and --track")
-    }
-    if let point, Self.numbers(point, 2) == nil {
-      throw ValidationError("--point is no longitude and latitude: \(point)")
-    }
-    if let bounds, Self.numbers(bounds, 4).map({ $0[1] > $0[3] }) ?? true {
-      throw ValidationError("--bounds is no west, south, east and north: \(bounds)")
-    }
-  }
+  /// One place, box or track.
+  struct Area: ParsableArguments {
+    // Unconditional: the western hemisphere begins with a dash.
+    @Option(
+      parsing: .unconditional, help: ArgumentHelp("A place: longitude and latitude in degrees.", valueName: "LON,LAT"))
+    var point: String?
+    @Option(
+      parsing: .unconditional,
+      help: ArgumentHelp("A box in degrees; a west beyond the east crosses the antimeridian.", valueName: "W,S,E,N"))
+    var bounds: String?
+    @Option(
+      help: ArgumentHelp("A GPX or GeoJSON file with tracks, routes or places.", valueName: "file"), completion: .file()
+    )
+    var track: String?
 
-  private static func numbers(_ text: String, _ count: Int) -> [Double]? {
-    let numbers = text.split(separator: ",", omittingEmptySubsequences: false).map { Double($0) }
-    guard numbers.count == count, !numbers.contains(nil) else { return nil }
-    let values = numbers.map { $0! }
-    let isOnEarth = values.enumerated().allSatisfy { abs($1) <= ($0 % 2 == 0 ? 360 : 90) }
-    return isOnEarth ? values : nil
-  }
-
-  private func ground() throws -> MapGround {
-    if let track { return .track(try Track(path: track)) }
-    if let numbers = point.flatMap({ Self.numbers($0, 2) }) {
-      return .point(longitude: numbers[0], latitude: numbers[1])
+    func validate() throws {
+      guard [point, bounds, track].count(where: { $0 != nil }) == 1 else {
+        throw ValidationError("give one of --point, --bounds and --track")
+      }
+      if let point, Self.numbers(point, 2) == nil {
+        throw ValidationError("--point is no longitude and latitude: \(point)")
+      }
+      if let bounds, Self.numbers(bounds, 4).map({ $0[1] > $0[3] }) ?? true {
+        throw ValidationError("--bounds is no west, south, east and north: \(bounds)")
+      }
     }
-    let box = bounds.flatMap { Self.numbers($0, 4) } ?? []
-    return .box(BoundingBox(west: box[0], south: box[1], east: box[2], north: box[3]))
+
+    private static func numbers(_ text: String, _ count: Int) -> [Double]? {
+      let numbers = text.split(separator: ",", omittingEmptySubsequences: false).map { Double($0) }
+      guard numbers.count == count, !numbers.contains(nil) else { return nil }
+      let values = numbers.map { $0! }
+      let isOnEarth = values.enumerated().allSatisfy { abs($1) <= ($0 % 2 == 0 ? 360 : 90) }
+      return isOnEarth ? values : nil
+    }
+
+    func ground() throws -> MapGround {
+      if let track { return .track(try Track(path: track)) }
+      if let numbers = point.flatMap({ Self.numbers($0, 2) }) {
+        return .point(longitude: numbers[0], latitude: numbers[1])
+      }
+      let box = bounds.flatMap { Self.numbers($0, 4) } ?? []
+      return .box(BoundingBox(west: box[0], south: box[1], east: box[2], north: box[3]))
+    }
   }
 
   func run() async throws {
-    let ground = try ground()
+    let ground = try area.ground()
     let device = try flags.device(download.options)
     let (region, isJSON) = (region, flags.json)
     let files = try await download.showing(on: device) { device, printer in

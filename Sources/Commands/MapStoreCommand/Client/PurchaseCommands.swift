@@ -84,13 +84,22 @@ struct SyncCommand: DeviceCommand {
     discussion: """
       --update also updates installed regions and packs; --all also installs all other owned regions. Paused downloads \
       stay paused.
+
+      Examples:
+        mapstore client sync --all
+        mapstore client sync --update --folder maps
       """)
-  @OptionGroup var flags: ClientFlags
-  @OptionGroup var download: DownloadFlags
-  @Flag(help: "Update installed regions and packs.")
-  var update = false
-  @Flag(help: "Install and update all owned regions.")
-  var all = false
+  @OptionGroup(title: "Regions") var wanted: Wanted
+  @OptionGroup(title: "Device and store") var flags: ClientFlags
+  @OptionGroup(title: "Downloads") var download: DownloadFlags
+
+  /// What is installed beside interrupted downloads.
+  struct Wanted: ParsableArguments {
+    @Flag(help: "Install and update all owned regions.")
+    var all = false
+    @Flag(help: "Update installed regions and packs.")
+    var update = false
+  }
 
   private struct Output: Encodable {
     let purchases: [PurchaseResult]
@@ -101,7 +110,7 @@ struct SyncCommand: DeviceCommand {
   func run() async throws {
     let device = try flags.device(download.options)
     let queue = FakeTransactionQueue(folder: device.folder)
-    let (installsAll, updates) = (all, update)
+    let (installsAll, updates) = (wanted.all, wanted.update)
     let (report, results) = try await download.showing(on: device) { device, printer in
       let report = try await device.manager.sync(with: device.client, queue: queue) { printer.show($0) }
       var results = report.resumed.map(\.result)
@@ -110,11 +119,11 @@ struct SyncCommand: DeviceCommand {
       }
       if installsAll {
         results += try await withThrowingTaskGroup(of: Result<InstalledFile, any Error>.self) { group in
-          let wanted = report.regions.filter { region in
+          let missing = report.regions.filter { region in
             [.ownedNotInstalled, .updateAvailable].contains(region.status)
               && !region.downloads.contains(where: \.isPaused)
           }
-          for region in wanted {
+          for region in missing {
             group.addTask {
               do {
                 return .success(try await device.manager.install(region.id, from: device.client) { printer.show($0) })

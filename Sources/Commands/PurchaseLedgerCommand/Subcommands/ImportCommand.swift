@@ -13,41 +13,50 @@ struct ImportCommand: AsyncParsableCommand {
       A file is one piece, or JSON Lines of pieces and of wrappers {"account": ..., "evidence": ...}. The format is \
       detected. Run it again after an interruption: recorded pieces are duplicates. --quarantined verifies quarantined \
       evidence again. Exits with 1 when a piece was refused or quarantined.
+
+      Examples:
+        purchase-ledger import december.jsonl
+        purchase-ledger import --account alice receipt.b64
       """)
 
   enum Report: String, ExpressibleByArgument, CaseIterable { case text, json }
 
   @Argument(help: ArgumentHelp("Evidence; - for standard input.", valueName: "file"), completion: .file())
   var files: [String] = []
-  @Flag(help: "Verify quarantined evidence again, without the account and options of its first import.")
-  var quarantined = false
-  @Option(help: ArgumentHelp("The account for evidence that names none: login or id.", valueName: "id"))
-  var account: String?
-  @Option(
-    name: .customLong("as"),
-    help: ArgumentHelp(
-      "What the evidence is, if it is not recognised or taken for something else. (default: detected)",
-      valueName: "kind"))
-  var kind: KindArgument?
-  @Option(
-    help: """
-      What is printed: text, the sum and what needs attention, or json, a line for each piece, as with --json. \
-      (default: text)
-      """
-  )
-  var report: Report?
-  @Option(help: ArgumentHelp("The most pieces in one commit.", valueName: "count"))
-  var batch = 65_536
-  @OptionGroup var progress: ProgressOption
-  @OptionGroup var evidence: EvidenceOptions
-  @OptionGroup var options: CommonOptions
+  @OptionGroup(title: "Evidence") var input: Input
+  @OptionGroup(title: "Ledger") var options: CommonOptions
+  @OptionGroup(title: "App") var evidence: EvidenceOptions
+
+  /// What is read, and how.
+  struct Input: ParsableArguments {
+    @Flag(help: "Verify quarantined evidence again, without the account and options of its first import.")
+    var quarantined = false
+    @Option(help: ArgumentHelp("The account for evidence that names none: login or id.", valueName: "id"))
+    var account: String?
+    @Option(
+      name: .customLong("as"),
+      help: ArgumentHelp(
+        "What the evidence is, if it is not recognised or taken for something else. (default: detected)",
+        valueName: "kind"))
+    var kind: KindArgument?
+    @Option(
+      help: """
+        What is printed: text, the sum and what needs attention, or json, a line for each piece, as with --json. \
+        (default: text)
+        """
+    )
+    var report: Report?
+    @Option(help: ArgumentHelp("The most pieces in one commit.", valueName: "count"))
+    var batch = 65_536
+    @OptionGroup var progress: ProgressOption
+  }
 
   func validate() throws {
-    if files.isEmpty && !quarantined {
+    if files.isEmpty && !input.quarantined {
       throw ValidationError("give files of evidence, - for standard input, or --quarantined")
     }
-    if options.json, report == .text { throw ValidationError("--json and --report text contradict each other") }
-    if !(1...1_000_000).contains(batch) { throw ValidationError("--batch must be 1 to 1000000") }
+    if options.json, input.report == .text { throw ValidationError("--json and --report text contradict each other") }
+    if !(1...1_000_000).contains(input.batch) { throw ValidationError("--batch must be 1 to 1000000") }
   }
 
   func run() async throws {
@@ -55,15 +64,16 @@ struct ImportCommand: AsyncParsableCommand {
     let ledger = try settings.openLedger()
     defer { ledger.close() }
     let identity = try settings.identity(for: ledger)
-    let isJSON = options.json || report == .json
-    var defaults = EvidenceImporter.Defaults(kind: kind?.kind, batchCount: batch, describesBooked: isJSON)
-    defaults.account = try account.map { try ledger.accounts.existing($0) }
+    let isJSON = options.json || input.report == .json
+    var defaults = EvidenceImporter.Defaults(
+      kind: input.kind?.kind, batchCount: input.batch, describesBooked: isJSON)
+    defaults.account = try input.account.map { try ledger.accounts.existing($0) }
     let importer = EvidenceImporter(
       into: ledger, verifier: try EvidenceVerifier(identity: identity), identity: identity, clock: settings.clock,
       defaults: defaults)
     var counts: [Booking.Outcome: Int] = [:]
-    try await progress.showing("pieces") { printer in
-      try await importer.run(files, quarantined: quarantined) { lines in
+    try await input.progress.showing("pieces") { printer in
+      try await importer.run(files, quarantined: input.quarantined) { lines in
         for line in lines {
           counts[line.booking.outcome, default: 0] += 1
           let complaint = isJSON ? ImportText.json(line).text : ImportText.complaint(line)

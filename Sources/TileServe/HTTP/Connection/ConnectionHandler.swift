@@ -55,7 +55,7 @@ final class ConnectionHandler: ChannelDuplexHandler {
   private var parsedCount = 0
   private var readIsHeldBack = false
   /// What passes the client's bytes on.
-  weak var reader: RequestReader?
+  weak var reader: (any RequestBytes)?
   private var needsFlush = false
   /// Answers since the event loop turned to this connection, and whether it waits for its next turn.
   private var turn = (count: 0, isOver: false)
@@ -448,4 +448,12 @@ enum LingeringClose {
       context.eventLoop.assumeIsolated().scheduleTask(in: .seconds(seconds)) { context.close(promise: nil) }
     }
   }
+}
+
+/// A client's bytes on their way to its connection.
+protocol RequestBytes: AnyObject {
+  /// True while more has arrived than the connection takes.
+  var hasUnread: Bool { get }
+  /// Reads requests until enough of them wait.
+  func readOn()
 }

@@ -17,7 +17,7 @@ struct BaseURLResolver: Sendable {
     self.boundOrigin = boundOrigin
     allowedHosts = Set(options.allowedHosts.map { $0.lowercased() })
     proxies = TrustedProxies(options.trustedProxies, hasThisMachine: true)
-    isReachedFromHereAlone = options.unixSocket == nil && ServerSetup.isLocal(host: options.listeningHost)
+    isReachedFromHereAlone = options.isReachedFromHereAlone
     publicAddress = options.publicURL.map { url in
       // Everything after the host is the base path as clients see it.
       let start = url.firstRange(of: "://")?.upperBound ?? url.startIndex

@@ -46,11 +46,11 @@ extension TileService {
 
   /// The layers with tracks drawn on the grid of the lowest other one. Opens that if necessary; blocks.
   func drawnTogether(_ layers: [Tileset]) throws -> [Tileset] {
-    guard layers.contains(where: { !$0.source.hasOwnGrid }), let base = layers.first(where: \.source.hasOwnGrid) else {
+    guard layers.contains(where: { !$0.hasOwnGrid }), let base = layers.first(where: \.hasOwnGrid) else {
       return layers
     }
     let info = try info(base)
-    return layers.map { $0.source.tileset($0, over: info) }
+    return layers.map { $0.drawn(over: info) }
   }
 
   private static var layerCountMax: Int { 8 }

@@ -180,7 +180,9 @@ package struct CutSetting: Sendable {
     CutSetting(
       "scaleFactor", .area, .numbers, "n",
       help: "Pixels of a tile for each of the screen; 2 for dense screens (@2x). (default: 1)",
-      schema: #"{"description": "Pixels of a tile for each of the screen; default 1.", "enum": [1, 2]}"#
+      schema: """
+        {"description": "Pixels of a tile for each of the screen; default 1.", "enum": [1, 2]}
+        """
     ) { $1.scaleFactor = $0.whole("scaleFactor", among: 1, 2) ?? $1.scaleFactor },
 
     CutSetting(
@@ -260,7 +262,9 @@ package struct CutSetting: Sendable {
 
     CutSetting(
       "attribution", .metadata, .text, "text", help: "Whom the data must be credited to.",
-      schema: ##"{"description": "The required credit.", "$ref": "#/$defs/text"}"##
+      schema: """
+        {"description": "The required credit.", "$ref": "#/$defs/text"}
+        """
     ) { $1.attribution = $0.shownText("attribution") ?? $1.attribution },
     CutSetting(
       "type", .metadata, .text, "type",
@@ -305,20 +309,20 @@ extension CutOptions {
     guard case .ofSource(let isText) = setting.form else {
       return try setting.take(ManifestObject(setting, text, setting.form.value(text), faults), &self)
     }
-    func object(_ text: String) throws -> ManifestObject {
+    func sourceObject(_ text: String) throws -> ManifestObject {
       let value =
         try isText ? .string(Self.crsDefinition(ofOption: text)) : CutSetting.Form.numbers.value(text)
       return ManifestObject(setting, text, value, faults)
     }
     if let (index, own) = named(text) {
-      let object = try object(own)
+      let object = try sourceObject(own)
       changeSettings(of: index) { setting.takeOfSource?(object, &$0) }
       return
     }
     if let equals = text.lastIndex(of: "="), !isText || !Self.isCRSDefinition(text) {
       throw unknownSource(String(text[..<equals]), option: setting.option)
     }
-    try setting.take(object(text), &self)
+    try setting.take(sourceObject(text), &self)
   }
 }
 
