@@ -41,7 +41,7 @@ struct InstallJob: Sendable {
     do {
       return try await rounds()
     } catch let error as FileSystem.SystemError {
-      throw Self.failure(error, files.folder)
+      throw MapStoreError(error, files.folder)
     } catch let error as MapStoreError {
       try? giveUp(after: error)
       throw error

@@ -62,7 +62,7 @@ struct MapStoreSettings {
 
   /// - Throws: `ConfigurationError` or `StoreError`.
   init(_ flags: MapStoreFlags) throws {
-    let settings = try CommandSettings(Self.schema, flags: flags.values, config: flags.config)
+    let settings = try CommandSettings(Self.schema, flags: flags.values, config: flags.store.config)
     ledger = settings.text("ledger") ?? "ledger.sqlite"
     guard let catalogue = settings.text("catalogue") else {
       throw ConfigurationError(
