@@ -1,4 +1,4 @@
-package import Support
+import Support
 
 /// All errors of a manifest, reported together.
 package struct ManifestError: ToolkitError {
