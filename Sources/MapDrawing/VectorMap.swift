@@ -97,7 +97,8 @@ package final class VectorMap: Sendable {
 
   /// Makes what is drawn at some zooms, from the coarsest, before the first tile asks for it.
   ///
-  /// - Parameter bytesMax: what it may take. From the zoom on at which it takes more nothing is kept, and all is counted.
+  /// - Parameter bytesMax: what it may take. From the zoom on at which it takes more, nothing is kept and all is
+  ///   counted.
   /// - Returns: the memory that it takes in bytes, or would take.
   /// - Throws: ``DrawingError`` for unknown fonts and icons.
   package func prepare(_ zooms: ClosedRange<Int>, bytesMax: Int) throws(DrawingError) -> Int {

@@ -5,8 +5,8 @@ import TileIndex
 
 /// The features of all layers that are drawn over the sources, in memory.
 ///
-/// Of a file only what its style uses is read. What is too much is counted, with what it takes when it is drawn, and not
-/// kept, so that the error says how much memory the cut needs.
+/// Of a file only what its style uses is read. What is too much is counted, with what it takes when it is drawn, and is
+/// not kept, so that the error says how much memory the cut needs.
 struct LayerData {
   /// In drawing order.
   let sources: [VectorMap.Layer.Source]
