@@ -205,7 +205,7 @@ struct ContourTests {
     #expect(try read(interval: "100").byteCount > 0)
     let error = #expect(throws: CutError.self) { try read(interval: "0.01") }
     let text = error?.description ?? ""
-    #expect(error?.code == .invalidOption && text.contains("contours alone") && text.contains("give --memory"))
+    #expect(error?.code == .invalidOption && text.contains("features alone") && text.contains("give --memory"))
     #expect(text.contains("dem.tif"))
   }
 

@@ -122,7 +122,7 @@ struct RasterImageTests {
     some.scratchDirectory = folder.file("missing")
     let error = #expect(throws: CutError.self) { try RasterFile.open(path: path, options: some) }
     #expect(error?.code == .unwritableOutput && error?.path == some.scratchDirectory)
-    #expect(error?.remedy?.contains("--memory") == true)
+    #expect(error?.remedy?.contains("TMPDIR") == true)
   }
 
   @Test(
