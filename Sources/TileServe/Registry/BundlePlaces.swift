@@ -135,6 +135,10 @@ struct BundlePlaces: Sendable {
   }
 
   private mutating func add(id: String, path: String, _ status: FileSystem.Status, log: FileSystem.Status?) {
+    guard !id.utf8.contains(where: { $0 < 0x20 || $0 == 0x7f }) else {
+      refused[path] = "its name holds line breaks or other control characters, which no request may have; rename it"
+      return
+    }
     if taken.contains(id) {
       duplicates.insert(path)
       refused[path] = "its id \(id) is that of a source of the program already; give the file another name"

@@ -122,7 +122,7 @@ final class Upstream: Sendable {
   /// as nothing: the tile is fetched again.
   private func stored(_ tile: TileID) throws -> UpstreamTileStore.Found? {
     guard let found = try bundle.find(tile, now: WallClock.seconds) else { return nil }
-    let isWhole = found.bytes?.withUnsafeBytes { TileFormat(sniffing: $0)?.isWhole($0) ?? true } ?? true
+    let isWhole = found.bytes?.withUnsafeBytes { WholeTile.isWhole($0, expecting: settings.format) } ?? true
     return isWhole ? found : nil
   }
 

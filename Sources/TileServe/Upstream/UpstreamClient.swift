@@ -207,7 +207,7 @@ extension UpstreamClient {
   /// An answer without a length ends where its connection breaks.
   private func isWhole(_ bytes: [UInt8]) -> Bool {
     bytes.withUnsafeBytes { bytes in
-      guard let packing = Gunzip.packing(bytes) else { return TileFormat(sniffing: bytes)?.isWhole(bytes) ?? true }
+      guard let packing = Gunzip.packing(bytes) else { return WholeTile.isWhole(bytes, expecting: settings.format) }
       do throws(Gunzip.Failure) {
         _ = try Gunzip.check(bytes, byteCountMax: Self.unpackedBytesMax, packing: packing)
         return true

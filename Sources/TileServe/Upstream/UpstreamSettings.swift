@@ -105,6 +105,11 @@ struct UpstreamSettings: Hashable, Sendable {
       throw reader.wrong("file", "lies outside the folder of the description", remedy: "name a file within it")
     }
     self.file = Self.place(file, besides: path)
+    guard Self.isWithin(FileSystem.split(path).folder, self.file) else {
+      throw reader.wrong(
+        "file", "is a symbolic link to what lies outside the folder of the description, or lies behind one",
+        remedy: "name a file within the folder")
+    }
     fileBytesMax = try reader.bytes("fileSize", 1_000_000) ?? fileBytesMax
     if let word = try reader.text("whenFull") {
       guard let known = UpstreamTileStore.WhenFull(rawValue: word) else {
@@ -123,6 +128,14 @@ struct UpstreamSettings: Hashable, Sendable {
     guard userAgent.utf8.allSatisfy({ $0 >= 0x20 && $0 < 0x7f }), !userAgent.isEmpty else {
       throw reader.wrong("userAgent", "holds characters that no header field may have")
     }
+  }
+
+  /// False where symbolic links lead out of a folder, also to a file that does not exist yet. A file in a folder that
+  /// does not exist is nowhere.
+  private static func isWithin(_ folder: String, _ file: String) -> Bool {
+    let real = FileSystem.resolvingLinks(file)
+    guard real != file, let folder = try? FileSystem.realPath(folder) else { return true }
+    return real.hasPrefix(folder.hasSuffix("/") ? folder : folder + "/")
   }
 
   /// The bundle of a description: that of the same name beside it, unless another is named.

@@ -306,6 +306,30 @@ import TileIndex
     }
   }
 
+  /// Also of a vector tile that is not compressed: its layers have lengths.
+  @Test func halfOfAVectorTileIsNone() async throws {
+    func layer(_ name: String) -> [UInt8] {
+      let fields = [0x0a, UInt8(name.utf8.count)] + Array(name.utf8) + [0x78, 0x02, 0x28, 0x80, 0x20]
+      return [0x1a, UInt8(fields.count)] + fields
+    }
+    let tile = layer("roads") + layer("rivers")
+    try await withOrigin { _ in
+      .answer(200, Array(tile.dropLast()))
+    } _: { (origin) async throws in
+      let folder = try describe(origin)
+      let path = folder.file("far.upstream.json")
+      let text = try String(contentsOfFile: path, encoding: .utf8)
+      try text.replacing("\"format\": \"png\"", with: "\"format\": \"pbf\"").write(
+        toFile: path, atomically: true, encoding: .utf8)
+      try await serving([folder.path], Self.plainly) { (served) async throws in
+        #expect(try served.get("/far/3/4/2.pbf").status == 503)
+        #expect(try self.count(served, "invalid") == 1)
+        origin.say { _ in .answer(200, tile) }
+        #expect(try eventually { try served.get("/far/3/4/2.pbf").status == 200 })
+      }
+    }
+  }
+
   /// What the server wants nobody to keep is neither stored nor given to clients to keep.
   @Test(arguments: ["no-store", "max-age=600, Private"]) func tilesThatNobodyMayKeep(_ field: String) async throws {
     let image = try Self.image.get()

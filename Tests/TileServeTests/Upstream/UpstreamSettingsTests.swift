@@ -1,3 +1,4 @@
+import Foundation
 import Support
 import TestSupport
 import Testing
@@ -77,6 +78,36 @@ import TileIndex
       error?.path == "/maps/topo.upstream.json" && error?.description.contains(words) == true,
       "\(error?.description ?? "")")
     #expect(error?.code == .invalidOption)
+  }
+
+  /// Links lead nowhere else either, whether what they name exists or not, and whether the description names the link
+  /// or it lies where the bundle is kept by default.
+  @Test func linksOutOfTheFolder() throws {
+    let folder = try TemporaryFolder()
+    let (inside, outside) = (folder.file("maps"), folder.file("other"))
+    for path in [inside, "\(inside)/kept", outside] { try FileSystem.makeFolder(path) }
+    func settings(_ file: String?) throws -> UpstreamSettings {
+      let text = "{\(Self.least)\(file.map { ", \"file\": \"\($0)\"" } ?? "")}"
+      return try UpstreamSettings(Array(text.utf8), path: "\(inside)/topo.upstream.json")
+    }
+    let links = [
+      ("link", "../other"), ("new.mbtiles", "../other/new.mbtiles"), ("away.mbtiles", "\(outside)/away.mbtiles"),
+      ("again.mbtiles", "away.mbtiles"), ("near", "kept"),
+    ]
+    for (name, target) in links {
+      try FileManager.default.createSymbolicLink(atPath: "\(inside)/\(name)", withDestinationPath: target)
+    }
+    for file in ["link/a.mbtiles", "new.mbtiles", "away.mbtiles", "again.mbtiles"] {
+      let error = #expect(throws: ServeError.self, "\(file)") { try settings(file) }
+      #expect(error?.description.contains("file: is a symbolic link") == true, "\(error?.description ?? "")")
+    }
+    for file in ["near/a.mbtiles", "kept/a.mbtiles", "a.mbtiles", "missing/a.mbtiles"] {
+      #expect(try settings(file).file == "\(inside)/\(file)")
+    }
+    #expect(try settings(nil).file == "\(inside)/topo.mbtiles")
+    let own = "\(inside)/topo.mbtiles"
+    try FileManager.default.createSymbolicLink(atPath: own, withDestinationPath: "../other/topo.mbtiles")
+    #expect(throws: ServeError.self) { try settings(nil) }
   }
 
   /// Text that the message quotes is no remedy, whatever punctuation it has.

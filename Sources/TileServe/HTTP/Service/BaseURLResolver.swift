@@ -102,8 +102,11 @@ struct BaseURLResolver: Sendable {
   /// The first element of a list, from the proxy nearest to the client.
   private static func first(_ field: String?) -> String? {
     guard let first = field?.split(separator: ",").first else { return nil }
-    let text = String(first.filter { $0 != " " && $0 != "\t" })
-    return text.isEmpty ? nil : text
+    let isSpace = { (character: Character) in character == " " || character == "\t" }
+    // Spaces within make it no host; without them it would be another one.
+    var text = first.drop(while: isSpace)
+    while let last = text.last, isSpace(last) { text.removeLast() }
+    return text.isEmpty ? nil : String(text)
   }
 
   /// `:8443`, if the host has no port itself and the scheme's default differs.

@@ -96,6 +96,11 @@ import Testing
       for host in ["a.example:65536", "a.example:0", "[]", "2001:db8::1"] {
         #expect(try !url(["X-Forwarded-Host": host]).contains(host), "\(host)")
       }
+      // Without the space it would be another host.
+      for host in ["a .example", "a\t.example"] {
+        #expect(try !url(["X-Forwarded-Host": host]).contains("a.example"), "\(host)")
+      }
+      #expect(try url(["X-Forwarded-Host": "a.example \t, b"]).contains("://a.example/"))
     }
   }
 

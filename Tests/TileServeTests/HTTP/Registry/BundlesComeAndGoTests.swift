@@ -180,6 +180,16 @@ import TileIndex
     }
   }
 
+  /// No request can name it, so that it is not offered.
+  @Test(arguments: ["a\nb", "a\u{1b}[31m", "a\u{7f}"]) func namesThatNoRequestMayHave(_ name: String) async throws {
+    try put("\(name).mbtiles", seed: 1)
+    try put("b.mbtiles", seed: 1)
+    try await serving([folder.path]) { (served) async throws in
+      #expect(served.registry.tilesets.map(\.id) == ["b"])
+      #expect(served.registry.failures.values.contains { $0.contains("control characters") })
+    }
+  }
+
   /// A bundle that is broken at the start is reported at the first request.
   @Test func bundleThatIsBrokenAtTheStart() async throws {
     try folder.write("a.mbtiles", "no bundle")
