@@ -137,6 +137,7 @@ package struct BundleAppend: Sendable {
     let layer = "\(scratch.path)/cut.mbtiles"
     let cut = try cutter.cut(to: layer, cancellation: cancellation, onProgress: onProgress)
     let (old, new) = (try BundleFile.open(path, checkingTiles: true), try MBTilesReader(path: layer))
+    try old.requireWrittenTiles()
     try old.prepareLookups()
     let (keepsHashes, canStoreHashes) = (old.storesTileHashes, try BundleFile.kind(ofOutput: output) == .mbtiles)
     let sink = try BundleFile.create(
@@ -144,12 +145,15 @@ package struct BundleAppend: Sendable {
       mixing: old.formats(beside: encoding.format), hashes: options.tileHashes || keepsHashes && canStoreHashes)
     defer { sink.discard() }
     var formats = encoding.formats
+    var count = 0
     try old.forEachTile { tile, bytes in
       try Cancellation.check()
+      count += 1
       guard try new.withTile(tile, { _ in true }) == nil else { return }
       if let format = TileFormat(sniffing: bytes) { formats.insert(format) }
       try sink.copy(tile, bytes, from: old)
     }
+    let leftOut = old.leftOutRows(read: count)
     let encoder = TileEncoder(encoding)
     func add(_ tile: TileID) throws -> PixelBuffer? {
       try Cancellation.check()
@@ -177,7 +181,8 @@ package struct BundleAppend: Sendable {
       path: output, tileCount: summary.tiles, distinctTileCount: summary.distinctTiles, zoomMin: summary.minZoom,
       zoomMax: summary.maxZoom, fileBytes: summary.bytes, seconds: (ContinuousClock.now - start) / .seconds(1),
       warnings: cut.warnings + warnings
-        + (keepsHashes && !canStoreHashes ? ["\(output): the hashes of single tiles stay behind"] : []))
+        + (keepsHashes && !canStoreHashes ? ["\(output): the hashes of single tiles stay behind"] : [])
+        + (leftOut > 0 ? ["\(path): \(leftOut) rows of its tables are no tiles and are left out"] : []))
   }
 
   /// What an addition gives and takes, scaled up from a sample of its tiles.

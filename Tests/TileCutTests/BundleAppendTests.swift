@@ -31,6 +31,26 @@ import TileIndex
     return options
   }
 
+  /// A new hash would hide that a tile was damaged before.
+  @Test func nothingIsAddedToADamagedBundle() throws {
+    let west = try raster("west", RGBA(red: 200, green: 40, blue: 40), west: 10, east: 30)
+    let path = folder.file("a/")
+    _ = try Cutter(options([west], .png(PNGOptions()))).cut(to: path)
+    let reader = try BundleFile.open(path)
+    let tile = try #require(try reader.range(zoom: 5)?.first { try reader.tile($0) != nil })
+    let other = PixelBuffer(width: 256, height: 256)
+    other.fill(RGBA(red: 1, green: 2, blue: 3))
+    try folder.write("a/5/\(tile.column)/\(tile.row).png", bytes: TileEncoder(.png(PNGOptions())).encode(other))
+    let east = try raster("east", RGBA(red: 40, green: 40, blue: 200), west: 40, east: 60)
+    let append = try BundleAppend(to: path, options: CutOptions(sources: [east]))
+    let error = #expect(throws: BundleError.self) { try append.write(to: path, replacing: true) }
+    #expect(error?.description.contains("are not those that were written") == true, "\(error?.description ?? "")")
+    #expect(
+      try BundleVerifier(path: path) { _, _ in nil }.verify().outcomes.flatMap(\.findings).contains {
+        $0.rule == "tiles-hash"
+      })
+  }
+
   /// Appended rasters look as if all had been cut at once, and tiles beside them keep their bytes.
   @Test(
     arguments: [TileEncoding.png(PNGOptions()), .jpeg(JPEGOptions(quality: 95))], ["a.mbtiles", "a.pmtiles", "a/"])

@@ -63,6 +63,6 @@ struct PreviewCommand: ParsableCommand {
 
   /// A PNG under such a name would mislead whoever opens it.
   private static let otherEndings: Set<String> = [
-    "jpg", "jpeg", "webp", "gif", "tif", "tiff", "pdf", "svg", "mbtiles", "pmtiles", "gpkg",
+    "jpg", "jpeg", "webp", "gif", "tif", "tiff", "pdf", "svg", "mbtiles", "pmtiles", "gpkg", "kmz", "kml", "zip",
   ]
 }

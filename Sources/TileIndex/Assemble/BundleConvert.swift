@@ -52,10 +52,9 @@ package struct BundleConvert: Sendable {
       })
     let places = try bundle.places().all()
     if !places.isEmpty { try sink.write(places: places) }
-    let leftOut = bundle.leftOutRows(read: count)
     var summary = try sink.finish(
       .rows(Self.rows(of: bundle, format: format, found: tally.formats ?? [])), copyOf: [bundle])
-    summary.leftOutRows = leftOut
+    summary.noteLeftOut(of: bundle, read: count)
     return summary
   }
 

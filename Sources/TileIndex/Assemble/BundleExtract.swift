@@ -67,9 +67,9 @@ package struct BundleExtract: Sendable {
     if !places.isEmpty { try writer.write(places: places) }
     var metadata = metadata(of: bundle)
     metadata.formats = tally.formats
-    let leftOut = isWhole ? bundle.leftOutRows(read: writer.tileCount) : 0
+    let count = writer.tileCount
     var summary = try writer.finish(.composed(metadata), copyOf: [bundle])
-    summary.leftOutRows = leftOut
+    if isWhole { summary.noteLeftOut(of: bundle, read: count) }
     return summary
   }
 

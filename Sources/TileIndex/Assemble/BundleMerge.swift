@@ -63,11 +63,11 @@ package struct BundleMerge: Sendable {
       hashes: hashes)
     defer { writer.discard() }
     var tally = TileTally(writer, TileCount(progress))
-    var leftOut = 0
+    var counts: [Int] = []
     for (index, bundle) in bundles.enumerated() {
       try bundle.readingOneState {
         var count = 0
-        defer { leftOut += bundle.leftOutRows(read: count) }
+        defer { counts.append(count) }
         try bundle.forEachTile { tile, bytes in
           tally.insert(bytes)
           count += 1
@@ -81,7 +81,7 @@ package struct BundleMerge: Sendable {
     // Tiles that are drawn over each other may get any of the formats.
     if case .combine = conflict {} else { metadata.formats = tally.formats }
     var summary = try writer.finish(.composed(metadata), copyOf: bundles)
-    summary.leftOutRows = leftOut
+    for (bundle, count) in zip(bundles, counts) { summary.noteLeftOut(of: bundle, read: count) }
     return summary
   }
 

@@ -48,10 +48,7 @@ final class HashedSink: TileSink {
       if let stated = rows.first(where: { $0.name == MetadataKey.tilesHash }), TilesHash(stated.value) != hash {
         sink.discard()
         throw BundleError(
-          .malformed, path: path,
-          "the tiles to copy are not those that were written, as their tiles_hash tells: the bundle that has them was "
-            + "damaged, or another program changed it",
-          remedy: "verify that bundle, and remove its metadata row tiles_hash if the change was meant")
+          .malformed, path: path, "the tiles to copy \(BundleError.otherTiles)", remedy: BundleError.otherTilesRemedy)
       }
       rows.removeAll { $0.name == MetadataKey.tilesHash }
       rows.append(StoredMetadata.Entry(name: MetadataKey.tilesHash, value: hash.description))
@@ -87,6 +84,26 @@ final class HashedSink: TileSink {
 
   private struct Digests: ~Copyable {
     let sorted: SpilledSort<TileDigest>
+  }
+}
+
+extension BundleError {
+  fileprivate static let otherTiles =
+    "are not those that were written, as their tiles_hash tells: the bundle that has them was damaged, or another "
+    + "program changed it"
+  fileprivate static let otherTilesRemedy =
+    "verify that bundle, and remove its metadata row tiles_hash if the change was meant"
+}
+
+extension BundleReader {
+  /// Refuses tiles that are not those that were written: a change of the bundle would hide that with a new hash.
+  ///
+  /// - Throws: ``BundleError`` with `.malformed`.
+  /// - Complexity: O(bytes); O(1) for a bundle without a hash.
+  package func requireWrittenTiles() throws {
+    guard let stated = metadata[MetadataKey.tilesHash], try TilesHash(stated) != TilesHash.of(self) else { return }
+    throw BundleError(
+      .malformed, path: path, "its tiles \(BundleError.otherTiles)", remedy: BundleError.otherTilesRemedy)
   }
 }
 

@@ -228,13 +228,24 @@ public struct BundleSummary: Hashable, Sendable, Codable {
   /// Rows in tables of the bundles that were copied which are no tiles: without bytes or whole numbers, or outside the
   /// grid.
   package internal(set) var leftOutRows = 0
+  /// Files of images in folders that were copied which are no tiles: their names are no rows, they lie outside the
+  /// grid, or a tile has another file.
+  package internal(set) var leftOutFiles = 0
+
+  /// Adds what reading all of a bundle left out.
+  ///
+  /// - Parameter read: the tiles that this gave.
+  mutating func noteLeftOut(of bundle: any BundleReader, read: Int) {
+    leftOutRows += bundle.leftOutRows(read: read)
+    leftOutFiles += (bundle as? TileFolderReader)?.leftOutFiles(read: read) ?? 0
+  }
 }
 
 extension BundleReader {
   /// How many rows of the table of tiles are no tiles.
   ///
   /// - Parameter read: the tiles that reading all of the bundle gave.
-  func leftOutRows(read: Int) -> Int {
+  package func leftOutRows(read: Int) -> Int {
     self is any DatabaseReader ? max((knownTileCount ?? read) - read, 0) : 0
   }
 

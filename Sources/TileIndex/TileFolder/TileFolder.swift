@@ -45,6 +45,26 @@ struct TileFolder {
     }
   }
 
+  /// The files in all columns with an extension of tiles, whatever their names, of any zoom.
+  func imageCount() throws -> Int {
+    var zooms: [Int] = []
+    try FileSystem.forEachName(in: path) { name in
+      TileFileName.number(name).map { zooms.append($0) }
+      return true
+    }
+    var count = 0
+    for zoom in zooms {
+      try forEachColumn(zoom: zoom - zoomShift) { column in
+        try FileSystem.forEachName(in: "\(path)/\(zoom)/\(column)") { name in
+          if TileFileName.hasExtensionOfTiles(name) { count += 1 }
+          return true
+        }
+        return true
+      }
+    }
+    return count
+  }
+
   /// True when one of the first columns of a zoom has a tile file.
   ///
   /// - Parameter columnCountMax: the number of columns to look into.
@@ -124,6 +144,12 @@ struct TileFileName {
       Self.extensions.contains(fileExtension.lowercased()) || isTexture && fileExtension == Self.textureExtension
     else { return nil }
     (self.row, self.fileExtension) = (row, fileExtension)
+  }
+
+  /// True for names such as `7.png` and `copy of 7.png`, but not for hidden files.
+  static func hasExtensionOfTiles(_ name: UnsafeBufferPointer<UInt8>) -> Bool {
+    guard name.first != UInt8(ascii: "."), let dot = name.lastIndex(of: UInt8(ascii: ".")) else { return false }
+    return extensions.contains(String(decoding: name[(dot + 1)...], as: UTF8.self).lowercased())
   }
 
   /// A number without sign and leading zeros, as in tile paths; nil for other names.

@@ -67,6 +67,30 @@ import Testing
     #expect(summaries.map(\.leftOutRows) == [5, 5, 5] && summaries.map(\.tiles) == [6, 6, 6])
   }
 
+  /// Beside the grid, with other names, of a second format, and of zooms that no tile has.
+  @Test func filesThatAreNoTilesAreCounted() throws {
+    let database = try Database(folder.file("a.mbtiles"))
+    try database.run(ForeignBundle.flat())
+    try BundleConvert().write(try BundleFile.open(folder.file("a.mbtiles")), to: folder.file("a/"))
+    let bundle = try BundleFile.open(folder.file("a"))
+    func write() throws -> [BundleSummary] {
+      let target = folder.file("b.mbtiles")
+      return [
+        try BundleConvert().write(bundle, to: target, replacing: true),
+        try BundleMerge().write([bundle], to: target, replacing: true),
+        try BundleExtract().write(bundle, to: target, replacing: true),
+      ]
+    }
+    #expect(try write().map(\.leftOutFiles) == [0, 0, 0])
+    for name in ["3/20/2.png", "3/1/x2.png", "3/1/02.png", "3/1/1.5.png", "40/1/1.png", "3/1/.hidden.png", "3/1/a.txt"]
+    {
+      try FileSystem.makeFolders(folder.file("a/\(name.split(separator: "/").dropLast().joined(separator: "/"))"))
+      try folder.write("a/\(name)", "x")
+    }
+    let summaries = try write()
+    #expect(summaries.map(\.leftOutFiles) == [5, 5, 5] && Set(summaries.map(\.tiles)).count == 1)
+  }
+
   /// Bundles of other grids, whose rows and grid's name folders and GeoPackages keep.
   @Test func otherGridsGoThroughFoldersAndGeoPackages() throws {
     let grid = try TileMatrixSet(

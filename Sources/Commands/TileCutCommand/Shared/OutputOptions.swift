@@ -61,6 +61,12 @@ struct BundleOutputOptions: ParsableArguments {
         "\(output): \(counted(leftOut, "row")) of the tables of tiles \(leftOut == 1 ? "is" : "are") left out: without"
           + " bytes, without whole numbers, or outside the grid; tilecut verify names them")
     }
+    let files = summary.leftOutFiles
+    if files > 0 {
+      warnings.append(
+        "\(output): \(counted(files, "file")) with images \(files == 1 ? "is" : "are") left out: named otherwise than by"
+          + " a row, outside the grid, empty, or second files of a tile; find and rename or remove them")
+    }
     for warning in warnings { printError("tilecut: warning: \(warning)") }
     try WrittenBundle(summary, output, warnings: warnings).show(json: file.json)
   }
