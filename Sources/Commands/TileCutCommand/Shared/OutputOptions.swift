@@ -64,8 +64,8 @@ struct BundleOutputOptions: ParsableArguments {
     let files = summary.leftOutFiles
     if files > 0 {
       warnings.append(
-        "\(output): \(counted(files, "file")) with images \(files == 1 ? "is" : "are") left out: named otherwise than by"
-          + " a row, outside the grid, empty, or second files of a tile; find and rename or remove them")
+        "\(output): \(counted(files, "file")) with images \(files == 1 ? "is" : "are") left out: named otherwise than"
+          + " by a row, outside the grid, empty, or second files of a tile; find and rename or remove them")
     }
     for warning in warnings { printError("tilecut: warning: \(warning)") }
     try WrittenBundle(summary, output, warnings: warnings).show(json: file.json)
