@@ -64,9 +64,10 @@ package struct BundleAppend: Sendable {
     }
     // Parents are made again in any case.
     options.zoom = .levels(first...deepest)
-    warnings =
+    let kept =
       deepest < last
       ? ["\(path): zooms \(deepest + 1) to \(last) keep the old picture; leave --zoom out to draw them too"] : []
+    warnings = [bundle.placementWarning].compactMap { $0.map { "\($0)" } } + kept
     options.encoding = .png(PNGOptions(effort: .fast))
     self.path = path
     self.options = options

@@ -23,18 +23,12 @@ struct DiffCommand: ParsableCommand {
   @OptionGroup var options: OutputOptions
 
   func run() throws {
+    let (oldCount, newCount) = (knownTileCount(of: old), knownTileCount(of: new))
+    let tilesToRead = oldCount.flatMap { old in newCount.map { 2 * old + 3 * $0 } }
     let summary = try options.writing(of: tilesToRead) {
       try BundlePatch.diff(old: old, new: new, output: output, replacing: options.force, progress: $0)
     }
     print(options.json ? try prettyJSON(summary) : Self.line(summary, output: output, new: new))
-  }
-
-  /// Nil unless it is known beforehand.
-  private var tilesToRead: Int? {
-    guard let old = try? BundleFile.open(old).knownTileCount, let new = try? BundleFile.open(new).knownTileCount else {
-      return nil
-    }
-    return 2 * old + 3 * new
   }
 
   private static func line(_ summary: BundlePatch.Summary, output: String, new: String) -> String {
@@ -65,7 +59,8 @@ struct ApplyCommand: ParsableCommand {
 
   func run() throws {
     // Few editions have many more tiles than the last.
-    let summary = try options.writing(of: try? BundleFile.open(old).knownTileCount) {
+    let tileCount = knownTileCount(of: old)
+    let summary = try options.writing(of: tileCount) {
       try BundlePatch.apply(patch, to: old, output: output, replacing: options.force, progress: $0)
     }
     guard !options.json else { return print(try prettyJSON(summary)) }

@@ -46,7 +46,8 @@ struct TexturesCommand: ParsableCommand {
     export.block = block ?? .six
     export.effort = effort ?? .medium
     export.threads = threads
-    let summary = try options.writing("textures", of: try? BundleFile.open(bundle).knownTileCount) {
+    let tileCount = knownTileCount(of: bundle)
+    let summary = try options.writing("textures", of: tileCount) {
       try export.write(bundle, to: output, replacing: options.force, progress: $0)
     }
     if options.json {
