@@ -56,7 +56,7 @@ struct MemoryAdviceTests {
     return CutOptions(of: manifest.regions[0], in: manifest)
   }
 
-  @Test func labelsOfAllZoomsAreCounted() throws {
+  @Test(.long) func labelsOfAllZoomsAreCounted() throws {
     let options = try points(2600, name: 20)
     let error = try refusal(options)
     #expect(error.message.contains("drawn at zooms 8 to 10"), "\(error)")
