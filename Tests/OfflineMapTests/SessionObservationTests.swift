@@ -32,13 +32,13 @@ import TileIndex
   @Test func whatIsDrawnIsObservable() throws {
     let session = try session()
     let draw = { _ = session.visibleTiles }
-    #expect(changes(draw) { session.update(Self.viewport, phase: .rest) } == 1)
+    #expect(changes(draw, during: { session.update(Self.viewport, phase: .rest) }) == 1)
     let load = try #require(session.loader.next())
-    #expect(changes(draw) { session.finish(load, session.tiles.load(load.key)) } == 1)
+    #expect(changes(draw, during: { session.finish(load, session.tiles.load(load.key)) }) == 1)
     #expect(session.visibleTiles.count == 1)
-    #expect(changes(draw) { session.memoryWarning() } == 1)
-    #expect(changes({ _ = session.failedTiles }) { session.memoryWarning() } == 1)
-    #expect(changes({ _ = session.bundle }) { session.memoryWarning() } == 0)
+    #expect(changes(draw, during: session.memoryWarning) == 1)
+    #expect(changes({ _ = session.failedTiles }, during: session.memoryWarning) == 1)
+    #expect(changes({ _ = session.bundle }, during: session.memoryWarning) == 0)
   }
 
   @Test func failuresAreObservable() throws {
@@ -46,7 +46,7 @@ import TileIndex
     session.update(Self.viewport, phase: .rest)
     let load = try #require(session.loader.next())
     let error = BundleError(.malformed, path: "map.mbtiles", "is damaged")
-    let told = changes({ _ = session.failedTiles }) { session.finish(load, .failed(error)) }
+    let told = changes({ _ = session.failedTiles }, during: { session.finish(load, .failed(error)) })
     #expect(told == 1 && session.failedTiles.map(\.tileID) == [load.key])
   }
 
