@@ -16,8 +16,8 @@ func openBundle(_ path: String, readingTiles: Bool = true) throws -> any BundleR
   return bundle
 }
 
-/// Where tiles of the deepest zoom lie nowhere near the stated bounds. MBTiles and folders are read as their bounds fit;
-/// other containers number rows one way, so that the tiles may have been mirrored before.
+/// Where tiles of the deepest zoom lie nowhere near the stated bounds. MBTiles and folders are read as their bounds
+/// fit; other containers number rows one way, so that the tiles may have been mirrored before.
 private func warnOfTilesElsewhere(_ bundle: any BundleReader) {
   guard bundle is PMTilesReader || bundle is GeoPackageReader, let bounds = bundle.metadata.bounds,
     let zoom = try? bundle.zooms().last, let tiles = try? bundle.range(zoom: zoom)
@@ -33,8 +33,8 @@ private func warnOfTilesElsewhere(_ bundle: any BundleReader) {
       + "tilecut verify \(bundle.path.shellQuoted)")
 }
 
-/// The number of a bundle's tiles, if it is known before they are read, for work that opens the bundle itself: says what
-/// is read otherwise than its container says. What cannot be opened is left to the work.
+/// The number of a bundle's tiles, if it is known before they are read, for work that opens the bundle itself: says
+/// what is read otherwise than its container says. What cannot be opened is left to the work.
 func knownTileCount(of path: String) -> Int? {
   (try? openBundle(path, readingTiles: false))?.knownTileCount
 }
