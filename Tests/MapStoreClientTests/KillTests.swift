@@ -62,7 +62,7 @@ import TileIndex
     }
   }
 
-  /// A patch with rows without end, of which the device knows when its process is killed: its folder opens again, and
+  /// The process is killed when a patch has been recorded whose rows never end: the device's folder opens again, and
   /// the whole map takes the patch's place.
   @Test(arguments: ["info", "tiles", "metadata"], [InstallStep.received, .verified])
   func afterAnEndlessPatch(table: String, step: InstallStep) async throws {

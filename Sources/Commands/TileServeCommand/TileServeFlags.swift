@@ -35,8 +35,8 @@ struct TileServeFlags: ParsableArguments {
 
     @Flag(
       help: """
-        Compare each tile with its hash before it is sent, in bundles that have one of each tile (tilecut --tile-hashes), \
-        and answer 500 for damaged ones.
+        Compare each tile with its hash before it is sent, in bundles that have one of each tile \
+        (tilecut --tile-hashes), and answer 500 for damaged ones.
         """)
     var check = false
   }
