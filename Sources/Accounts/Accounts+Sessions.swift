@@ -37,7 +37,7 @@ extension Accounts {
       guard let name, try Self.credential(recorder.db, of: name)?.password == credential.password else {
         throw LedgerError(.wrongPassword, at: "sign-in", "login or password is wrong")
       }
-      if let renewed { try Self.replace(renewed, of: row.number, at: nil, in: recorder.db) }
+      if let renewed { try Self.replace(renewed, of: row, at: nil, in: recorder) }
       try Self.removeExpired(at: recorder.now, of: row.number, in: recorder.db)
       let insert = try recorder.db.cached(
         "INSERT INTO session (token_sha256, account, opened_at, expires_at) VALUES (?, ?, ?, ?)")

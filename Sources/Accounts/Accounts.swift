@@ -42,7 +42,7 @@ public struct Accounts: Sendable {
       }
       try recorder.append(.accountOpened(id, token: token))
       guard let account = try recorder.account(id: id) else { return }
-      try Self.store(hash, of: account.number, login: login.folded, at: recorder.now, in: recorder.db)
+      try Self.store(hash, of: account, login: login.folded, in: recorder)
     }
     return id
   }
@@ -113,11 +113,7 @@ public struct Accounts: Sendable {
     try await ledger.commits.perform { recorder in
       let row = try Self.living(account, in: recorder)
       try recorder.append(.accountErased(account))
-      for sql in ["DELETE FROM credential WHERE account = ?", "DELETE FROM session WHERE account = ?"] {
-        let delete = try recorder.db.cached(sql)
-        delete.bind(1, row.number)
-        try delete.run()
-      }
+      try recorder.deletePersonalData(of: row)
     }
     return await emptyLog()
   }
@@ -143,7 +139,7 @@ public struct Accounts: Sendable {
     }
     try await ledger.commits.perform { recorder in
       let row = try Self.living(account, in: recorder)
-      try Self.replace(hash, of: row.number, at: recorder.now, in: recorder.db)
+      try Self.replace(hash, of: row, at: recorder.now, in: recorder)
       try Self.endSessions(of: row.number, in: recorder.db)
     }
   }
@@ -260,30 +256,34 @@ extension Accounts {
     } ?? nil
   }
 
-  static func store(_ hash: PasswordHash, of account: Int64, login: String, at now: Int64, in db: SQLiteConnection)
-    throws
-  {
-    let insert = try db.cached(
+  static func store(
+    _ hash: PasswordHash, of account: AccountRow, login: String, in recorder: EvidenceRecorder
+  ) throws {
+    let insert = try recorder.db.cached(
       """
       INSERT INTO credential (login, account, salt, hash, rounds, block_size, parallelism, changed_at)
       VALUES (?, ?, ?, ?, ?, ?, ?, ?)
       """)
     insert.bind(1, login)
-    bind(hash, of: account, at: now, to: insert)
+    bind(hash, of: account.number, at: recorder.now, to: insert)
     try insert.run()
+    try recorder.spoolCredential(of: account)
   }
 
   /// - Parameter now: of a change of the password; nil for another hash of the same one.
-  static func replace(_ hash: PasswordHash, of account: Int64, at now: Int64?, in db: SQLiteConnection) throws {
+  static func replace(
+    _ hash: PasswordHash, of account: AccountRow, at now: Int64?, in recorder: EvidenceRecorder
+  ) throws {
     // Never the same time twice, whatever the clock says: it is the password's generation.
-    let update = try db.cached(
+    let update = try recorder.db.cached(
       """
       UPDATE credential SET salt = ?3, hash = ?4, rounds = ?5, block_size = ?6, parallelism = ?7,
         changed_at = coalesce(max(?8, changed_at + 1), changed_at)
       WHERE account = ?2
       """)
-    bind(hash, of: account, at: now, to: update)
+    bind(hash, of: account.number, at: now, to: update)
     try update.run()
+    try recorder.spoolCredential(of: account)
   }
 
   private static func bind(_ hash: PasswordHash, of account: Int64, at now: Int64?, to statement: SQLiteStatement) {

@@ -17,7 +17,7 @@ struct PurchaseLedgerCommand: AsyncParsableCommand {
       over the file.
 
       Exit codes: 0 done, valid, or store and ledger agree; 1 evidence was refused or quarantined, differences remain, \
-      or verify found damage; 2 an option is missing or an input cannot be read; 3 the ledger cannot be opened or \
+      verify found damage, or status something to do; 2 an option is missing or an input cannot be read; 3 the ledger cannot be opened or \
       written; 4 a store's API failed permanently; 64 wrong usage; 70 internal error; 129, 130 or 143 interrupted, \
       what was committed is kept.
       """,
@@ -25,8 +25,9 @@ struct PurchaseLedgerCommand: AsyncParsableCommand {
     subcommands: [
       InspectEvidenceCommand.self, InitCommand.self, PolicyCommand.self, AccountCommand.self, ImportCommand.self,
       PullCommand.self,
-      ReconcileCommand.self, DismissCommand.self, EntitlementsCommand.self, HistoryCommand.self,
-      VerifyLedgerCommand.self, ExportCommand.self, BackupCommand.self, RebuildCommand.self, DemoCommand.self,
+      ReconcileCommand.self, DismissCommand.self, StatusCommand.self, EntitlementsCommand.self, HistoryCommand.self,
+      VerifyLedgerCommand.self, ExportCommand.self, MergeCommand.self, BackupCommand.self, RebuildCommand.self,
+      DemoCommand.self,
     ])
 
   static func main() {

@@ -114,6 +114,16 @@ final class LedgerDatabase: Sendable {
     }
   }
 
+  /// Opens a ledger for a report: read-only, of any version that a release had, waiting two seconds at most.
+  static func openToReport(at path: String) throws -> SQLiteConnection {
+    try checkHeader(path)
+    let db = try SQLiteConnection(uri: nameToRead(path), flags: SQLITE_OPEN_READONLY)
+    db.setBusyTimeout(milliseconds: 2000)
+    let version = try db.prepare("PRAGMA user_version").first { $0.int64(0) } ?? 0
+    if version != 3 { try checkVersion(of: db, at: path) }
+    return db
+  }
+
   /// The name by which SQLite opens a file to read. SQLite creates a log and its index beside the file; on read-only
   /// media it needs `immutable=1` instead.
   static func nameToRead(_ path: String) -> String {

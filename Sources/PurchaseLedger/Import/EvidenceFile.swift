@@ -1,3 +1,4 @@
+import Crypto
 import LibC
 import Support
 
@@ -188,10 +189,16 @@ package struct EvidenceWrapper {
   package private(set) var kind: EvidenceKind?
   var isExplicit = true
   package private(set) var context = EvidenceContext()
+  /// How it arrived first; nil unless the line is of a spool.
+  private(set) var channel: Submission.Channel?
+  private var isBase64 = false
+  private var sha256: String?
 
   private static let names = [
     "account", "environment", "evidence", "intent", "kind", "packageName", "productId", "purchaseToken",
   ]
+  /// Members of the lines that the ledger itself writes (`SpoolLine`).
+  private static let spoolNames = ["channel", "encoding", "sha256", "time"]
 
   /// Nil for JSON without a member `evidence`.
   ///
@@ -203,7 +210,7 @@ package struct EvidenceWrapper {
       let place = members.first(where: { $0.name == "evidence" })?.value
     else { return nil }
     for (index, member) in members.enumerated() {
-      guard Self.names.contains(member.name) else { throw Self.unknown("member", member.name, Self.names) }
+      guard (Self.names + Self.spoolNames).contains(member.name) else { throw Self.unknown("member", member.name, Self.names) }
       guard !members[..<index].contains(where: { $0.name == member.name }) else {
         throw VerificationError(.malformed, "the line has \"\(member.name)\" twice", remedy: "leave one of them")
       }
@@ -218,6 +225,17 @@ package struct EvidenceWrapper {
       // null counts as absent.
       if value != .null { try take(name, value) }
     }
+    if isBase64 {
+      guard let bytes = Base64.decode(evidence) else {
+        throw VerificationError(.malformed, "\"evidence\" of the line is not base64")
+      }
+      evidence = bytes
+    }
+    guard let sha256 else { return }
+    guard Hexadecimal.text(SHA256.hash(data: evidence)) == sha256 else {
+      throw VerificationError(
+        .malformed, "the evidence has another SHA-256 than its line says", remedy: "take the line from another copy")
+    }
   }
 
   private mutating func take(_ name: String, _ value: JSONValue) throws(VerificationError) {
@@ -230,6 +248,15 @@ package struct EvidenceWrapper {
     case "productId": context.productID = text
     case "purchaseToken": context.purchaseToken = text
     case "packageName": context.packageName = text
+    case "channel":
+      channel = Submission.Channel(name: text)
+      guard channel != nil else { throw Self.unknown(name, text, ["import", "app", "notification"]) }
+    case "encoding":
+      guard text == "base64" else { throw Self.unknown(name, text, ["base64"]) }
+      isBase64 = true
+    case "sha256": sha256 = text
+    // When it was submitted, which nothing depends on.
+    case "time": break
     case "intent":
       guard ["restore", "refresh"].contains(text) else { throw Self.unknown(name, text, ["restore", "refresh"]) }
       isExplicit = text == "restore"

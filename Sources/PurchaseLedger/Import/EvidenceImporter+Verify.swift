@@ -92,8 +92,14 @@ extension EvidenceImporter {
     submission.context = wrapper.context
     submission.context.environment = wrapper.context.environment ?? policy.environment
     if let kind = wrapper.kind { submission.kind = kind }
+    if let channel = wrapper.channel { submission.channel = channel }
     if let name = wrapper.account {
       guard let account = try findAccount(name) else {
+        // The account was erased after the line of a spool was written: the evidence stays, its claim does not.
+        if wrapper.channel != nil, let id = AccountID(name), try ledger.isErased(id) {
+          submission.account = nil
+          return (submission, nil)
+        }
         return (submission, VerificationError(.noSuchAccount, "there is no account of this name or id"))
       }
       submission.account = account

@@ -12,14 +12,18 @@ package struct EvidenceImporter: Sendable {
     /// Whether lines describe recorded evidence that no account claims: then it is decoded again, otherwise only
     /// recognised.
     package var describesBooked: Bool
+    /// Whether lines of a spool may erase accounts and change passwords, not only add accounts.
+    package var changesAccounts: Bool
 
     package init(
-      account: AccountID? = nil, kind: EvidenceKind? = nil, batchCount: Int = 65_536, describesBooked: Bool = true
+      account: AccountID? = nil, kind: EvidenceKind? = nil, batchCount: Int = 65_536, describesBooked: Bool = true,
+      changesAccounts: Bool = false
     ) {
       self.account = account
       self.kind = kind
       self.batchCount = batchCount
       self.describesBooked = describesBooked
+      self.changesAccounts = changesAccounts
     }
   }
 
@@ -118,7 +122,20 @@ package struct EvidenceImporter: Sendable {
       }
     }
     for file in opened {
-      while let batch = try batch(file) { try await add(batch) }
+      while let batch = try batch(file) {
+        // Lines about accounts take effect in their order: a claim before an erasure ends with it.
+        for part in batch.split(beforeChangesOf: SpoolLine.isAccount) {
+          guard part.allSatisfy(SpoolLine.isAccount) else {
+            try await add(Array(part))
+            continue
+          }
+          try await commit()
+          try await finish()
+          let lines = try AccountLines(ledger: ledger, changesAccounts: defaults.changesAccounts).apply(part)
+          try each(lines)
+          done.pieces += lines.count
+        }
+      }
     }
     var last: Int64 = 0
     while quarantined {

@@ -81,6 +81,7 @@ extension EvidenceRecorder {
     }
     if hasNews {
       try evidence.keep(piece, kind: content.kind, outcome: .accepted, event: firstEvent)
+      try spool.append(piece, kind: content.kind)
     } else {
       // Its facts were recorded from other evidence meanwhile.
       try release(piece.sha256, kind: Int64(content.kind.rawValue), as: .accepted, because: "duplicate")
@@ -121,8 +122,9 @@ extension EvidenceRecorder {
   private func quarantine(
     _ piece: PreparedEvidence, _ content: VerifiedEvidence, _ reason: VerificationError, _ booking: Booking
   ) throws -> Booking {
-    try append(content.quarantineEvent(because: reason), evidence: piece.sha256)
+    let isNew = try append(content.quarantineEvent(because: reason), evidence: piece.sha256) != nil
     try evidence.keep(piece, kind: content.kind, outcome: .quarantined, reason: reason.code.rawValue)
+    if isNew { try spool.append(piece, kind: content.kind) }
     var booking = booking
     booking.outcome = .quarantined
     booking.reason = reason

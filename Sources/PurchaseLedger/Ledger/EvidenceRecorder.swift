@@ -8,14 +8,18 @@ package final class EvidenceRecorder {
   var evidence: EvidenceStore
   let projections: Projections
   package let now: Int64
+  /// Receives what is submitted.
+  var spool: SpoolWriter
   /// Created when the first query is queued.
   private var queue: LookupQueue?
 
   var policy: LedgerPolicy { projections.policy }
 
-  init(_ db: SQLiteConnection, now: Int64) throws {
+  /// - Parameter spool: The path of the spool; nil where nothing is submitted.
+  init(_ db: SQLiteConnection, now: Int64, spool: String? = nil) throws {
     self.db = db
     self.now = now
+    self.spool = SpoolWriter(path: spool, now: now)
     events = try EventWriter(db, recordedAt: now)
     evidence = try EvidenceStore(db, recordedAt: now)
     projections = try Projections(db, policy: Self.policy(db))
@@ -37,6 +41,7 @@ package final class EvidenceRecorder {
   package func append(_ content: EventContent, evidence: [UInt8]? = nil) throws -> Int64? {
     guard let seq = try events.append(content, evidence: evidence) else { return nil }
     try projections.apply(content, seq: seq)
+    try spool.append(content)
     return seq
   }
 
@@ -54,6 +59,24 @@ package final class EvidenceRecorder {
   }
 
   func finish() throws { try projections.flush() }
+
+  /// Runs `work` in a write transaction of a ledger. What it submits is in the spool, on the disk, before the commit.
+  static func record<Value>(
+    in database: LedgerDatabase, now: Int64, spool: String?, _ work: (EvidenceRecorder) throws -> Value
+  ) throws -> Value {
+    try database.write { db in
+      let recorder = try EvidenceRecorder(db, now: now, spool: spool)
+      do {
+        let value = try work(recorder)
+        try recorder.finish()
+        try recorder.spool.finish()
+        return value
+      } catch {
+        recorder.spool.abandon()
+        throw error
+      }
+    }
+  }
 
   /// Records the facts of a piece; returns which of them are new.
   func book(_ facts: [PreparedFact], evidence: [UInt8]?) throws -> [Bool] {

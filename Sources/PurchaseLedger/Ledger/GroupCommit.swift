@@ -21,16 +21,18 @@ package final class GroupCommit: Sendable {
   private let path: String
   private let database: LedgerDatabase
   private let clock: LedgerClock
+  private let spool: String?
   private let waiting = Mutex(Waiting())
   private let queue = DispatchQueue(label: "purchase-ledger.commits")
   private let lastFailure = Mutex<LedgerError?>(nil)
   /// When the commit began that waits for the lock or the disk, on the monotonic clock.
   private let began = Mutex<Double?>(nil)
 
-  init(path: String, database: LedgerDatabase, clock: LedgerClock) {
+  init(path: String, database: LedgerDatabase, clock: LedgerClock, spool: String?) {
     self.path = path
     self.database = database
     self.clock = clock
+    self.spool = spool
   }
 
   private var files: OpenedFiles { database.files }
@@ -89,13 +91,10 @@ package final class GroupCommit: Sendable {
     do {
       try files.refuseIfGone()
       let results = try LedgerDatabase.reporting(path) {
-        try database.write { db in
-          let recorder = try EvidenceRecorder(db, now: clock.now())
-          let results = try batch.map { item -> Swift.Result<any Sendable, any Error> in
+        try EvidenceRecorder.record(in: database, now: clock.now(), spool: spool) { recorder in
+          try batch.map { item -> Swift.Result<any Sendable, any Error> in
             do { return .success(try item.work(recorder)) } catch let error as LedgerError { return .failure(error) }
           }
-          try recorder.finish()
-          return results
         }
       }
       // A commit into a removed file is not acknowledged. Presenting the evidence again records it once.

@@ -22,6 +22,8 @@ package struct ExportSummary: Sendable, Hashable {
   package internal(set) var unpricedSales = 0
   /// Of a journal: refunds of such sales.
   package internal(set) var unpricedRefunds = 0
+
+  package init() {}
 }
 
 extension Ledger {

@@ -12,13 +12,19 @@ public final class Ledger: Sendable {
   package let clock: LedgerClock
   let database: LedgerDatabase
   package let commits: GroupCommit
+  /// The path of the file that keeps what is submitted; nil while that file itself is merged.
+  let spool: String?
 
-  private init(path: String, database: LedgerDatabase, clock: LedgerClock) {
+  private init(path: String, database: LedgerDatabase, clock: LedgerClock, spools: Bool = true) {
     self.path = path
     self.database = database
     self.clock = clock
-    commits = GroupCommit(path: path, database: database, clock: clock)
+    spool = spools ? EvidenceSpool.path(of: path) : nil
+    commits = GroupCommit(path: path, database: database, clock: clock, spool: spool)
   }
+
+  /// The path of the file beside a ledger that keeps what was submitted.
+  package static func spoolPath(of ledger: String) -> String { EvidenceSpool.path(of: ledger) }
 
   var files: OpenedFiles { database.files }
 
@@ -50,8 +56,15 @@ public final class Ledger: Sendable {
   ///
   /// - Throws: `LedgerError` if there is no file, it is not a ledger, or the environment differs from the ledger's.
   public static func open(at path: String, policy: LedgerPolicy?, clock: LedgerClock) throws -> Ledger {
+    try open(at: path, policy: policy, clock: clock, spools: true)
+  }
+
+  /// - Parameter spools: False while the ledger's own spool is merged, whose lines are in it already.
+  package static func open(
+    at path: String, policy: LedgerPolicy?, clock: LedgerClock, spools: Bool
+  ) throws -> Ledger {
     let database = try LedgerDatabase.open(at: path)
-    let ledger = Ledger(path: path, database: database, clock: clock)
+    let ledger = Ledger(path: path, database: database, clock: clock, spools: spools)
     // Opening waits for no writer where nothing is to be recorded.
     if let policy, try ledger.policy != policy { _ = try ledger.change(to: policy) }
     return ledger
@@ -75,12 +88,7 @@ public final class Ledger: Sendable {
   package func write<Value>(_ work: (EvidenceRecorder) throws -> Value) throws -> Value {
     try files.refuseIfGone()
     let value = try LedgerDatabase.reporting(path) {
-      try database.write { db in
-        let recorder = try EvidenceRecorder(db, now: clock.now())
-        let value = try work(recorder)
-        try recorder.finish()
-        return value
-      }
+      try EvidenceRecorder.record(in: database, now: clock.now(), spool: spool, work)
     }
     try files.check()
     return value
@@ -106,7 +114,7 @@ public final class Ledger: Sendable {
   /// Whether a path names the ledger's file or one of SQLite's files beside it, also through links.
   package func owns(_ file: String) -> Bool {
     let file = FileSystem.resolvingLinks(file)
-    return ["", "-wal", "-shm", "-journal"].contains { suffix in
+    return ["", "-wal", "-shm", "-journal", ".spool"].contains { suffix in
       let own = FileSystem.resolvingLinks(path + suffix)
       // A file that does not exist has no identity.
       return own == file || FileIdentity(path: own).map { $0 == FileIdentity(path: file) } ?? false

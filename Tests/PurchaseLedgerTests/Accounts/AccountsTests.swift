@@ -181,8 +181,8 @@ import Testing
     let hash = try PasswordHash(of: "correct horse", cost: accounts.cost)
     try test.ledger.write { recorder in
       try recorder.append(.accountOpened(id, token: .random()))
-      let number = try #require(try recorder.projections.accounts.account(id: id)).number
-      try Accounts.store(hash, of: number, login: stored, at: recorder.now, in: recorder.db)
+      let account = try #require(try recorder.account(id: id))
+      try Accounts.store(hash, of: account, login: stored, in: recorder)
     }
     #expect(try accounts.find(stored) == id && accounts.find(" \(stored)") == id)
     let session = try await accounts.signIn(login: stored, password: "correct horse", lasting: 1000)
@@ -296,8 +296,8 @@ import Testing
         try (0..<50).map { index in
           let id = AccountID.random()
           try recorder.append(.accountOpened(id, token: .random()))
-          let number = try #require(try recorder.projections.accounts.account(id: id)).number
-          try Accounts.store(hash, of: number, login: login(commit * 50 + index), at: recorder.now, in: recorder.db)
+          let account = try #require(try recorder.account(id: id))
+          try Accounts.store(hash, of: account, login: login(commit * 50 + index), in: recorder)
           return id
         }
       }

@@ -113,6 +113,13 @@ struct LedgerSettings {
     return ledger
   }
 
+  /// Notes for `status` how a command ended. The command's result does not depend on it.
+  func note(_ note: LastRunNote, of name: String) {
+    guard !note.record(name, in: ledgerPath, at: clock.now()) else { return }
+    printError(
+      "purchase-ledger: \(ledgerPath): cannot be written now, so status will not know of this run")
+  }
+
   private func warnOfPolicies(_ ledger: Ledger) throws {
     let differing = try configuredPolicy(of: ledger).differences(from: ledger.policy)
     guard !differing.isEmpty else { return }

@@ -19,6 +19,8 @@ struct BackupCommand: AsyncParsableCommand {
   var output: String?
   @Flag(help: "Replace the output if it exists.")
   var force = false
+  @Flag(help: "Move what the spool has before the copy into FILE.spool, and let the spool go on empty.")
+  var rotateSpool = false
   @OptionGroup var progress: ProgressOption
   @OptionGroup var options: CommonOptions
 
@@ -34,7 +36,10 @@ struct BackupCommand: AsyncParsableCommand {
 
   func run() async throws {
     let file = second ?? output ?? ""
-    let ledger = try LedgerSettings(options).openLedgerToRead()
+    let settings = try LedgerSettings(options)
+    let ledger = rotateSpool ? try settings.openLedger() : try settings.openLedgerToRead()
+    // Before the copy begins, so that the copy has all that is moved.
+    let spool = rotateSpool ? try ledger.spoolMark() : nil
     let backup: Ledger.Backup
     do {
       backup = try await progress.showing("pages") { printer in
@@ -44,6 +49,12 @@ struct BackupCommand: AsyncParsableCommand {
       let remedy = "\(error.remedy.map { "\($0), or " } ?? "")replace it with --force"
       throw LedgerError(error.code, at: error.path, error.message, remedy: remedy)
     }
+    let isRotated = try spool.map { try ledger.rotateSpool($0, to: file + ".spool") } ?? true
+    ledger.close()
+    if !isRotated {
+      printError("purchase-ledger: the spool was shortened by an erasure meanwhile, and stays as it is")
+    }
+    settings.note(LastRunNote(isClean: true), of: LastRunNote.backup)
     let head = Hexadecimal.text(backup.head)
     if options.json {
       let fields: [(String, JSONValue)] = [

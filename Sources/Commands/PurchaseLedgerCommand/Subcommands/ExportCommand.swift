@@ -7,15 +7,19 @@ import Support
 /// `purchase-ledger export`
 struct ExportCommand: AsyncParsableCommand {
   static let configuration = CommandConfiguration(
-    commandName: "export", abstract: "Writes the events as JSON Lines, or the postings as an hledger journal.",
+    commandName: "export",
+    abstract: "Writes the events as JSON Lines, the postings as an hledger journal, or the evidence.",
     discussion: """
-      Both formats contain the last event's hash (the head), which verify --head looks for. Only the file's owner can \
-      read it (mode 0600). A sale for which no store states a usable price is marked unpriced in the journal and \
+      Both formats contain the last event's hash (the head), which verify --head looks for. --evidence writes all \
+      evidence with its accounts, their logins and hashed passwords, as lines that import and merge read. Only the \
+      file's owner can read it (mode 0600). A sale for which no store states a usable price is marked unpriced in the journal and \
       counted on standard error; with --output, --json prints the counts.
       """)
 
   @Option(help: "What is written: jsonl, the events, or hledger, a journal of the postings.")
   var format: ExportFormat = .jsonLines
+  @Flag(help: "Write the evidence and the accounts instead of the events.")
+  var evidence = false
   @Option(
     name: [.short, .long], help: ArgumentHelp("The file to write. (default: standard output)", valueName: "file"),
     completion: .file())
@@ -26,6 +30,7 @@ struct ExportCommand: AsyncParsableCommand {
   @OptionGroup var options: CommonOptions
 
   func validate() throws {
+    if evidence, format == .hledger { throw ValidationError("--evidence and --format hledger contradict each other") }
     if options.json, format == .hledger, output == nil || output == "-" {
       throw ValidationError("--json and --format hledger contradict each other without --output FILE")
     }
@@ -42,13 +47,21 @@ struct ExportCommand: AsyncParsableCommand {
       let file = try CommandOutput(output, replacing: force)
       let summary = try await progress.showing(format == .hledger ? "postings" : "events") { printer in
         var buffer: [UInt8] = []
-        let summary = try ledger.export(format) { text in
-          buffer.append(contentsOf: text.escapedForTerminal(keepingLines: true).utf8)
+        func write(_ bytes: some Sequence<UInt8>) throws {
+          buffer.append(contentsOf: bytes)
           guard buffer.count > 1 << 20 else { return }
           try file.write(buffer)
           buffer.removeAll(keepingCapacity: true)
-        } progress: {
-          printer.show($0, of: $1)
+        }
+        var summary = ExportSummary()
+        if evidence {
+          _ = try ledger.exportEvidence(to: write) { printer.show($0, of: $1) }
+        } else {
+          summary = try ledger.export(format) { text in
+            try write(text.escapedForTerminal(keepingLines: true).utf8)
+          } progress: {
+            printer.show($0, of: $1)
+          }
         }
         try file.write(buffer)
         return summary
@@ -56,7 +69,8 @@ struct ExportCommand: AsyncParsableCommand {
       try file.finish()
       report(summary)
       if let output, !options.json {
-        printLine("\(output): \(format == .hledger ? "the postings" : "the events") of \(ledger.path)")
+        let what = evidence ? "the evidence" : format == .hledger ? "the postings" : "the events"
+        printLine("\(output): \(what) of \(ledger.path)")
       }
     } catch let error as FileSystem.SystemError {
       guard let output else {

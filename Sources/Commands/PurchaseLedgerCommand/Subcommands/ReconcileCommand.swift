@@ -93,6 +93,11 @@ struct ReconcileCommand: AsyncParsableCommand {
       throw LedgerError(
         .input, at: settings.ledgerPath, "no store was pulled yet: run `purchase-ledger pull`, or give --against")
     }
+    if comparison.against == nil {
+      ledger.close()
+      settings.note(
+        LastRunNote(isClean: found.isAgreed, remaining: found.remaining), of: LastRunNote.reconcile)
+    }
     if !found.isAgreed { throw ExitCode(.found) }
   }
 }

@@ -1,0 +1,107 @@
+import CSQLite
+import LibC
+import Support
+
+extension LedgerStatus {
+  /// Reads the state of a ledger. Records nothing, waits for no writer, and reads older versions of the file too.
+  ///
+  /// - Throws: `LedgerError` if there is no ledger or it cannot be read.
+  package static func read(
+    _ path: String, clock: LedgerClock, limits: StatusLimits = StatusLimits()
+  ) throws -> LedgerStatus {
+    var status = LedgerStatus()
+    status.path = path
+    status.now = clock.now()
+    try LedgerDatabase.reporting(path) {
+      let db = try LedgerDatabase.openToReport(at: path)
+      // One transaction: all figures are of one commit.
+      try db.transaction(.deferred) { try StatusReader(db: db).fill(&status) }
+      try db.close()
+    }
+    status.measureFiles()
+    status.conditions = status.judged(by: limits)
+    return status
+  }
+
+  private mutating func measureFiles() {
+    fileBytes = FileSystem.size(path)
+    logBytes = FileSystem.size(FileSystem.resolvingLinks(path) + "-wal")
+    spoolBytes = (try? FileSystem.status(EvidenceSpool.path(of: path)))?.bytes
+    var info = statvfs()
+    // Some file systems report no size.
+    if statvfs(path, &info) == 0, info.f_blocks > 0 { freeBytes = Int(info.f_bavail) * Int(info.f_frsize) }
+  }
+}
+
+/// The queries of `status`, within one read transaction.
+private struct StatusReader {
+  let db: SQLiteConnection
+
+  func fill(_ status: inout LedgerStatus) throws {
+    status.schemaVersion = try number("PRAGMA user_version") ?? 0
+    status.environment = try EvidenceRecorder.policy(db).environment
+    status.feeds = try feeds(status.environment)
+    status.unacknowledged = Int(
+      try number("SELECT count(*) FROM store_transaction WHERE \(LedgerSchema.isUnacknowledged)") ?? 0)
+    status.acknowledgeBy = try number(
+      "SELECT min(purchase_date) FROM store_transaction WHERE \(LedgerSchema.isUnacknowledged)"
+    ).map { $0 + StatusLimits.acknowledgementDays }
+    status.lookups = Int(try number("SELECT count(*) FROM lookup") ?? 0)
+    status.lookupSince = try number("SELECT min(asked_at) FROM lookup")
+    status.quarantined = Int(try number("SELECT count(*) FROM evidence WHERE outcome = 2") ?? 0)
+    status.quarantinedSince = try number("SELECT min(received_at) FROM evidence WHERE outcome = 2")
+    status.unpriced = try UnpricedSales(db).count()
+    status.unowned = Int(
+      try number(
+        """
+        SELECT count(*) FROM entitlement WHERE account IS NULL AND status = \(Entitlement.Status.active.rawValue)
+          AND environment = \(status.environment.code ?? 0)
+        """) ?? 0)
+    status.reconciled = try lastRun(LastRunNote.reconcile)
+    status.backedUp = try lastRun(LastRunNote.backup)
+    status.restoredFrom = try Snapshot.cursor(Ledger.backupMade, db).flatMap { Int64($0.value) }
+    let head = try EventWriter.head(db)
+    (status.events, status.head) = (head.seq, head.hash.hexadecimal)
+    status.firstEventAt = try number("SELECT recorded_at FROM event ORDER BY seq LIMIT 1")
+    status.lastEventAt = try number("SELECT recorded_at FROM event ORDER BY seq DESC LIMIT 1")
+  }
+
+  /// Stores and environments that were pulled or have transactions.
+  private func feeds(_ own: StoreEnvironment) throws -> [LedgerStatus.Feed] {
+    try Store.allCases.flatMap { store in
+      try [StoreEnvironment.production, .sandbox].compactMap { environment in
+        let code = environment.code ?? 0
+        var feed = LedgerStatus.Feed(store: store, environment: environment)
+        feed.transactions = Int(
+          try number(
+            "SELECT count(*) FROM store_transaction WHERE store = \(store.code) AND environment = \(code)") ?? 0)
+        let scope = try Snapshot.cursor(Snapshot.scope(store.code, code), db)
+        if scope?.value == Snapshot.whole { feed.coveredAt = scope?.updatedAt }
+        let window = try Snapshot.cursor(Snapshot.feed(of: store, environment), db)
+        feed.pulledAt = [scope?.updatedAt, window?.updatedAt].compactMap(\.self).max()
+        if let window = window.flatMap({ NotificationWindow($0.value) }) {
+          (feed.windowStart, feed.windowEnd) = (window.start, window.end)
+          feed.isUnfinished = window.page != nil
+        }
+        // One row for each store and environment; a row without environment is the ledger's own.
+        for name in ["\(store.rawValue).\(environment.rawValue)"] + (environment == own ? [store.rawValue] : []) {
+          if let lost = try Snapshot.cursor("window-lost.\(name)", db) { feed.lostSince = Int64(lost.value) ?? 0 }
+          if let clock = try Snapshot.cursor("clock.\(name)", db), feed.pulledAt != nil {
+            feed.clockMilliseconds = Int64(clock.value)
+          }
+        }
+        return feed.pulledAt != nil || feed.transactions > 0 ? feed : nil
+      }
+    }
+  }
+
+  private func lastRun(_ name: String) throws -> LedgerStatus.LastRun? {
+    guard let row = try Snapshot.cursor(name, db) else { return nil }
+    let note = LastRunNote(row.value)
+    return .init(at: row.updatedAt, remaining: note.remaining, isClean: note.isClean)
+  }
+
+  private func number(_ sql: String) throws -> Int64? {
+    try db.prepare(sql).first { $0.optionalInt64(0) } ?? nil
+  }
+}
