@@ -19,10 +19,10 @@ DESTDIR=$work/tar BINARIES=$binaries scripts/install.sh /usr/local
 # Where the tarball is unpacked, folders such as bin may be there: the list names the toolkit's own folders alone.
 sed -i '\|/$|{\|map-toolkit|!d}' "$work/tar/usr/local/share/map-toolkit/installed"
 echo share/map-toolkit/systemd/ >>"$work/tar/usr/local/share/map-toolkit/installed"
-for unit in packaging/systemd/*.service; do
+for unit in packaging/systemd/*.{service,timer}; do
   name=share/map-toolkit/systemd/$(basename "$unit")
   mkdir -p "$work/tar/usr/local/share/map-toolkit/systemd"
-  sed 's|=/usr/bin/|=/usr/local/bin/|' "$unit" >"$work/tar/usr/local/$name"
+  sed 's|/usr/bin/|/usr/local/bin/|' "$unit" >"$work/tar/usr/local/$name"
   echo "$name" >>"$work/tar/usr/local/share/map-toolkit/installed"
 done
 tarball=$out/map-toolkit-$version-linux-$architecture.tar.gz
@@ -37,7 +37,7 @@ tree=$work/deb
 DESTDIR=$tree BINARIES=$binaries scripts/install.sh /usr >/dev/null
 # dpkg keeps its own list.
 rm -r "$tree/usr/share/map-toolkit"
-for unit in packaging/systemd/*.service; do install -D -m 644 "$unit" "$tree/lib/systemd/system/$(basename "$unit")"; done
+for unit in packaging/systemd/*.{service,timer}; do install -D -m 644 "$unit" "$tree/lib/systemd/system/$(basename "$unit")"; done
 install -d "$tree/DEBIAN" "$tree/etc/map-toolkit" "$work/debian"
 printf 'Source: map-toolkit\n' >"$work/debian/control"
 depends=$(cd "$work" && dpkg-shlibdeps -O --ignore-missing-info deb/usr/bin/* 2>"$work/shlibdeps.log" |
@@ -63,7 +63,8 @@ Recommends: libjs-leaflet, ca-certificates, libimagequant0, libastcenc3d, libcai
 Description: cuts, serves and sells offline raster maps
  tilecut cuts rasters into tile bundles, tileserve serves them over HTTP,
  purchase-ledger records what app stores sold, and mapstore sells regions
- to devices. The servers have systemd units, which are not enabled.
+ to devices. The servers and the nightly jobs of the ledger have systemd
+ units, which are not enabled.
 CONTROL
 cat >"$tree/DEBIAN/postinst" <<'POSTINST'
 #!/bin/sh
@@ -74,7 +75,7 @@ cat >"$tree/DEBIAN/prerm" <<'PRERM'
 #!/bin/sh
 set -e
 if [ -d /run/systemd/system ] && [ "$1" = remove ]; then
-  systemctl disable --now tileserve.service mapstore.service || true
+  systemctl disable --now tileserve.service mapstore.service 'purchase-ledger-*.timer' || true
 fi
 PRERM
 chmod 755 "$tree/DEBIAN/postinst" "$tree/DEBIAN/prerm"

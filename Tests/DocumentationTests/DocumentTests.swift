@@ -54,7 +54,7 @@ import Testing
       try Self.documents + ["Makefile", "Package.swift", "CHANGELOG.md", "docs/reference/openapi.yaml"]
       + Self.files(below: "Sources", ".swift", ".c", ".h") + Self.files(below: "Tests", ".swift", ".txt")
       + Self.files(below: "Benchmarks", ".swift") + Self.files(below: "scripts", ".sh", ".py")
-      + Self.files(below: "packaging", ".service") + Self.files(below: "docs", ".json")
+      + Self.files(below: "packaging", ".service", ".timer") + Self.files(below: "docs", ".json")
       + Self.files(below: "sample-regions", ".json", ".md")
     for file in files {
       for match in try Self.text(file).matches(of: /\bdocs\/(?:[a-z-]+\/)*[A-Za-z.-]+\.(?:md|yaml|json)\b/) {
@@ -101,8 +101,8 @@ import Testing
     for message in rows { #expect(sources.contains { $0.contains(message) }, "\(message)") }
   }
 
-  /// The configuration of docs/how-to/stores.md is read up to its first file, which is not there, by the commands that
-  /// it gives a timer.
+  /// The configuration of docs/how-to/stores.md is read up to its first file, which is not there, by the commands of the
+  /// first night.
   @Test func storesAreSetUpWithWhatTheCommandsRead() throws {
     let page = try Self.text("docs/how-to/stores.md")
     let file = try #require(page.firstMatch(of: /(?s)```json\n(.*?)```/))
@@ -110,7 +110,7 @@ import Testing
     try folder.write("ledger.json", String(file.1))
     let timer = try #require(page.firstMatch(of: /(?s)```\n(purchase-ledger .*?)\n```/))
     let commands = timer.1.split(separator: "\n")
-    try #require(commands.count == 3)
+    try #require(commands.count == 6)
     for command in commands {
       let words = command.split(separator: " ").dropFirst().map(String.init)
       let run = try Command(built: "purchase-ledger").run(words, in: folder.path)

@@ -210,7 +210,9 @@ package struct EvidenceWrapper {
       let place = members.first(where: { $0.name == "evidence" })?.value
     else { return nil }
     for (index, member) in members.enumerated() {
-      guard (Self.names + Self.spoolNames).contains(member.name) else { throw Self.unknown("member", member.name, Self.names) }
+      guard (Self.names + Self.spoolNames).contains(member.name) else {
+        throw Self.unknown("member", member.name, Self.names)
+      }
       guard !members[..<index].contains(where: { $0.name == member.name }) else {
         throw VerificationError(.malformed, "the line has \"\(member.name)\" twice", remedy: "leave one of them")
       }
