@@ -161,26 +161,22 @@ extension EvidenceSpool {
     }
   }
 
-  /// Moves the first bytes of the spool, whole lines, into a file of their own: they are in a backup. Needs the
-  /// ledger's write lock. If the process is killed in between, the lines are in both files.
+  /// Moves the first bytes of the spool, whole lines, to the end of another file: they are in a backup. Needs the
+  /// ledger's write lock. If the process is killed in between, lines are in both files.
   static func move(_ path: String, first count: Int, to target: String) throws {
     guard count > 0 else { return }
     do {
-      let file = try AtomicFile(target: target, mode: 0o600)
-      do {
-        let source = try ReadOnlyFile(path)
-        let descriptor = LibC.open(file.path, O_WRONLY | O_CLOEXEC)
-        guard descriptor >= 0 else { throw FileSystem.SystemError(number: errno) }
-        defer { LibC.close(descriptor) }
-        for start in stride(from: 0, to: count, by: bufferBytesMax) {
-          let bytes = try source.bytes(at: start, count: min(bufferBytesMax, count - start))
-          try bytes.withUnsafeBytes { try FileSystem.write($0, to: descriptor) }
-        }
-        try file.publish(replacing: true)
-      } catch {
-        file.remove()
-        throw error
+      let descriptor = LibC.open(target, O_RDWR | O_CREAT | O_APPEND | O_CLOEXEC, 0o600)
+      guard descriptor >= 0 else { throw FileSystem.SystemError(number: errno) }
+      defer { LibC.close(descriptor) }
+      ftruncate(descriptor, off_t(try endOfLastLine(descriptor)))
+      let source = try ReadOnlyFile(path)
+      for start in stride(from: 0, to: count, by: bufferBytesMax) {
+        let bytes = try source.bytes(at: start, count: min(bufferBytesMax, count - start))
+        try bytes.withUnsafeBytes { try FileSystem.write($0, to: descriptor) }
       }
+      try FileSystem.synchronise(descriptor)
+      try FileSystem.synchronise(FileSystem.split(target).folder)
     } catch let error as FileSystem.SystemError {
       throw failure(error, at: target)
     }

@@ -32,28 +32,49 @@ package enum SpoolLine {
 
   /// A line of evidence.
   static func evidence(
-    _ bytes: [UInt8], sha256: [UInt8], kind: EvidenceKind, context: EvidenceContext = .init(), account: AccountID?,
+    _ bytes: [UInt8], after prefix: [UInt8] = [], sha256: [UInt8], kind: EvidenceKind,
+    context: EvidenceContext = .init(), account: AccountID?,
     isExplicit: Bool = true, channel: Submission.Channel, at time: Int64
   ) -> [UInt8] {
-    var members: [JSONValue.Member] = [
-      .init("time", .init(time)), .init("channel", .string(channel.name)), .init("kind", .string(kind.name)),
-      .init("sha256", .string(sha256.hexadecimal)),
-    ]
-    func add(_ name: String, _ value: String?) { if let value { members.append(.init(name, .string(value))) } }
+    // Without `JSONValue`, which costs more than all else here.
+    var line = Array(#"{"time":\#(time),"channel":"\#(channel.name)","kind":"\#(kind.name)","sha256":""#.utf8)
+    line.reserveCapacity(line.count + prefix.count + bytes.count + 256)
+    line += sha256.hexadecimal.utf8
+    line.append(UInt8(ascii: "\""))
+    func add(_ name: String, _ value: String?) {
+      guard let value else { return }
+      line += ",\"\(name)\":".utf8
+      line += value.quotedAsJSON.utf8
+    }
     add("account", account?.description)
     if account != nil, !isExplicit { add("intent", "refresh") }
     add("productId", context.productID)
     add("purchaseToken", context.purchaseToken)
     add("packageName", context.packageName)
     add("environment", context.environment.flatMap { $0.code == nil ? nil : $0.rawValue })
-    // Text stays readable; other bytes would not come back as they are.
-    if let text = String(validating: bytes, as: UTF8.self), !bytes.contains(where: { $0 < 0x20 && $0 != 0x0a }) {
-      add("evidence", text)
+    if isPlain(prefix), isPlain(bytes) {
+      // A JWS and base64, which nearly all evidence is, need no escapes.
+      line += #","evidence":""#.utf8
+      line += prefix
+      line += bytes
+      line.append(UInt8(ascii: "\""))
     } else {
-      add("encoding", "base64")
-      add("evidence", String(decoding: Base64.encode(bytes), as: UTF8.self))
+      let bytes = prefix + bytes
+      // Text stays readable; other bytes would not come back as they are.
+      let isText = !bytes.contains { $0 < 0x20 && $0 != 0x0a }
+      if isText, let text = String(validating: bytes, as: UTF8.self) {
+        add("evidence", text)
+      } else {
+        add("encoding", "base64")
+        add("evidence", String(decoding: Base64.encode(bytes), as: UTF8.self))
+      }
     }
-    return JSONValue.object(members).bytes
+    line.append(UInt8(ascii: "}"))
+    return line
+  }
+
+  private static func isPlain(_ bytes: [UInt8]) -> Bool {
+    !bytes.contains { $0 < 0x20 || $0 == UInt8(ascii: "\"") || $0 == UInt8(ascii: "\\") || $0 >= 0x7f }
   }
 
   static func account(_ line: Account, at time: Int64) -> [UInt8] {
@@ -162,7 +183,8 @@ struct SpoolWriter {
     let submission = piece.submission
     try file.append(
       SpoolLine.evidence(
-        piece.evidence, sha256: piece.sha256, kind: submission.kind ?? kind, context: submission.context,
+        piece.rest, after: piece.prefix, sha256: piece.sha256, kind: submission.kind ?? kind,
+        context: submission.context,
         account: submission.account, isExplicit: submission.isExplicit, channel: submission.channel, at: now))
   }
 

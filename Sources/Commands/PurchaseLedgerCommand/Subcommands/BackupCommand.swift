@@ -19,7 +19,7 @@ struct BackupCommand: AsyncParsableCommand {
   var output: String?
   @Flag(help: "Replace the output if it exists.")
   var force = false
-  @Flag(help: "Move what the spool has before the copy into FILE.spool, and let the spool go on empty.")
+  @Flag(help: "Move what the spool has before the copy to the end of FILE.spool; the spool goes on empty.")
   var rotateSpool = false
   @OptionGroup var progress: ProgressOption
   @OptionGroup var options: CommonOptions
