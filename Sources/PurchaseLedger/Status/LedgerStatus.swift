@@ -28,6 +28,11 @@ package struct LedgerStatus: Sendable {
     package var clockMilliseconds: Int64?
     /// When all of the store's transactions were pulled; nil if not all were.
     var coveredAt: Int64?
+
+    /// Up to when the store's records were read. Pages of an unfinished window are read; what they reach is not known.
+    package var readTo: Int64? {
+      [isUnfinished ? windowStart : windowEnd, coveredAt].compactMap(\.self).max() ?? pulledAt
+    }
   }
 
   /// The result of the last run of a command.
@@ -92,7 +97,8 @@ extension LedgerStatus {
       .object([
         .init("store", .string(feed.store.rawValue)), .init("environment", .string(feed.environment.rawValue)),
         .init("transactions", .init(feed.transactions)), .init("lastPull", time(feed.pulledAt)),
-        .init("lastPullAgeSeconds", age(feed.pulledAt)), .init("windowStart", time(feed.windowStart)),
+        .init("lastPullAgeSeconds", age(feed.pulledAt)), .init("readTo", time(feed.readTo)),
+        .init("readToAgeSeconds", age(feed.readTo)), .init("windowStart", time(feed.windowStart)),
         .init("windowEnd", time(feed.windowEnd)), .init("windowUnfinished", .bool(feed.isUnfinished)),
         .init("windowLostSince", time(feed.lostSince)),
         .init("clockSeconds", feed.clockMilliseconds.map { .number(Double($0) / 1000) } ?? .null),

@@ -89,8 +89,8 @@ extension LedgerStatus {
           feed)
       }
       guard feed.environment == environment else { continue }
-      if let pulled = feed.pulledAt {
-        if isLate(pulled) { add(.pullLate, "pulled \(age(now - pulled)) ago; \(pull)", feed) }
+      if let readTo = feed.readTo {
+        if isLate(readTo) { add(.pullLate, "read up to \(age(now - readTo)) ago; \(pull)", feed) }
       } else if isLate(nil) {
         add(.neverPulled, "never pulled; \(pull)", feed)
       }

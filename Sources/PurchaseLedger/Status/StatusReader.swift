@@ -5,9 +5,10 @@ import Support
 extension LedgerStatus {
   /// Reads the state of a ledger. Records nothing, waits for no writer, and reads older versions of the file too.
   ///
+  /// - Parameter stores: Those that should be pulled even while nothing was bought there.
   /// - Throws: `LedgerError` if there is no ledger or it cannot be read.
   package static func read(
-    _ path: String, clock: LedgerClock, limits: StatusLimits = StatusLimits()
+    _ path: String, clock: LedgerClock, expecting stores: Set<Store> = [], limits: StatusLimits = StatusLimits()
   ) throws -> LedgerStatus {
     var status = LedgerStatus()
     status.path = path
@@ -15,7 +16,7 @@ extension LedgerStatus {
     try LedgerDatabase.reporting(path) {
       let db = try LedgerDatabase.openToReport(at: path)
       // One transaction: all figures are of one commit.
-      try db.transaction(.deferred) { try StatusReader(db: db).fill(&status) }
+      try db.transaction(.deferred) { try StatusReader(db: db, expected: stores).fill(&status) }
       try db.close()
     }
     status.measureFiles()
@@ -36,6 +37,7 @@ extension LedgerStatus {
 /// The queries of `status`, within one read transaction.
 private struct StatusReader {
   let db: SQLiteConnection
+  let expected: Set<Store>
 
   func fill(_ status: inout LedgerStatus) throws {
     status.schemaVersion = try number("PRAGMA user_version") ?? 0
@@ -66,7 +68,7 @@ private struct StatusReader {
     status.lastEventAt = try number("SELECT recorded_at FROM event ORDER BY seq DESC LIMIT 1")
   }
 
-  /// Stores and environments that were pulled or have transactions.
+  /// Stores and environments that were pulled or have transactions, or are configured.
   private func feeds(_ own: StoreEnvironment) throws -> [LedgerStatus.Feed] {
     try Store.allCases.flatMap { store in
       try [StoreEnvironment.production, .sandbox].compactMap { environment in
@@ -90,7 +92,8 @@ private struct StatusReader {
             feed.clockMilliseconds = Int64(clock.value)
           }
         }
-        return feed.pulledAt != nil || feed.transactions > 0 ? feed : nil
+        let isExpected = environment == own && expected.contains(store)
+        return feed.pulledAt != nil || feed.transactions > 0 || isExpected ? feed : nil
       }
     }
   }

@@ -88,6 +88,15 @@ import Testing
       try execute(shop, fault.sql)
       #expect(try codes(shop) == fault.codes, "\(fault.sql)")
     }
+    // Pages of a window that is not finished do not count.
+    try execute(
+      shop,
+      """
+      UPDATE cursor SET value = '\(end - 9 * Self.day):\(end - 9 * Self.day) \(end) page'
+      WHERE name = 'apple.notifications.Production'
+      """
+    )
+    #expect(try codes(shop).contains("pull-late"))
     // A store that was never pulled is missed once the ledger is older than --max-age.
     try execute(shop, "DELETE FROM cursor WHERE name = 'google.voided.Production'")
     #expect(try codes(shop, at: end + 3 * Self.day).contains("never-pulled"))

@@ -3,6 +3,14 @@ import CommandSupport
 import PurchaseLedger
 
 extension LedgerSettings {
+  /// The stores for which the configuration has keys.
+  var configuredStores: Set<Store> {
+    var stores: Set<Store> = []
+    if values.text("apple.privateKey") != nil { stores.insert(.apple) }
+    if values.text("google.serviceAccount") ?? values.text("google.accessTokenFile") != nil { stores.insert(.google) }
+    return stores
+  }
+
   func appStoreClient(for ledger: Ledger) throws -> AppStoreClient {
     // Without these every response of the store would be refused, or responses about any app accepted.
     if identity.rootCertificates.isEmpty { _ = try required(nil, "rootCertificates") }

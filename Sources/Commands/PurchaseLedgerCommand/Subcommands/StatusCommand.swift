@@ -22,7 +22,8 @@ struct StatusCommand: AsyncParsableCommand {
   func run() async throws {
     let settings = try LedgerSettings(options)
     let limits = StatusLimits(ageMax: maxAge?.milliseconds ?? Reconciler.ageMaxDefault)
-    let status = try LedgerStatus.read(settings.ledgerPath, clock: settings.clock, limits: limits)
+    let status = try LedgerStatus.read(
+      settings.ledgerPath, clock: settings.clock, expecting: settings.configuredStores, limits: limits)
     printText(options.json ? status.json.text : status.text)
     if !status.conditions.isEmpty { throw ExitCode(.found) }
   }
