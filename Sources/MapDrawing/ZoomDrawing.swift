@@ -136,19 +136,6 @@ struct ZoomDrawing: Sendable {
   }
 }
 
-extension StyleRule {
-  /// Areas have outlines, which rules for lines draw too.
-  fileprivate func draws(_ kind: MapFeature.Kind) -> Bool {
-    switch self.kind {
-    case .line: kind != .point
-    case .fill: kind == .polygon
-    case .circle: kind == .point
-    // ``LabelPlacer`` finds places for all labels at once.
-    case .symbol: false
-    }
-  }
-}
-
 extension ZoomDrawing.Item {
   /// Its memory, in bytes, with its numbers in blocks.
   fileprivate func byteCount(in grid: ZoomDrawing.BlockGrid) -> Int {

@@ -24,8 +24,10 @@ struct LayerData {
     for layer in options.drawing {
       var features: [MapFeature] = []
       var isEmpty = true
+      var undrawn = UndrawnFeatures(layer.rules)
       func take(_ feature: MapFeature) {
         isEmpty = false
+        undrawn.count(feature)
         if budget.isFull(with: feature) {
           // Now all is measured, in pieces.
           for (index, source) in sources.enumerated() { need.add(source, of: options.drawing[index]) }
@@ -39,9 +41,10 @@ struct LayerData {
       switch layer.data {
       case .file(let path):
         let names = layer.rules.reduce(into: Set<String>()) { $0.formUnion($1.propertyNames) }
-        try Self.read(path, properties: names, take)
+        undrawn.withoutGeometry = try Self.read(path, properties: names, take)
         budget.end(of: path)
         if isEmpty { warnings.append("\(path): has no features") }
+        warnings += undrawn.lines.map { "\(path): \($0)" }
       case .contours(let contours):
         try Self.trace(contours, resources, take)
         let path = contours.models.first ?? ""
@@ -94,9 +97,9 @@ struct LayerData {
     }
   }
 
-  private static func read(_ path: String, properties: Set<String>, _ take: (MapFeature) -> Void) throws {
+  private static func read(_ path: String, properties: Set<String>, _ take: (MapFeature) -> Void) throws -> Int {
     do {
-      try FeatureFile.read(path: path, properties: properties, take)
+      return try FeatureFile.read(path: path, properties: properties, take)
     } catch let error as TrackError {
       throw CutError(
         error.code == .unreadable ? .unreadableSource : .badSource, path: error.path, error.message,
@@ -126,6 +129,39 @@ struct LayerData {
           features: bytes, drawn: nil, zooms: nil, path: model.path, resources: resources)
       }
     }
+  }
+}
+
+/// The features of a file that no rule can draw, whatever its filter.
+private struct UndrawnFeatures {
+  var withoutGeometry = 0
+  private let rules: [StyleRule]
+  private var total = 0
+  private var counts: [MapFeature.Kind: Int] = [:]
+
+  init(_ rules: [StyleRule]) { self.rules = rules }
+
+  mutating func count(_ feature: MapFeature) {
+    total += 1
+    if !rules.contains(where: { $0.draws(feature.kind) }) { counts[feature.kind, default: 0] += 1 }
+  }
+
+  /// A line for each reason.
+  var lines: [String] {
+    var lines: [String] = []
+    if withoutGeometry > 0 {
+      lines.append(
+        withoutGeometry == 1
+          ? "1 feature has no geometry and is not drawn"
+          : "\(withoutGeometry) features have no geometry and are not drawn"
+      )
+    }
+    for (kind, count) in counts.sorted(by: { $0.key.rawValue < $1.key.rawValue }) {
+      lines.append(
+        "\(count) of \(total) features \(count == 1 ? "is" : "are") of the kind \(kind.rawValue), which no rule of the style"
+          + " draws")
+    }
+    return lines
   }
 }
 

@@ -278,6 +278,23 @@ struct VectorLayerTests {
     #expect(summary.warnings == ["\(path): has no features"])
   }
 
+  @Test func featuresThatNoRuleDrawsAreCounted() throws {
+    var cut = try options()
+    let geometries = [
+      "null", #"{"type": "GeometryCollection", "geometries": []}"#, #"{"type": "Point", "coordinates": [12, 47]}"#,
+      #"{"type": "LineString", "coordinates": [[11, 47], [12, 48]]}"#,
+    ]
+    let features = geometries.map { #"{"type": "Feature", "properties": {}, "geometry": \#($0)}"# }
+    let path = try folder.write(
+      "f.geojson", #"{"type": "FeatureCollection", "features": [\#(features.joined(separator: ","))]}"#)
+    cut.drawing[0].data = .file(path)
+    #expect(
+      try Cutter(cut).cut(to: folder.file("f.mbtiles")).warnings == [
+        "\(path): 2 features have no geometry and are not drawn",
+        "\(path): 1 of 2 features is of the kind Point, which no rule of the style draws",
+      ])
+  }
+
   /// Features beside the map, and letters that no font has, which show boxes.
   @Test func whatTheMapLacksIsToldAtItsEnd() throws {
     var cut = try options()

@@ -21,8 +21,13 @@ package enum FeatureFile {
   /// - Parameters:
   ///   - properties: the names of those that are wanted; nil for all.
   ///   - body: called for each feature, in their order.
+  /// - Returns: how many features have no geometry, and so no place.
   /// - Throws: ``TrackError``; `CancellationError`; what the closure throws.
-  package static func read(path: String, properties: Set<String>?, _ body: (MapFeature) throws -> Void) throws {
+  @discardableResult
+  package static func read(
+    path: String, properties: Set<String>?, _ body: (MapFeature) throws -> Void
+  ) throws -> Int {
+    var placeless = 0
     func take(_ feature: MapFeature) throws {
       try Cancellation.check()
       try body(feature)
@@ -34,7 +39,10 @@ package enum FeatureFile {
       switch start.first(where: { ![0x20, 0x09, 0x0a, 0x0d, 0xef, 0xbb, 0xbf, 0xfe, 0xff, 0x00].contains($0) }) {
       case UInt8(ascii: "{"):
         try GeoJSONReader.read(file, properties: properties) { feature in
-          guard let geometry = feature.geometry else { return }
+          guard let geometry = feature.geometry, !geometry.isEmpty else {
+            placeless += 1
+            return
+          }
           let values = feature.properties.filter { $0.value != .null }.map { ($0.name, StyleValue($0.value)) }
           let properties = Dictionary(values) { $1 }
           // As MapLibre does: a point and an area in one collection need rules of their kinds.
@@ -54,6 +62,7 @@ package enum FeatureFile {
     } catch let error as FileSystem.SystemError {
       throw TrackError(.unreadable, path: path, "cannot be read: \(error)", remedy: "check the disk")
     }
+    return placeless
   }
 }
 

@@ -29,6 +29,16 @@ package struct StyleRule: Hashable, Sendable {
 
   package static let keys = ["id", "type", "source", "filter", "minzoom", "maxzoom", "layout", "paint", "metadata"]
 
+  /// Whether it draws features of a kind. Areas have outlines, which rules for lines draw too.
+  package func draws(_ kind: MapFeature.Kind) -> Bool {
+    switch self.kind {
+    case .line: kind != .point
+    case .fill: kind == .polygon
+    case .circle: kind == .point
+    case .symbol: true
+    }
+  }
+
   /// What a property's value is.
   package enum PropertyType: Hashable, Sendable {
     case number(ClosedRange<Double>)

@@ -26,8 +26,9 @@ package struct BundleExtract: Sendable {
   ///   - output: the file or folder to write; its name chooses the container.
   ///   - replacing: replace an existing file.
   ///   - progress: called every 256 tiles with how many were read so far.
-  /// - Throws: ``BundleError``: `.invalidContent` when no tile intersects the area and zooms; errors of reading and
-  ///   writing bundles.
+  /// - Throws: ``BundleError``: `.invalidContent` when no tile intersects the area and zooms; `.malformed` for a whole
+  ///   bundle whose tiles are not those that were written, as its hash of them tells (a part is not checked, since that
+  ///   would read all of it); errors of reading and writing bundles.
   /// - Complexity: O(tiles in the rectangle around the area), for polygons times their edges.
   @discardableResult
   package func write(
@@ -48,15 +49,21 @@ package struct BundleExtract: Sendable {
       mixing: bundle.formats(beside: format), hashes: hashes)
     defer { writer.discard() }
     var tally = TileTally(writer, TileCount(isWhole ? progress : { _ in }))
-    var position = Position(bundle, progress)
-    for zoom in try bundle.zooms() where zooms?.contains(zoom) ?? true {
-      for range in area.ranges(zoom: zoom, in: matrixSet) {
-        defer { position.leave(range) }
-        try bundle.forEachTile(in: range) { tile, bytes in
-          if !isWhole { position.reach(tile, in: range) }
-          guard area.contains(tile, in: matrixSet) else { return }
-          tally.insert(bytes)
-          try writer.copy(tile, bytes, from: bundle)
+    func take(_ tile: TileID, _ bytes: UnsafeRawBufferPointer) throws {
+      tally.insert(bytes)
+      try writer.copy(tile, bytes, from: bundle)
+    }
+    if isWhole {
+      try bundle.forEachWrittenTile(take)
+    } else {
+      var position = Position(bundle, progress)
+      for zoom in try bundle.zooms() where zooms?.contains(zoom) ?? true {
+        for range in area.ranges(zoom: zoom, in: matrixSet) {
+          defer { position.leave(range) }
+          try bundle.forEachTile(in: range) { tile, bytes in
+            position.reach(tile, in: range)
+            if area.contains(tile, in: matrixSet) { try take(tile, bytes) }
+          }
         }
       }
     }

@@ -44,7 +44,8 @@ package struct BundleMerge: Sendable {
   ///   - replacing: replace an existing file.
   ///   - progress: called every 256 tiles with the number of tiles read so far.
   /// - Throws: ``BundleError``: `.mismatch` when grids or formats differ; `.conflict` when tiles do, with
-  ///   ``Conflict/error``; errors of reading and writing bundles.
+  ///   ``Conflict/error``; `.malformed` for tiles that are not those that were written, as a bundle's hash of them tells;
+  ///   errors of reading and writing bundles.
   /// - Complexity: O(tiles x bundles).
   @discardableResult
   package func write(
@@ -68,7 +69,7 @@ package struct BundleMerge: Sendable {
       try bundle.readingOneState {
         var count = 0
         defer { counts.append(count) }
-        try bundle.forEachTile { tile, bytes in
+        try bundle.forEachWrittenTile { tile, bytes in
           tally.insert(bytes)
           count += 1
           try put(tile, bytes, earlier: bundles[..<index], bundle, later: bundles[(index + 1)...], into: writer)

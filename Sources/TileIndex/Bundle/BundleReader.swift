@@ -93,6 +93,11 @@ public protocol BundleReader: AnyObject {
   /// - Throws: ``BundleError``.
   func inspection(_ progress: @escaping (Int) -> Void) throws -> BundleInspection
 
+  /// How many files of images in the bundle's folders are no tiles.
+  ///
+  /// - Parameter read: the tiles that reading all of the bundle gave.
+  func leftOutFiles(read: Int) -> Int
+
   /// True for a container in which makers mix PNG and JPEG without a word.
   var mixesFormats: Bool { get }
 
@@ -178,6 +183,8 @@ extension BundleReader {
   package func inspection(_ progress: @escaping (Int) -> Void) throws -> BundleInspection {
     try BundleInspection(walking: self, .folder, fileBytes: nil, progress)
   }
+  /// The default for containers that are files.
+  package func leftOutFiles(read: Int) -> Int { 0 }
   /// See ``mixesFormats``.
   package var mixesFormats: Bool { false }
   /// The default for containers that have tiles in no other order.

@@ -101,7 +101,23 @@ extension BundleReader {
   /// - Throws: ``BundleError`` with `.malformed`.
   /// - Complexity: O(bytes); O(1) for a bundle without a hash.
   package func requireWrittenTiles() throws {
-    guard let stated = metadata[MetadataKey.tilesHash], try TilesHash(stated) != TilesHash.of(self) else { return }
+    if metadata[MetadataKey.tilesHash] != nil { try forEachWrittenTile { _, _ in } }
+  }
+
+  /// Passes all tiles to a closure as ``forEachTile(_:)`` does, and refuses them at the end as ``requireWrittenTiles()``.
+  func forEachWrittenTile(_ body: (TileID, UnsafeRawBufferPointer) throws -> Void) throws {
+    guard metadata[MetadataKey.tilesHash] != nil else { return try forEachTile(body) }
+    var hasher = TilesHash.Hasher(matrixSet: matrixSet)
+    try forEachTile { tile, bytes in
+      hasher.insert(tile, bytes)
+      try body(tile, bytes)
+    }
+    try requireWritten(hasher.finalize())
+  }
+
+  /// - Parameter hash: of all tiles, as they are.
+  func requireWritten(_ hash: TilesHash) throws {
+    guard let stated = metadata[MetadataKey.tilesHash], TilesHash(stated) != hash else { return }
     throw BundleError(
       .malformed, path: path, "its tiles \(BundleError.otherTiles)", remedy: BundleError.otherTilesRemedy)
   }

@@ -237,7 +237,7 @@ public struct BundleSummary: Hashable, Sendable, Codable {
   /// - Parameter read: the tiles that this gave.
   mutating func noteLeftOut(of bundle: any BundleReader, read: Int) {
     leftOutRows += bundle.leftOutRows(read: read)
-    leftOutFiles += (bundle as? TileFolderReader)?.leftOutFiles(read: read) ?? 0
+    leftOutFiles += bundle.leftOutFiles(read: read)
   }
 }
 

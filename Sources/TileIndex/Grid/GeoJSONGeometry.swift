@@ -7,6 +7,16 @@ package enum GeoJSONGeometry: Hashable, Sendable {
   case polygons([Polygon])
   case collection([GeoJSONGeometry])
 
+  /// Whether it has no position, as a MultiPoint of none.
+  package var isEmpty: Bool {
+    switch self {
+    case .points(let points): points.isEmpty
+    case .lines(let lines): lines.allSatisfy(\.isEmpty)
+    case .polygons(let polygons): polygons.allSatisfy { $0.rings.allSatisfy(\.isEmpty) }
+    case .collection(let parts): parts.allSatisfy(\.isEmpty)
+    }
+  }
+
   /// What is wrong, and where in the document, such as `features[3].geometry.coordinates`.
   package struct Fault: Error, Hashable, CustomStringConvertible {
     package let place: String

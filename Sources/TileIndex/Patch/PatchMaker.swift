@@ -60,9 +60,12 @@ struct PatchMaker {
   private static func state(
     _ bundle: any BundleReader, places: [Place], metadata: StoredMetadata, _ count: TileCount
   ) throws -> PatchInfo.State {
+    let tiles = try TilesHash.of(bundle, count: count)
+    // A patch of damaged tiles would pass for the edition.
+    try bundle.requireWritten(tiles)
     let words = [metadata.name, metadata.version.map { "version \($0)" }].compactMap { $0 }
     return PatchInfo.State(
-      title: words.joined(separator: ", "), tiles: try TilesHash.of(bundle, count: count),
+      title: words.joined(separator: ", "), tiles: tiles,
       metadata: PatchInfo.digest(metadata: metadata), places: PatchInfo.digest(places: places),
       file: try WholeFile.hash(bundle.path), order: try bundle.putOrder?.digest(),
       writer: WholeFile.sqliteVersion(bundle.path), hashes: bundle.storesTileHashes)

@@ -1,6 +1,7 @@
 import Support
 
-/// The metadata of a tile folder, from `metadata.json` (mb-util, tippecanoe) or `tilemapresource.xml` (gdal2tiles).
+/// The metadata of a tile folder, from `metadata.json` (mb-util, tippecanoe), else a TileJSON beside the tiles, and from
+/// `tilemapresource.xml` or `doc.kml` (gdal2tiles).
 struct TileFolderMetadata {
   let stored: StoredMetadata
   let matrixSet: TileMatrixSet
@@ -22,8 +23,13 @@ struct TileFolderMetadata {
       try TileMapResource($0, path: path)
     }
     let scheme = entries.first { $0.name == "scheme" }?.value.lowercased()
-    isTMS = scheme.map { $0 == "tms" } ?? (resource != nil)
-    statesScheme = scheme != nil || resource != nil
+    // Who names the grid is believed.
+    let overlay =
+      resource == nil && scheme == nil && matrixSet == nil
+      ? try Self.text(folder, SuperOverlay.fileName).flatMap { SuperOverlay($0) } : nil
+    let place = try overlay.map { try $0.place(path: path) }
+    isTMS = scheme.map { $0 == "tms" } ?? place?.isTMS ?? (resource != nil)
+    statesScheme = scheme != nil || resource != nil || place != nil
     // Rows are flipped by the reader, so users of the metadata must not flip them again.
     entries.removeAll { $0.name == "scheme" }
     // A row of the tileset may have the same name (``TileFolderDocuments``).
@@ -44,28 +50,31 @@ struct TileFolderMetadata {
     } else if let known = try stored.matrixSet(path: path) {
       self.matrixSet = known
     } else {
-      self.matrixSet = resource?.matrixSet ?? .webMercatorQuad
+      self.matrixSet = resource?.matrixSet ?? place?.matrixSet ?? .webMercatorQuad
     }
-    zoomShift = resource?.zoomShift ?? 0
+    zoomShift = resource?.zoomShift ?? place?.zoomShift ?? 0
     bounds = stored.tellingBounds ?? resource?.bounds
   }
 
   /// The member that holds a metadata row called `scheme`, which is a name that folders have for the direction of rows.
   static let schemeRow = "metadata_scheme"
 
+  /// `metadata.json`, else a TileJSON, without what it says of its tiles' addresses.
   private static func document(_ folder: TileFolder) throws -> [StoredMetadata.Entry] {
-    guard let text = try text(folder, TileFolder.metadataName), !text.isEmpty else { return [] }
-    let remedy = "correct or remove \(TileFolder.metadataName)"
-    do {
-      guard let members = try MetadataLimits.document(text, path: folder.path).members else {
-        throw BundleError(
-          .malformed, path: folder.path, "its \(TileFolder.metadataName) is not a JSON object", remedy: remedy)
+    for name in [TileFolder.metadataName] + TileJSONDocument.names {
+      guard let text = try text(folder, name), !text.isEmpty else { continue }
+      let remedy = "correct or remove \(name)"
+      do {
+        guard let members = try MetadataLimits.document(text, path: folder.path).members else {
+          throw BundleError(.malformed, path: folder.path, "its \(name) is not a JSON object", remedy: remedy)
+        }
+        let isTileJSON = name != TileFolder.metadataName
+        return MetadataDocument.entries(members.filter { !isTileJSON || !TileJSONDocument.addresses.contains($0.name) })
+      } catch let error as JSONValue.SyntaxError {
+        throw BundleError(.malformed, path: folder.path, "its \(name) is not JSON: \(error)", remedy: remedy)
       }
-      return MetadataDocument.entries(members)
-    } catch let error as JSONValue.SyntaxError {
-      throw BundleError(
-        .malformed, path: folder.path, "its \(TileFolder.metadataName) is not JSON: \(error)", remedy: remedy)
     }
+    return []
   }
 
   /// The places beside the tiles.

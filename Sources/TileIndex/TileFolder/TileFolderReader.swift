@@ -194,11 +194,8 @@ extension TileFolderReader {
     return TileRange(zoom: zoom, columns: columns, rows: rows)
   }
 
-  /// How many files of images in the folders of columns are no tiles.
-  ///
-  /// - Parameter read: the tiles that reading all of the folder gave.
   /// - Complexity: O(files).
-  func leftOutFiles(read: Int) -> Int { max(((try? folder.imageCount()) ?? read) - read, 0) }
+  package func leftOutFiles(read: Int) -> Int { max(((try? folder.imageCount()) ?? read) - read, 0) }
 
   /// Passes the tiles in a rectangle to a closure, by column, then by row from the south.
   ///

@@ -6,6 +6,10 @@ package import Support
 package struct TileJSONDocument {
   /// The usual name of the file.
   package static let name = "tiles.json"
+  /// The names that others give it, too.
+  static let names = [name, "tilejson.json", "tile.json"]
+  /// Members that tell a reader of the folder nothing.
+  static let addresses: Set<String> = ["tilejson", "tiles", "grids", "data"]
 
   private let template: String
   private let scheme: TileScheme

@@ -76,6 +76,25 @@ import Testing
       try BundleConvert().write(BundleFile.open(path), to: folder.file("b.mbtiles"))
     }
     #expect(throws: BundleError.self) { try BundleFile.open(folder.file("b.mbtiles")) }
+    let others = try write("c.mbtiles", Self.tiles.map { ($0.0, $0.0.zoom == 3 ? Images.grey256("other") : $0.1) })
+    let copies: [(String, () throws -> Void)] = [
+      ("e.mbtiles", { try BundleExtract().write(BundleFile.open(path), to: folder.file("e.mbtiles")) }),
+      ("m.mbtiles", { try BundleMerge().write([BundleFile.open(path)], to: folder.file("m.mbtiles")) }),
+      (
+        "l.mbtiles",
+        {
+          try BundleMerge(conflict: .last)
+            .write([BundleFile.open(path), BundleFile.open(others)], to: folder.file("l.mbtiles"))
+        }
+      ),
+      ("p.patch", { _ = try BundlePatch.diff(old: path, new: others, output: folder.file("p.patch")) }),
+      ("q.patch", { _ = try BundlePatch.diff(old: others, new: path, output: folder.file("q.patch")) }),
+    ]
+    for (name, copy) in copies {
+      let error = #expect(throws: BundleError.self) { try copy() }
+      #expect(error?.path == path && error?.message.contains("not those that were written") == true, "\(name)")
+      #expect(!folder.names.contains(name))
+    }
     try MetadataEdit(name: "tiles_hash", value: nil).apply(to: path)
     #expect(try findings().isEmpty)
     #expect(throws: BundleError.self) { try MetadataEdit(name: "tiles_hash", value: "0").apply(to: path) }

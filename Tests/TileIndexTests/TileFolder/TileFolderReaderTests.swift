@@ -55,6 +55,71 @@ import TileIndex
     #expect(try TileFolderReader(path: folder.path).metadata["scheme"] == nil)
   }
 
+  /// A folder may have no other document.
+  @Test(arguments: ["tiles.json", "tilejson.json", "tile.json"], ["xyz", "tms"])
+  func tileJSONAloneTellsTheOrderOfRows(_ name: String, scheme: String) throws {
+    try putTiles(isTMS: scheme == "tms")
+    try put(
+      name,
+      #"{"tilejson": "3.0.0", "name": "n", "tiles": ["{z}/{x}/{y}.png"], "bounds": [-180, -85, 180, 85], "scheme": "\#(scheme)"}"#
+    )
+    try expectTiles()
+    let rows = try TileFolderReader(path: folder.path).metadata
+    #expect(rows.name == "n" && rows["bounds"] == "-180,-85,180,85" && rows["tiles"] == nil && rows["tilejson"] == nil)
+    // Where there are both, metadata.json alone counts.
+    try put("metadata.json", #"{"scheme": "\#(scheme)", "name": "m"}"#)
+    #expect(try TileFolderReader(path: folder.path).metadata.name == "m")
+  }
+
+  /// What gdal2tiles 3.10 writes with --xyz: for Google Earth the place of each of the coarsest tiles, and nothing else.
+  @Test(arguments: [
+    ("3/7/2", BoundingBox(west: -22.5, south: 22.5, east: 0, north: 45), "WorldCRS84Quad", TileID(unchecked: 3, 7, 2)),
+    ("3/7/5", BoundingBox(west: -22.5, south: 22.5, east: 0, north: 45), "WorldCRS84Quad", TileID(unchecked: 3, 7, 2)),
+    ("3/3/2", BoundingBox(west: -45, south: 0, east: 0, north: 45), "WorldCRS84Quad", TileID(unchecked: 2, 3, 1)),
+    (
+      "3/3/3", BoundingBox(west: -45, south: 0, east: 0, north: 40.97989806962016), "WebMercatorQuad",
+      TileID(unchecked: 3, 3, 3)
+    ),
+    (
+      "3/3/4", BoundingBox(west: -45, south: 0, east: 0, north: 40.97989806962016), "WebMercatorQuad",
+      TileID(unchecked: 3, 3, 3)
+    ),
+  ]) func documentsForGoogleEarthTellTheGrid(_ name: String, box: BoundingBox, grid: String, tile: TileID) throws {
+    try put("\(name).png", blob(7))
+    try put("doc.kml", Self.overlay(name, box))
+    let reader = try TileFolderReader(path: folder.path)
+    #expect(reader.matrixSet.identifier == grid)
+    #expect(try reader.tile(tile) == blob(7))
+    #expect(try reader.zooms() == [tile.zoom])
+  }
+
+  /// As gdal2tiles --xyz without --tmscompatible numbers rows: from 270 degrees north.
+  @Test func placesOfNoGridAreRefused() throws {
+    try put("3/3/5.png", blob(7))
+    try put("doc.kml", Self.overlay("3/3/5", BoundingBox(west: -45, south: 0, east: 0, north: 45)))
+    let error = #expect(throws: BundleError.self) { try TileFolderReader(path: folder.path) }
+    #expect(error?.message.contains("doc.kml says that tile 3/3/5") == true, "\(String(describing: error))")
+    #expect(error?.remedy?.contains("--tmscompatible") == true)
+    // Who names the grid is believed; other documents of this name say nothing.
+    #expect(throws: Never.self) { try TileFolderReader(path: folder.path, matrixSet: .webMercatorQuad) }
+    for text in ["<kml><Document><name>my places</name></Document></kml>", "no XML", ""] {
+      try put("doc.kml", text)
+      #expect(try TileFolderReader(path: folder.path).matrixSet == .webMercatorQuad)
+    }
+  }
+
+  private static func overlay(_ name: String, _ box: BoundingBox) -> String {
+    """
+    <?xml version="1.0" encoding="utf-8"?>
+    <kml xmlns="http://www.opengis.net/kml/2.2"><Document><name>in.tif</name>
+      <NetworkLink><name>\(name).png</name>
+        <Region><LatLonAltBox><north>\(box.north)</north><south>\(box.south)</south>
+          <east>\(box.east)</east><west>\(box.west)</west></LatLonAltBox></Region>
+        <Link><href>\(name).kml</href></Link></NetworkLink>
+    </Document></kml>
+    """
+  }
+
   static func resource(profile: String, units: String = "0.703125", crs: String = "EPSG:3857") -> String {
     """
     <?xml version="1.0" encoding="utf-8"?>

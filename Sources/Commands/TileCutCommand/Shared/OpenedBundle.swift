@@ -16,10 +16,10 @@ func openBundle(_ path: String, readingTiles: Bool = true) throws -> any BundleR
   return bundle
 }
 
-/// Where tiles of the deepest zoom lie nowhere near the stated bounds. MBTiles and folders are read as their bounds
-/// fit; other containers number rows one way, so that the tiles may have been mirrored before.
+/// Where tiles of the deepest zoom lie nowhere near the stated bounds, as the bundle is read: the tiles may have been
+/// mirrored before, or the bounds be those of another map.
 private func warnOfTilesElsewhere(_ bundle: any BundleReader) {
-  guard bundle is PMTilesReader || bundle is GeoPackageReader, let bounds = bundle.metadata.bounds,
+  guard let bounds = bundle.metadata.bounds,
     let zoom = try? bundle.zooms().last, let tiles = try? bundle.range(zoom: zoom)
   else { return }
   func isNear(_ first: ClosedRange<Int>, _ second: ClosedRange<Int>) -> Bool {
