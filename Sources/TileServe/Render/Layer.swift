@@ -58,9 +58,10 @@ struct Layer: Sendable {
         .damagedTile,
         "tile \(tile) of \(info.id) is neither PNG nor JPEG nor WebP: verify the bundle")
     }
-    return StoredImage(
-      bytes: bytes, format: format, tile: tile, tilesetID: info.id, revision: revision,
-      shown: isClipped && format == .jpg ? shown(tile) : nil)
+    var image = StoredImage(bytes: bytes, format: format, tile: tile, tilesetID: info.id, revision: revision)
+    // Without transparency, what lies beyond the bounds would cover a neighbour.
+    if isClipped, image.isOpaqueByHeader { image.shown = shown(tile) }
+    return image
   }
 
   /// The part of a tile within the bounds; nil for all of it.

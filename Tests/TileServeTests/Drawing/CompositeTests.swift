@@ -49,9 +49,15 @@ import TileIndex
     #expect(below.readTiles.isEmpty)
   }
 
-  /// JPEG has no transparency: beyond a map's bounds its tiles are white, which would hide a neighbour's ground.
-  @Test(arguments: [1, 2], [true, false])
-  func neighboursOfJPEGShowTheirOwnGround(_ scale: Int, westFirst: Bool) throws {
+  /// Beyond a map's bounds tiles without transparency are white, which would hide a neighbour's ground.
+  @Test(
+    arguments: [TileFormat.jpg, .png, .webp].flatMap { format in
+      [1, 2].flatMap { scale in [true, false].map { (format, scale, $0) } }
+    })
+  func neighboursOfOpaqueTilesShowTheirOwnGround(_ format: TileFormat, scale: Int, westFirst: Bool) throws {
+    func encoded(_ pixels: PixelBuffer) throws -> [UInt8] {
+      format == .webp ? try TileEncoder(.webp(WebPOptions(lossless: false))).encode(pixels) : try pixels.encoded(format)
+    }
     let (zoom, column, row) = (wanted.zoom, wanted.column, wanted.row)
     let box = Grids.quad.bounds(of: wanted)
     let middle = (box.west + box.east) / 2
@@ -60,16 +66,16 @@ import TileIndex
       let white = RGBA(red: 255, green: 255, blue: 255)
       let half = Drawings.uniform(white)
       for y in 0..<64 { for x in 0..<32 { half[isWest ? x : x + 32, y] = colour } }
-      var tiles = [wanted: try half.encoded(.jpg)]
+      var tiles = [wanted: try encoded(half)]
       if scale == 2 {
         for child in 0..<4 {
           let isOwn = (child % 2 == 0) == isWest
           tiles[tile(zoom + 1, column * 2 + child % 2, row * 2 + child / 2)] =
-            try Drawings.uniform(isOwn ? colour : white).encoded(.jpg)
+            try encoded(Drawings.uniform(isOwn ? colour : white))
         }
       }
       return MemorySource(
-        id, format: .jpg, matrixSet: Grids.quad, tiles: tiles,
+        id, format: format, matrixSet: Grids.quad, tiles: tiles,
         bounds: BoundingBox(
           west: isWest ? box.west : middle, south: box.south, east: isWest ? middle : box.east, north: box.north))
     }
