@@ -101,8 +101,8 @@ import Testing
     for message in rows { #expect(sources.contains { $0.contains(message) }, "\(message)") }
   }
 
-  /// The configuration of docs/how-to/stores.md is read up to its first file, which is not there, by the commands of the
-  /// first night.
+  /// The configuration of docs/how-to/stores.md is read up to its first file, which is not there, by the commands of
+  /// the first night.
   @Test func storesAreSetUpWithWhatTheCommandsRead() throws {
     let page = try Self.text("docs/how-to/stores.md")
     let file = try #require(page.firstMatch(of: /(?s)```json\n(.*?)```/))

@@ -96,8 +96,8 @@ import TileServe
       "StoreSimulators", "MapStoreServer",
     ]
     for (path, text) in try sources() where libraries.contains(where: { path.hasPrefix("\($0)/") }) {
-      // The report of a reconciliation is the command's output, which it writes line by line.
-      if path.contains("/Reconcile/Reconcile") { continue }
+      // The reports of a reconciliation and of a ledger's state are the commands' output.
+      if path.contains("/Reconcile/Reconcile") || path.contains("/Status/Status") { continue }
       for line in text.split(separator: "\n") where !line.drop(while: { $0 == " " }).hasPrefix("//") {
         let namesOption = line.contains(/(^|[ "(`])--[a-z]/) && !line.contains("gdal2tiles ")
         // The name of a file format.

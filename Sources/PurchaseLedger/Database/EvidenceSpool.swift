@@ -5,8 +5,8 @@ import Support
 /// (docs/reference/ledger-schema.md, The spool). After a restore of an older backup, `merge` reads it back.
 ///
 /// Whoever writes has the ledger's write lock, so that processes do not write at the same time. Lines are on the disk
-/// before the commit of what they say, and so before its acknowledgement; a line whose commit failed says something that
-/// nobody was told. Lives within one write transaction.
+/// before the commit of what they say, and so before its acknowledgement; a line whose commit failed says something
+/// that nobody was told. Lives within one write transaction.
 final class EvidenceSpool {
   /// Buffered bytes are written in pieces, because a large import commits a hundred megabytes at once.
   private static let bufferBytesMax = 1 << 20

@@ -191,6 +191,8 @@ package struct EvidenceWrapper {
   package private(set) var context = EvidenceContext()
   /// How it arrived first; nil unless the line is of a spool.
   private(set) var channel: Submission.Channel?
+  /// When it was submitted first, in milliseconds since 1970.
+  private(set) var time: Int64?
   private var isBase64 = false
   private var sha256: String?
 
@@ -257,8 +259,9 @@ package struct EvidenceWrapper {
       guard text == "base64" else { throw Self.unknown(name, text, ["base64"]) }
       isBase64 = true
     case "sha256": sha256 = text
-    // When it was submitted, which nothing depends on.
-    case "time": break
+    case "time":
+      time = Int64(text)
+      guard time != nil else { throw Self.unknown(name, text, ["milliseconds since 1970"]) }
     case "intent":
       guard ["restore", "refresh"].contains(text) else { throw Self.unknown(name, text, ["restore", "refresh"]) }
       isExplicit = text == "restore"

@@ -93,6 +93,7 @@ extension EvidenceImporter {
     submission.context.environment = wrapper.context.environment ?? policy.environment
     if let kind = wrapper.kind { submission.kind = kind }
     if let channel = wrapper.channel { submission.channel = channel }
+    if let time = wrapper.time, let base = defaults.mergeBase { submission.merged = (time, base) }
     if let name = wrapper.account {
       guard let account = try findAccount(name) else {
         // The account was erased after the line of a spool was written: the evidence stays, its claim does not.

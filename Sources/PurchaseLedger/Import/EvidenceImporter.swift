@@ -14,11 +14,14 @@ package struct EvidenceImporter: Sendable {
     package var describesBooked: Bool
     /// Whether lines of a spool may erase accounts and change passwords, not only add accounts.
     package var changesAccounts: Bool
+    /// The last event before a merge.
+    var mergeBase: Int64?
 
     package init(
       account: AccountID? = nil, kind: EvidenceKind? = nil, batchCount: Int = 65_536, describesBooked: Bool = true,
-      changesAccounts: Bool = false
+      changesAccounts: Bool = false, mergeBase: Int64? = nil
     ) {
+      self.mergeBase = mergeBase
       self.account = account
       self.kind = kind
       self.batchCount = batchCount

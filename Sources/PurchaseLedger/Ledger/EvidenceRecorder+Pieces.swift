@@ -65,8 +65,12 @@ extension EvidenceRecorder {
         results[index].outcome = .accepted
       }
     }
+    var isExplicit = piece.submission.isExplicit
     if let claimant {
-      let isTransfer = policy.secondClaim == .transfer && piece.submission.isExplicit
+      if try piece.facts.contains(where: { try wasClaimedLater($0, than: piece.submission, by: claimant) }) {
+        isExplicit = false
+      }
+      let isTransfer = policy.secondClaim == .transfer && isExplicit
       for (index, fact) in piece.facts.enumerated()
       where try claim(
         fact, by: claimant, isTransfer: isTransfer, evidence: piece.sha256)
@@ -81,7 +85,7 @@ extension EvidenceRecorder {
     }
     if hasNews {
       try evidence.keep(piece, kind: content.kind, outcome: .accepted, event: firstEvent)
-      try spool.append(piece, kind: content.kind)
+      try spool.append(piece, kind: content.kind, isExplicit: isExplicit)
     } else {
       // Its facts were recorded from other evidence meanwhile.
       try release(piece.sha256, kind: Int64(content.kind.rawValue), as: .accepted, because: "duplicate")

@@ -159,6 +159,19 @@ extension EvidenceRecorder {
       evidence: evidence) != nil
   }
 
+  /// Whether another account had claimed the grant here after a merged submission was made.
+  func wasClaimedLater(_ fact: PreparedFact, than submission: Submission, by account: AccountRow) throws -> Bool {
+    guard let merged = submission.merged, let row = try projections.row(fact.row.key) else { return false }
+    let select = try db.cached("SELECT recorded_at FROM event WHERE seq = ?")
+    return try projections.members(of: row.grant).contains { member in
+      try projections.claims.claims(of: member.key).contains { claim in
+        guard claim.account != account.number, claim.seq <= merged.base else { return false }
+        select.bind(1, claim.seq)
+        return try select.first { $0.int64(0) } ?? 0 > merged.time
+      }
+    }
+  }
+
   /// Why a transaction does not belong to the account; nil if it does.
   func refusal(of key: RowKey, to account: AccountRow) throws -> VerificationError? {
     guard let grant = try projections.row(key)?.grant, let (fold, owners) = try projections.folds(of: grant) else {

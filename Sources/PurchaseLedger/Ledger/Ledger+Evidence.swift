@@ -110,6 +110,11 @@ extension Ledger {
       environment: fact.environment)
   }
 
+  /// The sequence number of the last event.
+  package var lastEvent: Int64 {
+    get throws { try readStatement { try EventWriter.head($0).seq } }
+  }
+
   /// Whether an account existed here and was erased.
   package func isErased(_ account: AccountID) throws -> Bool {
     try readStatement { db in

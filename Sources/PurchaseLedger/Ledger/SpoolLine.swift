@@ -178,14 +178,16 @@ struct SpoolWriter {
     self.now = now
   }
 
-  func append(_ piece: PreparedEvidence, kind: EvidenceKind) throws {
+  /// - Parameter isExplicit: What the claim was recorded as.
+  func append(_ piece: PreparedEvidence, kind: EvidenceKind, isExplicit: Bool = true) throws {
     guard let file else { return }
     let submission = piece.submission
     try file.append(
       SpoolLine.evidence(
         piece.rest, after: piece.prefix, sha256: piece.sha256, kind: submission.kind ?? kind,
         context: submission.context,
-        account: submission.account, isExplicit: submission.isExplicit, channel: submission.channel, at: now))
+        account: submission.account, isExplicit: isExplicit, channel: submission.channel,
+        at: submission.merged?.time ?? now))
   }
 
   /// Adds what an event says of an account; other events follow from evidence.

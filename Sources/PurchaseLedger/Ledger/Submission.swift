@@ -12,6 +12,9 @@ public struct Submission: Sendable {
   package var isExplicit: Bool
   /// How it arrived.
   public var channel: Channel
+  /// When it was submitted first, and the last event before it was merged: a later claim of another account is not
+  /// taken back. Nil for what is submitted now.
+  var merged: (time: Int64, base: Int64)?
   /// The client's network, if nobody is signed in: the queries that the evidence requests count against it. The ledger
   /// stores 16 bits of its hash.
   public var origin: String?

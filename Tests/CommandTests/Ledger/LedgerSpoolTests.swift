@@ -183,6 +183,55 @@ import Testing
     #expect(try shop.run("account", "list").stdout.matches(of: /ada/).count == 1)
   }
 
+  /// Under `second-claim` = `transfer` an old spool does not take back what was transferred since; after a restore the
+  /// transfer is repeated.
+  @Test func mergeTakesNothingBack() throws {
+    let authority = try EphemeralCA()
+    let folder = try TemporaryFolder()
+    let end = ShopGenerator.end
+    try folder.write("root.der", bytes: authority.rootCertificate)
+    let config = try folder.write(
+      "config.json",
+      """
+      {"ledger": "ledger.sqlite", "rootCertificates": ["root.der"], "bundleId": "\(ShopGenerator.bundleID)",
+       "policy": {"second-claim": "transfer"}}
+      """)
+    let fact = StoreTransaction(
+      store: .apple, environment: .production, transactionID: "1", originalTransactionID: "1",
+      productID: "region.alps", productType: .nonConsumable, purchaseDate: end - 86_400_000, ownership: .purchased,
+      signedDate: end - 86_400_000, trust: .signed, statement: .purchased)
+    let evidence = try folder.write(
+      "one.jws", bytes: authority.transaction(fact, bundleID: ShopGenerator.bundleID))
+    func run(_ words: String..., day: Int64) throws -> CommandRun {
+      try Command(built: "purchase-ledger").run(words + ["--now", "\(end + day * 86_400_000)", "--config", config])
+    }
+    func owners() throws -> [Bool] {
+      try ["ada", "grace"].map { try run("entitlements", $0, "--json", day: 9).stdout.contains("region.alps") }
+    }
+    #expect(try run("init", day: 0).status == 0)
+    let password = try folder.write("password", "correct horse")
+    for login in ["ada", "grace"] {
+      #expect(try run("account", "add", login, "--password-file", password, day: 0).status == 0)
+    }
+    #expect(try run("import", evidence, "--account", "ada", day: 1).status == 0)
+    let (path, backup) = (folder.file("ledger.sqlite"), folder.file("backup.sqlite"))
+    #expect(try run("backup", backup, "--rotate-spool", day: 2).status == 0)
+    #expect(try run("import", evidence, "--account", "grace", day: 3).status == 0)
+    #expect(try owners() == [false, true])
+    let old = try run("merge", backup + ".spool", day: 4)
+    #expect(old.status == 1 && old.stdout.contains("claimed-by-another-account"), "\(old)")
+    #expect(try owners() == [false, true])
+    for suffix in ["", "-wal", "-shm"] { try? FileManager.default.removeItem(atPath: path + suffix) }
+    try FileManager.default.copyItem(atPath: backup, toPath: path)
+    #expect(try owners() == [true, false])
+    for day: Int64 in [5, 6] {
+      let again = try run("merge", path + ".spool", day: day)
+      // The line of the old spool, merged above, is refused here too.
+      #expect(again.status == 1 && again.stdout.contains("claimed-by-another-account"), "\(again)")
+      #expect(try owners() == [false, true])
+    }
+  }
+
   /// A line whose evidence was changed on the disk is refused by name.
   @Test func damagedLineIsRefused() throws {
     let (shop, backup) = try soldShop(buyers: 1)

@@ -35,7 +35,7 @@ struct MergeCommand: AsyncParsableCommand {
     let identity = try settings.identity(for: ledger)
     let importer = EvidenceImporter(
       into: ledger, verifier: try EvidenceVerifier(identity: identity), identity: identity, clock: settings.clock,
-      defaults: .init(describesBooked: false, changesAccounts: true))
+      defaults: .init(describesBooked: false, changesAccounts: true, mergeBase: try ledger.lastEvent))
     var counts: [Booking.Outcome: Int] = [:]
     try await progress.showing("pieces") { printer in
       for file in files {
