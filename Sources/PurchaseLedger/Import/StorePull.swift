@@ -16,27 +16,33 @@ package struct StorePull: Sendable {
   /// Pulls Apple's notifications since a date, then the histories and refunds of customers.
   ///
   /// - Parameters:
-  ///   - since: Milliseconds since 1970.
+  ///   - wanted: From when on notifications are read.
   ///   - everyone: Pulls the history of each customer, not only those of queued queries.
   ///   - transactions: Additional customers, each by the id of a transaction.
   package func apple(
-    _ client: AppStoreClient, since: Int64, everyone: Bool, transactions: [String],
+    _ client: AppStoreClient, _ wanted: FeedStart = .next, everyone: Bool, transactions: [String],
     progress: (Int, Int) -> Void
   ) async throws -> PullReport {
-    var report = try await client.pullNotifications(from: since, to: clock.now(), into: snapshot)
+    var report = try await client.pullNotifications(wanted, into: snapshot)
+    // A gap of the history, also one that an earlier pull found and did not close.
+    if try snapshot.lostWindow(of: .apple, environment) != nil { report.isWindowLost = true }
+    let isAgain = if case .again = wanted { true } else { false }
     let hints = try ledger.lookups().filter { $0.key.store == .apple && $0.key.environment == environment }
     var ids = transactions + hints.map(\.key.id)
-    if everyone { ids += try ledger.customers(of: .apple, in: environment) }
+    if everyone || report.isWindowLost { ids += try ledger.customers(of: .apple, in: environment) }
     var asked: Set<String> = []
     for (index, id) in ids.enumerated() where asked.insert(id).inserted {
       try await answered(&report) {
-        try await $0.add(client.pullHistory(of: id, into: snapshot))
-        try await $0.add(client.pullRefunds(of: id, into: snapshot))
+        try await $0.add(client.pullHistory(of: id, again: isAgain, into: snapshot))
+        try await $0.add(client.pullRefunds(of: id, again: isAgain, into: snapshot))
       }
       for hint in hints where hint.key.id == id { try await ledger.removeLookup(hint.key) }
       progress(index + 1, ids.count)
     }
-    if everyone { try snapshot.cover(.apple, environment) }
+    if everyone || report.isWindowLost {
+      try snapshot.cover(.apple, environment)
+      if !report.isHeld { try snapshot.closeLostWindow(of: .apple, environment) }
+    }
     return report
   }
 
@@ -44,11 +50,12 @@ package struct StorePull: Sendable {
   ///
   /// - Parameter acknowledge: Acknowledges purchases to Google and records that.
   package func google(
-    _ client: GooglePlayClient, since: Int64, everyone: Bool, acknowledge: Bool, progress: (Int, Int) -> Void
+    _ client: GooglePlayClient, _ wanted: FeedStart = .next, everyone: Bool, acknowledge: Bool,
+    progress: (Int, Int) -> Void
   ) async throws -> PullReport {
-    var report = try await client.pullVoided(since: since, into: snapshot)
+    var report = try await client.pullVoided(wanted, into: snapshot)
     // A gap that an earlier pull found and did not close.
-    if try snapshot.isWindowLost { report.isWindowLost = true }
+    if try snapshot.lostWindow(of: .google, environment) != nil { report.isWindowLost = true }
     // First, because of the deadline: Google refunds purchases that are not acknowledged.
     if acknowledge { try await acknowledgeAll(client, &report) }
     let hints = try ledger.lookups().filter { $0.key.store == .google && $0.key.environment == environment }
@@ -70,7 +77,7 @@ package struct StorePull: Sendable {
     if everyone || report.isWindowLost {
       try snapshot.cover(.google, environment)
       // Each purchase was queried, so the gap is closed unless an answer was quarantined.
-      if !report.isHeld { try snapshot.closeLostWindow() }
+      if !report.isHeld { try snapshot.closeLostWindow(of: .google, environment) }
     }
     return report
   }
@@ -94,16 +101,6 @@ package struct StorePull: Sendable {
     } catch let error as LedgerError where error.code == .notInStore {
       report.refusals.append(VerificationError(.storeRefused, "\(error)"))
     }
-  }
-}
-
-extension PullReport {
-  fileprivate mutating func add(_ other: PullReport) {
-    pages += other.pages
-    pieces += other.pieces
-    refusals += other.refusals
-    isWindowLost = isWindowLost || other.isWindowLost
-    isHeld = isHeld || other.isHeld
   }
 }
 

@@ -20,6 +20,8 @@ package struct ReconcileReport: Sendable, Hashable {
   package internal(set) var notPulled = 0
   /// When Google's voided list was read last, if that is so long ago that refunds may be missing.
   package internal(set) var windowLostSince: Int64?
+  /// Whose list it is.
+  package internal(set) var windowLostStore: Store?
   /// Stores and environments that were compared.
   package internal(set) var scopes: [Scope] = []
   /// What the comparison cannot know.
@@ -144,9 +146,11 @@ extension ReconcileReport {
   var text: String {
     var text = ""
     if let windowLostSince {
+      let isApple = windowLostStore == .apple
       text += """
-        window-lost: Google's voided list was last read \(ReconcileLine.day(windowLostSince)), more than 30 days ago; \
-        query every purchase: run pull --store google
+        window-lost: \(isApple ? "Apple's notification history" : "Google's voided list") was not read after \
+        \(ReconcileLine.day(windowLostSince)) for longer than the store keeps it; query every \
+        \(isApple ? "customer" : "purchase"): run pull --store \(isApple ? "apple" : "google")
 
         """
     }

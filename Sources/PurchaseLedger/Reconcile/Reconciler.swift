@@ -48,7 +48,7 @@ package struct Reconciler: Sendable {
       }
     }
     if let corrections {
-      try corrections.finish(windowLost: report.windowLostSince != nil, each: each)
+      try corrections.finish(windowLost: report.windowLostStore == .google, each: each)
       report.applied = corrections.applied
     }
     return report
@@ -119,9 +119,10 @@ package struct Reconciler: Sendable {
       guard let corrections else { return try each(line) }
       try corrections.add(line, details, quarantined: sha256, each: each)
     }
-    // An export without Google's transactions does not depend on Google's voided list.
-    if !snapshot.isApart || report.scopes.contains(where: { $0.store == .google }) {
-      report.windowLostSince = try Self.lostWindow(ours, now: ledger.clock.now())
+    // An export does not depend on the feeds of stores that it names nothing of.
+    for store in Store.allCases where !snapshot.isApart || report.scopes.contains(where: { $0.store == store }) {
+      guard let since = try Self.lostWindow(of: store, ours, now: ledger.clock.now()) else { continue }
+      (report.windowLostSince, report.windowLostStore) = (since, store)
     }
     progress?(total, total)
   }
@@ -162,13 +163,15 @@ package struct Reconciler: Sendable {
     return total
   }
 
-  private static func lostWindow(_ db: SQLiteConnection, now: Int64) throws -> Int64? {
-    let lost = try db.cached("SELECT value FROM cursor WHERE name = '\(Snapshot.lostWindow)'")
-      .first { Int64($0.text(0)) ?? 0 }
-    if let lost { return lost }
-    return try db.cached(
-      "SELECT min(updated_at) FROM cursor WHERE name LIKE '\(Snapshot.voidedCursor)%'"
-    ).first { $0.optionalInt64(0) }?.flatMap { $0 < now - Snapshot.voidedWindow ? $0 : nil }
+  /// Since when the feed of a store has a gap: one that a pull found, or that the next will find.
+  private static func lostWindow(of store: Store, _ db: SQLiteConnection, now: Int64) throws -> Int64? {
+    for environment in [StoreEnvironment.production, .sandbox] {
+      if let lost = try Snapshot.lostWindow(of: store, environment, db) { return lost.from }
+      guard let feed = try Snapshot.cursor(Snapshot.feed(of: store, environment), db) else { continue }
+      let answered = NotificationWindow(feed.value).map(\.answeredTo) ?? feed.updatedAt
+      if answered < now - Snapshot.kept(by: store, environment) { return answered }
+    }
+    return nil
   }
 }
 

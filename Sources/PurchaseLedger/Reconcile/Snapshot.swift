@@ -13,8 +13,6 @@ package struct Snapshot: SnapshotSink {
     case apart(SerializedConnection, LedgerClock)
   }
 
-  /// How long Google's list of voided purchases reaches back, in milliseconds.
-  static let voidedWindow: Int64 = 30 * 86_400_000
   static let voidedCursor = "google.voided."
 
   /// The snapshot in a ledger's file.
@@ -74,10 +72,8 @@ package struct Snapshot: SnapshotSink {
         }
       }
       for scope in scopes { try recorder.addCursor(scope, Self.part) }
-      if let cursor = page.cursor {
-        try noteLostWindow(behind: cursor.name, recorder)
-        try recorder.setCursor(cursor.name, to: cursor.value)
-      }
+      if let cursor = page.cursor { try recorder.setCursor(cursor.name, to: cursor.value) }
+      if let feed = page.feed { try note(feed, recorder) }
     }
   }
 
@@ -114,13 +110,15 @@ package struct Snapshot: SnapshotSink {
     }
   }
 
-  /// Records a gap of the voided list if it was read last more than 30 days ago.
-  private func noteLostWindow(behind name: String, _ recorder: EvidenceRecorder) throws {
-    guard name.hasPrefix(Self.voidedCursor) else { return }
-    let select = try recorder.db.cached("SELECT updated_at FROM cursor WHERE name = ?")
-    select.bind(1, name)
-    guard let last = try select.first({ $0.int64(0) }), last < recorder.now - Self.voidedWindow else { return }
-    try recorder.setCursor(Self.lostWindow, to: String(last))
+  /// Records a gap of a store's feed, and how the clocks differ.
+  private func note(_ feed: FeedNote, _ recorder: EvidenceRecorder) throws {
+    if let lost = feed.lost {
+      let known = try Self.lostWindow(of: feed.store, feed.environment, recorder.db)
+      try recorder.setCursor(Self.lostName(feed.store, feed.environment), to: lost.joined(known).text)
+    }
+    if let ahead = feed.clockAhead {
+      try recorder.setCursor("clock.\(feed.store.rawValue).\(feed.environment.rawValue)", to: "\(ahead)")
+    }
   }
 
   /// What clocks may differ by, as for evidence from the future.
@@ -131,13 +129,43 @@ package struct Snapshot: SnapshotSink {
     (store == .apple ? "apple.notifications." : voidedCursor) + environment.rawValue
   }
 
-  static let lostWindow = "window-lost.google"
+  /// How long a store keeps its feed, in milliseconds.
+  static func kept(by store: Store, _ environment: StoreEnvironment) -> Int64 {
+    store == .apple ? AppStoreClient.notificationsKept(environment) : GooglePlayClient.voidedKept
+  }
 
-  /// Whether Google's voided list has a gap that no pull has closed.
-  var isWindowLost: Bool { get throws { try cursor(Self.lostWindow) != nil } }
+  private static func lostName(_ store: Store, _ environment: StoreEnvironment) -> String {
+    "window-lost.\(store.rawValue).\(environment.rawValue)"
+  }
 
-  /// Closes the gap, after every purchase was queried individually.
-  func closeLostWindow() throws { try write { try $0.removeCursor(Self.lostWindow) } }
+  /// Earlier versions had one gap, of Google's list.
+  private static let lostBefore = "window-lost.google"
+
+  /// The gap of a store's feed that no pull has closed.
+  package func lostWindow(of store: Store, _ environment: StoreEnvironment) throws -> LostWindow? {
+    switch place {
+    case .ledger(let ledger): try ledger.readStatement { try Self.lostWindow(of: store, environment, $0) }
+    case .apart(let queue, _): try queue.read { try Self.lostWindow(of: store, environment, $0) }
+    }
+  }
+
+  static func lostWindow(
+    of store: Store, _ environment: StoreEnvironment, _ db: SQLiteConnection
+  ) throws -> LostWindow? {
+    let names = [lostName(store, environment)] + (store == .google ? [lostBefore] : [])
+    for name in names {
+      if let row = try cursor(name, db) { return LostWindow(row.value) ?? LostWindow(from: 0, until: 0) }
+    }
+    return nil
+  }
+
+  /// Closes the gap, after every customer or purchase was queried individually.
+  package func closeLostWindow(of store: Store, _ environment: StoreEnvironment) throws {
+    try write { recorder in
+      try recorder.removeCursor(Self.lostName(store, environment))
+      if store == .google { try recorder.removeCursor(Self.lostBefore) }
+    }
+  }
 
   /// The values of a scope's cursor: all of the store's transactions were pulled, or a part.
   static let whole = ""

@@ -85,12 +85,10 @@ private struct StatusReader {
           (feed.windowStart, feed.windowEnd) = (window.start, window.end)
           feed.isUnfinished = window.page != nil
         }
-        // One row for each store and environment; a row without environment is the ledger's own.
-        for name in ["\(store.rawValue).\(environment.rawValue)"] + (environment == own ? [store.rawValue] : []) {
-          if let lost = try Snapshot.cursor("window-lost.\(name)", db) { feed.lostSince = Int64(lost.value) ?? 0 }
-          if let clock = try Snapshot.cursor("clock.\(name)", db), feed.pulledAt != nil {
-            feed.clockMilliseconds = Int64(clock.value)
-          }
+        feed.lostSince = try Snapshot.lostWindow(of: store, environment, db)?.from
+        if let clock = try Snapshot.cursor("clock.\(store.rawValue).\(environment.rawValue)", db), feed.pulledAt != nil
+        {
+          feed.clockMilliseconds = Int64(clock.value)
         }
         let isExpected = environment == own && expected.contains(store)
         return feed.pulledAt != nil || feed.transactions > 0 || isExpected ? feed : nil

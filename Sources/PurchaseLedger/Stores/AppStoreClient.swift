@@ -31,7 +31,6 @@ package final class AppStoreClient: Sendable {
   let baseURL: String
   let environment: StoreEnvironment
   let verifier: any StoreEvidenceVerifier
-  let clock: LedgerClock
   private let client: StoreConnections
 
   /// A client of the App Store Server API for one environment.
@@ -52,18 +51,25 @@ package final class AppStoreClient: Sendable {
     }
     self.environment = environment
     self.verifier = verifier
-    self.clock = clock
     let host = environment == .sandbox ? "api.storekit-sandbox.itunes.apple.com" : "api.storekit.itunes.apple.com"
     self.baseURL = try StoreRequests.checked(baseURL ?? "https://\(host)", option: "apple.baseUrl")
     let client = StoreConnections()
     self.client = client
+    let storeClock = StoreClock(clock)
     requests = StoreRequests(
       client: client, limiter: RequestPacer(rate: rate), retry: retry,
       authorization: { _ in
         // Signed for each request, which is simpler than tracking when a token expires.
-        "Bearer " + (try Self.token(credentials, key, seconds: clock.now() / 1000))
+        "Bearer " + (try Self.token(credentials, key, seconds: storeClock.now / 1000))
       },
-      isRetryable: { AppStoreFailure.isRetryable(status: $0, body: $1) }, clock: clock)
+      isRetryable: { AppStoreFailure.isRetryable(status: $0, body: $1) },
+      key: .init(
+        name: "the key \(credentials.keyID) of the issuer \(credentials.issuerID)",
+        hint: """
+          check apple.keyId, apple.issuerId and bundleId; a new key takes a while, and production knows no app \
+          before its first release
+          """),
+      clock: storeClock)
   }
 
   /// Closes the connections.
@@ -72,7 +78,9 @@ package final class AppStoreClient: Sendable {
   private static func token(
     _ credentials: AppStoreCredentials, _ key: P256.Signing.PrivateKey, seconds: Int64
   ) throws -> String {
-    try WebToken.make(
+    // Backdated by a minute: a clock that is a second ahead would be refused. Apple takes an hour at most.
+    let seconds = seconds - 60
+    return try WebToken.make(
       header: [("alg", .string("ES256")), ("kid", .string(credentials.keyID)), ("typ", .string("JWT"))],
       claims: [
         ("iss", .string(credentials.issuerID)), ("iat", .init(seconds)), ("exp", .init(seconds + 1200)),
@@ -81,106 +89,116 @@ package final class AppStoreClient: Sendable {
       sign: { try key.signature(for: $0).rawRepresentation })
   }
 
-  /// Verifies the pieces of a page and stores the page with its cursor.
-  func store(
-    _ pieces: [String], as kind: EvidenceKind, cursor: (name: String, value: String)?, in sink: any SnapshotSink,
-    _ report: inout PullReport
-  ) async throws {
-    var page = SnapshotPage(evidence: [], cursor: cursor)
+  /// Verifies the pieces of a page.
+  private func verified(
+    _ pieces: [String], as kind: EvidenceKind, _ report: inout PullReport
+  ) async -> [(bytes: [UInt8], content: VerifiedEvidence)] {
+    var evidence: [(bytes: [UInt8], content: VerifiedEvidence)] = []
     for piece in pieces {
       let bytes = Array(piece.utf8)
       do {
-        let content = try await verifier.verify(bytes, as: kind, context: .init(), at: clock.now(), trusted: false)
-        page.evidence.append((bytes, content))
+        let time = requests.clock.now
+        evidence.append((bytes, try await verifier.verify(bytes, as: kind, context: .init(), at: time, trusted: false)))
       } catch {
         report.refuse(error)
       }
     }
-    if report.isHeld { page.cursor = nil }
-    try sink.store(page)
-    report.pages += 1
-    report.pieces += page.evidence.count
+    return evidence
   }
 }
 
 extension AppStoreClient {
   /// Pulls a customer's transactions of this app from the stored revision on, oldest change first.
   ///
-  /// - Parameter transactionID: Any transaction of that customer.
+  /// - Parameters:
+  ///   - transactionID: Any transaction of that customer.
+  ///   - again: Reads the whole history again.
   /// - Throws: `LedgerError` with code `store`. Earlier pages stay stored with their revision.
-  package func pullHistory(of transactionID: String, into sink: any SnapshotSink) async throws -> PullReport {
+  package func pullHistory(of transactionID: String, again: Bool = false, into sink: any SnapshotSink) async throws
+    -> PullReport
+  {
     try await pullRevisions(
       "history", "/inApps/v2/history/\(StoreRequests.escape(transactionID))", query: "sort=ASCENDING&", transactionID,
-      sink)
+      again: again, sink)
   }
 
   /// Pulls a customer's refunded transactions.
-  package func pullRefunds(of transactionID: String, into sink: any SnapshotSink) async throws -> PullReport {
-    try await pullRevisions(
-      "refunds", "/inApps/v2/refund/lookup/\(StoreRequests.escape(transactionID))", query: "", transactionID, sink)
-  }
-
-  /// Pulls the notifications that Apple sent, or tried to send, in a window of time.
-  ///
-  /// - Parameters:
-  ///   - start: Milliseconds since 1970. Apple keeps 180 days. Later pulls continue where the last one ended, unless
-  ///     `start` is earlier than every window so far.
-  ///   - end: Milliseconds since 1970.
-  package func pullNotifications(from start: Int64, to end: Int64, into sink: any SnapshotSink) async throws
+  package func pullRefunds(of transactionID: String, again: Bool = false, into sink: any SnapshotSink) async throws
     -> PullReport
   {
-    var report = PullReport()
-    let name = "apple.notifications.\(environment)"
-    let left = try sink.cursor(name).flatMap { NotificationWindow($0.value) }
-    var current = NotificationWindow(after: left, since: start, until: end, keptFor: Self.notificationsKept)
-    if current.start >= current.end { return report }
-    var seen: Set<String> = []
-    while true {
-      let page = current.page.map { "?paginationToken=\(StoreRequests.escape($0))" } ?? ""
-      let body = "{\"startDate\":\(current.start),\"endDate\":\(current.end)}"
-      let request = StoreRequests.Request(
-        method: "POST", url: "\(baseURL)/inApps/v1/notifications/history\(page)", contentType: "application/json",
-        body: Array(body.utf8))
-      let answer = try await requests.send(request) { _, value in
-        value?["notificationHistory"]?.array == nil ? nil : value
-      }
-      let pieces = (answer["notificationHistory"]?.array ?? []).compactMap { $0["signedPayload"]?.string }
-      let next = answer["paginationToken"]?.string
-      let hasMore = answer["hasMore"]?.bool ?? false
-      let moves = next.map { !$0.isEmpty && seen.insert($0).inserted && $0 != current.page } ?? false
-      current.page = hasMore && moves ? next : current.page
-      if !hasMore { current.page = nil }
-      try await store(
-        pieces, as: .notification, cursor: hasMore && !moves ? nil : (name, current.text), in: sink, &report)
-      guard hasMore else { return report }
-      guard moves else { throw noProgress(request, "pagination token") }
-    }
+    try await pullRevisions(
+      "refunds", "/inApps/v2/refund/lookup/\(StoreRequests.escape(transactionID))", query: "", transactionID,
+      again: again, sink)
   }
 
-  private static let notificationsKept: Int64 = 180 * 86_400_000
+  /// How long Apple keeps the history of notifications.
+  static func notificationsKept(_ environment: StoreEnvironment) -> Int64 {
+    (environment == .sandbox ? 30 : 180) * 86_400_000
+  }
+
+  /// Pulls the notifications that Apple sent, or tried to send, since the last pull.
+  ///
+  /// - Returns: A report with `isWindowLost` if Apple no longer covers everything since the last pull. Every customer
+  ///   must then be queried.
+  package func pullNotifications(_ wanted: FeedStart = .next, into sink: any SnapshotSink) async throws -> PullReport {
+    let feed = StoreFeed(
+      store: .apple, environment: environment, kept: Self.notificationsKept(environment), requests: requests,
+      request: { [baseURL] window in
+        let page = window.page.map { "?paginationToken=\(StoreRequests.escape($0))" } ?? ""
+        let body = "{\"startDate\":\(window.start),\"endDate\":\(window.end)}"
+        return StoreRequests.Request(
+          method: "POST", url: "\(baseURL)/inApps/v1/notifications/history\(page)", contentType: "application/json",
+          body: Array(body.utf8))
+      },
+      isPage: { $0["notificationHistory"]?.array != nil },
+      next: { $0["hasMore"]?.bool ?? false ? $0["paginationToken"]?.string ?? "" : nil },
+      isStartRefused: { AppStoreFailure.code($0) == AppStoreFailure.startTooOld },
+      verify: { [self] answer, report in
+        let pieces = (answer["notificationHistory"]?.array ?? []).compactMap { $0["signedPayload"]?.string }
+        return await verified(pieces, as: .notification, &report)
+      })
+    return try await feed.pull(wanted, into: sink)
+  }
 
   private func pullRevisions(
-    _ what: String, _ path: String, query: String, _ id: String, _ sink: any SnapshotSink
+    _ what: String, _ path: String, query: String, _ id: String, again: Bool, _ sink: any SnapshotSink
   ) async throws -> PullReport {
     var report = PullReport()
     let name = "apple.\(what).\(environment).\(id)"
-    var revision = try sink.cursor(name)?.value
+    var revision = again ? nil : try sink.cursor(name)?.value
     var seen = Set([revision].compactMap { $0 })
+    // A revision of an earlier pull that the store refuses, or that leads nowhere, is given up once.
+    var mayRestart = revision != nil
     while true {
       let page = revision.map { "revision=\(StoreRequests.escape($0))" } ?? ""
       let request = StoreRequests.Request(url: "\(baseURL)\(path)?\(query)\(page)")
       // `{}` is not an empty history, which has `hasMore`.
-      let answer = try await requests.send(request) { _, value in
-        value?["signedTransactions"]?.array == nil || value?["hasMore"]?.bool == nil ? nil : value
+      let answer = try await requests.send(
+        request,
+        passing: { [mayRestart] in
+          mayRestart && $0 == 400 && AppStoreFailure.code($1) == AppStoreFailure.invalidRevision
+        },
+        accept: { status, value -> JSONValue? in
+          if status == 400 { return .null }
+          return value?["signedTransactions"]?.array == nil || value?["hasMore"]?.bool == nil ? nil : value
+        })
+      if answer != .null {
+        let pieces = (answer["signedTransactions"]?.array ?? []).compactMap { $0.string }
+        let hasMore = answer["hasMore"]?.bool ?? false
+        let next = answer["revision"]?.string ?? ""
+        let moves = !next.isEmpty && seen.insert(next).inserted
+        let evidence = await verified(pieces, as: .transaction, &report)
+        report.pieces += evidence.count
+        report.pages += 1
+        try sink.store(SnapshotPage(evidence: evidence, cursor: moves && !report.isHeld ? (name, next) : nil))
+        guard hasMore else { return report }
+        if moves {
+          (revision, mayRestart) = (next, false)
+          continue
+        }
+        guard mayRestart else { throw noProgress(request, "revision") }
       }
-      let pieces = (answer["signedTransactions"]?.array ?? []).compactMap { $0.string }
-      let hasMore = answer["hasMore"]?.bool ?? false
-      let next = answer["revision"]?.string ?? ""
-      let moves = !next.isEmpty && seen.insert(next).inserted
-      try await store(pieces, as: .transaction, cursor: moves ? (name, next) : nil, in: sink, &report)
-      guard hasMore else { return report }
-      guard moves else { throw noProgress(request, "revision") }
-      revision = next
+      (revision, seen, mayRestart) = (nil, [], false)
     }
   }
 
@@ -190,11 +208,17 @@ extension AppStoreClient {
       "says that there is more, but returns the same or an empty \(what)",
       remedy: "run it again later: earlier pages are stored")
   }
-
 }
 
 /// Failures of the App Store Server API: `{"errorCode": ..., "errorMessage": ...}`.
 enum AppStoreFailure {
+  /// The revision is none, or none any more.
+  static let invalidRevision: Int64 = 4_000_005
+  /// The start of a window is older than what Apple keeps.
+  static let startTooOld: Int64 = 4_000_012
+
+  static func code(_ body: JSONValue?) -> Int64? { body?["errorCode"]?.integer }
+
   /// The codes that Apple documents as retryable: account, app or transaction temporarily not found, rate limit,
   /// temporary internal error.
   private static let retryableCodes: Set<Int64> = [4_040_002, 4_040_004, 4_040_006, 4_290_000, 5_000_001]
@@ -202,7 +226,7 @@ enum AppStoreFailure {
   /// Whether to retry. A known code decides, otherwise the status. 401 is retried, because a new key takes time to
   /// become active and clocks may differ.
   static func isRetryable(status: Int, body: JSONValue?) -> Bool {
-    if let code = body?["errorCode"]?.integer {
+    if let code = code(body) {
       if retryableCodes.contains(code) { return true }
       // GeneralInternalError is permanent; GeneralInternalRetryableError is 5000001.
       if code == 5_000_000 { return false }

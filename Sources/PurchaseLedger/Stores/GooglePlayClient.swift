@@ -9,7 +9,6 @@ package final class GooglePlayClient: Sendable {
   let packageName: String
   let environment: StoreEnvironment
   let verifier: any StoreEvidenceVerifier
-  let clock: LedgerClock
   private let client: StoreConnections
 
   /// A client of the Google Play Developer API for one app.
@@ -25,7 +24,6 @@ package final class GooglePlayClient: Sendable {
     self.packageName = packageName
     self.environment = environment
     self.verifier = verifier
-    self.clock = clock
     let base = try StoreRequests.checked(
       baseURL ?? "https://androidpublisher.googleapis.com", option: "google.baseUrl")
     if case .serviceAccount(_, _, let uri) = credentials {
@@ -35,11 +33,14 @@ package final class GooglePlayClient: Sendable {
     let client = StoreConnections()
     self.client = client
     let limiter = RequestPacer(rate: rate)
-    let open = StoreRequests(client: client, limiter: limiter, retry: retry, authorization: { _ in nil }, clock: clock)
-    let tokens = try GoogleTokens(credentials, requests: open, clock: clock)
+    let storeClock = StoreClock(clock)
+    let open = StoreRequests(
+      client: client, limiter: limiter, retry: retry, authorization: { _ in nil }, key: credentials.key,
+      clock: storeClock)
+    let tokens = try GoogleTokens(credentials, requests: open)
     requests = StoreRequests(
       client: client, limiter: limiter, retry: retry,
-      authorization: { try await tokens.authorization(isRefused: $0) }, clock: clock)
+      authorization: { try await tokens.authorization(isRefused: $0) }, key: credentials.key, clock: storeClock)
   }
 
   /// Closes the connections.
@@ -54,7 +55,7 @@ package final class GooglePlayClient: Sendable {
     }
     let context = EvidenceContext(
       productID: productID, purchaseToken: token, packageName: packageName, environment: environment)
-    try await store(answer, as: .googleProduct, context, cursor: nil, in: sink, &report)
+    try await store(answer, as: .googleProduct, context, in: sink, &report)
     return report
   }
 
@@ -70,20 +71,19 @@ package final class GooglePlayClient: Sendable {
     "\(application)/purchases/products/\(StoreRequests.escape(productID))/tokens/\(StoreRequests.escape(token))"
   }
 
-  /// Verifies a response and stores it with its cursor.
+  /// Verifies a response and stores it.
   func store(
-    _ answer: JSONValue, as kind: EvidenceKind, _ context: EvidenceContext, cursor: (name: String, value: String)?,
-    in sink: any SnapshotSink, _ report: inout PullReport
+    _ answer: JSONValue, as kind: EvidenceKind, _ context: EvidenceContext, in sink: any SnapshotSink,
+    _ report: inout PullReport
   ) async throws {
     let bytes = Array(answer.text.utf8)
-    var page = SnapshotPage(evidence: [], cursor: cursor)
+    var page = SnapshotPage(evidence: [], cursor: nil)
     do {
-      let content = try await verifier.verify(bytes, as: kind, context: context, at: clock.now(), trusted: false)
+      let content = try await verifier.verify(bytes, as: kind, context: context, at: requests.clock.now, trusted: false)
       page.evidence = [(bytes, content)]
     } catch {
       report.refuse(error)
     }
-    if report.isHeld { page.cursor = nil }
     try sink.store(page)
     report.pages += 1
     report.pieces += page.evidence.count

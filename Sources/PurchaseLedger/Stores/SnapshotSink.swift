@@ -13,12 +13,24 @@ package struct SnapshotPage: Sendable {
   package var evidence: [(bytes: [UInt8], content: VerifiedEvidence)]
   /// Name and value of the cursor behind this page. Nil leaves the stored cursor unchanged.
   package var cursor: (name: String, value: String)?
+  /// The store's feed that the page is of, what it lost before this page, and how the clocks differ.
+  var feed: FeedNote?
 
   /// A page and the cursor behind it.
   package init(evidence: [(bytes: [UInt8], content: VerifiedEvidence)], cursor: (name: String, value: String)?) {
     self.evidence = evidence
     self.cursor = cursor
   }
+}
+
+/// What a page of a feed says beside its evidence.
+struct FeedNote: Sendable {
+  var store: Store
+  var environment: StoreEnvironment
+  /// What the store keeps no longer and nobody has read.
+  var lost: LostWindow?
+  /// How far this machine's clock is ahead of the store's, in milliseconds. Nil where the store told no time.
+  var clockAhead: Int64?
 }
 
 /// The result of a pull.
@@ -31,68 +43,36 @@ package struct PullReport: Sendable {
   package var refusals: [VerificationError] = []
   /// Whether the feed has a gap. Purchases must then be queried one by one.
   package var isWindowLost = false
+  /// The time that the gap covers, where this pull found it.
+  package var lost: LostWindow?
+  /// How far this machine's clock is ahead of the store's, in milliseconds. Nil where the store told no time.
+  package var clockAhead: Int64?
+  /// Pieces that another configuration would accept.
+  private var refusedByConfiguration = 0
 
-  /// Whether a piece was rejected that another configuration would accept. The cursor then stops before it, and the
-  /// next pull requests it again.
-  package var isHeld = false
+  /// Whether the configuration rejects everything that the store answers: no piece verified. The cursor then stops
+  /// before them, and the next pull requests them again. A few bad pieces among good ones hold nothing.
+  package var isHeld: Bool { refusedByConfiguration > 0 && pieces == 0 }
 
   /// Nothing pulled yet.
   package init() {}
 
-  /// Adds a rejected piece.
+  /// Adds a rejected piece. What the store answers about another app of the developer is that app's: the question
+  /// named ours.
   mutating func refuse(_ refusal: VerificationError) {
     refusals.append(refusal)
-    if refusal.code.isOfConfiguration { isHeld = true }
-  }
-}
-
-/// The cursor of a feed that is read in windows of time, page by page. Times are milliseconds since 1970.
-struct NotificationWindow {
-  var start: Int64
-  var end: Int64
-  /// Nil before the first page and after the last.
-  var page: String?
-  /// The start of the first window of the gapless sequence that ends with this one.
-  var first: Int64
-
-  init(start: Int64, end: Int64, page: String?, first: Int64? = nil) {
-    self.start = start
-    self.end = end
-    self.page = page
-    self.first = first ?? start
-  }
-
-  /// The window to read next: continues an unfinished window, otherwise starts where the finished one ended.
-  ///
-  /// - Parameters:
-  ///   - left: The window that the last pull ended in.
-  ///   - since: The start of the first window. If earlier than all windows so far, everything from there on is read
-  ///     again.
-  ///   - end: The end of the new window.
-  ///   - kept: How long the store keeps the feed, in milliseconds.
-  init(after left: Self?, since: Int64, until end: Int64, keptFor kept: Int64) {
-    guard let left, since >= left.first else {
-      self.init(start: since, end: end, page: nil)
-      return
+    if refusal.code.isOfConfiguration, ![.wrongBundle, .wrongPackage].contains(refusal.code) {
+      refusedByConfiguration += 1
     }
-    // A clock that was ahead made a window whose end no store had reached: it is read again.
-    guard left.end <= end else {
-      self.init(start: max(left.start, end - kept), end: end, page: nil, first: left.first)
-      return
-    }
-    self = left.page != nil ? left : Self(start: max(left.end, end - kept), end: end, page: nil, first: left.first)
   }
 
-  // MARK: Stored form: `FIRST:START END PAGE`
-
-  init?(_ text: String) {
-    let parts = text.split(separator: " ", maxSplits: 2)
-    let starts = parts.first?.split(separator: ":").map { Int64($0) } ?? []
-    guard parts.count >= 2, (1...2).contains(starts.count), let first = starts[0], let start = starts[starts.count - 1],
-      let end = Int64(parts[1])
-    else { return nil }
-    self.init(start: start, end: end, page: parts.count == 3 ? String(parts[2]) : nil, first: first)
+  mutating func add(_ other: PullReport) {
+    pages += other.pages
+    pieces += other.pieces
+    refusals += other.refusals
+    refusedByConfiguration += other.refusedByConfiguration
+    isWindowLost = isWindowLost || other.isWindowLost
+    lost = lost ?? other.lost
+    clockAhead = other.clockAhead ?? clockAhead
   }
-
-  var text: String { "\(first):\(start) \(end)" + (page.map { " \($0)" } ?? "") }
 }

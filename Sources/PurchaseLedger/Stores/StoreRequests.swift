@@ -25,10 +25,29 @@ struct StoreRequests: Sendable {
   ///
   /// - Parameter option: where it stands, for the message.
   static func checked(_ url: String, option: String) throws(LedgerError) -> String {
-    do { _ = try HTTPAddress(url) } catch {
+    let address: HTTPAddress
+    do { address = try HTTPAddress(url) } catch {
       throw LedgerError(.configuration, at: option, "\(error)", remedy: "give a URL such as https://api.example.com")
     }
+    guard address.scheme == .https || isLoopback(address.host) else {
+      throw LedgerError(
+        .configuration, at: option, "is plain http, which anybody on the way can read and change",
+        remedy: "give an https address; http is for this machine alone")
+    }
     return url
+  }
+
+  private static func isLoopback(_ host: String) -> Bool {
+    let parts = host.split(separator: ".", omittingEmptySubsequences: false)
+    let isIPv4 = parts.count == 4 && parts.allSatisfy { UInt8($0) != nil }
+    return host == "localhost" || host == "[::1]" || (isIPv4 && parts[0] == "127")
+  }
+
+  /// What the store knows this ledger by, for messages.
+  struct Key: Sendable {
+    var name: String
+    /// What to check if the store refuses it.
+    var hint: String
   }
 
   let client: StoreConnections
@@ -40,18 +59,20 @@ struct StoreRequests: Sendable {
   var isRetryable: @Sendable (Int, JSONValue?) -> Bool = { status, _ in
     [401, 408, 429].contains(status) || status >= 500
   }
-  let clock: LedgerClock
+  var key: Key?
+  let clock: StoreClock
 
   static let answerBytesMax = 32 << 20
 
   /// Sends a request until it succeeds, fails for good or the attempts are used up.
   ///
   /// - Parameters:
-  ///   - others: Statuses besides 200 to 299 that are passed to `accept`.
+  ///   - passing: Whether a failure is passed to `accept`, as statuses 200 to 299 are.
   ///   - accept: Reads the response. Nil means that it is truncated or empty and is requested again.
   /// - Throws: `LedgerError` with code `store`, or `notInStore` if the store does not know the subject.
   func send<Answer>(
-    _ request: Request, others: Set<Int> = [], accept: (Int, JSONValue?) throws -> Answer?
+    _ request: Request, passing: (Int, JSONValue?) -> Bool = { _, _ in false },
+    accept: (Int, JSONValue?) throws -> Answer?
   ) async throws -> Answer {
     var complaint = "no answer"
     var isUnauthorized = false
@@ -62,17 +83,16 @@ struct StoreRequests: Sendable {
         let (status, headers, body) = try await exchange(request, newAuthorization: isUnauthorized)
         isUnauthorized = status == 401
         let value = try? JSONReader.read(body, duplicates: .kept)
-        if (200..<300).contains(status) || others.contains(status) {
+        if value?.members != nil || isUnauthorized, let date = headers.first(name: "Date") { clock.note(date: date) }
+        if (200..<300).contains(status) || passing(status, value) {
           if let answer = try accept(status, value) { return answer }
           complaint = "a truncated or empty answer"
         } else {
           complaint = Self.complaint(status, value)
-          guard isRetryable(status, value) else {
-            throw failure(
-              request, "the store answered \(complaint)", [400, 404, 410].contains(status) ? .notInStore : .store)
-          }
+          if (300..<400).contains(status) { throw redirect(request, status, headers.first(name: "Location")) }
+          guard isRetryable(status, value) else { throw refusal(request, status, value) }
           if let asked = headers.first(name: "Retry-After").flatMap({
-            RetryAfter.seconds($0, now: clock.now(), mayBeTime: true)
+            RetryAfter.seconds($0, now: clock.now, mayBeTime: true)
           }) {
             guard asked <= retry.retryAfterMax else {
               throw failure(
@@ -94,8 +114,30 @@ struct StoreRequests: Sendable {
     }
     throw failure(
       request,
-      "gave up after \(retry.attemptsMax) attempts, the last: \(complaint)",
-      remedy: "run it again, it continues there")
+      "gave up after \(retry.attemptsMax) attempts, the last: \(complaint)\(isUnauthorized ? keyText : "")",
+      remedy: isUnauthorized ? key?.hint : "run it again, it continues there")
+  }
+
+  /// A failure that no repetition mends.
+  func refusal(_ request: Request, _ status: Int, _ body: JSONValue?) -> LedgerError {
+    let isOfKey = [401, 403].contains(status)
+    return failure(
+      request, "the store answered \(Self.complaint(status, body))\(isOfKey ? keyText : "")",
+      remedy: isOfKey ? key?.hint : nil, [400, 404, 410].contains(status) ? .notInStore : .store)
+  }
+
+  private var keyText: String {
+    guard let key else { return "" }
+    return "; it may not know \(key.name)" + (StoreClock.text(clock.ahead).map { ", or \($0)" } ?? "")
+  }
+
+  /// Nothing is asked of another server, which could answer for the store.
+  private func redirect(_ request: Request, _ status: Int, _ location: String?) -> LedgerError {
+    let host = location.flatMap { try? HTTPAddress($0).host }
+    return failure(
+      request,
+      "the store answered \(status), a redirect to \(host ?? "another address"), which is not followed",
+      remedy: "check the base URL, and proxies on the way")
   }
 
   private func exchange(
@@ -181,7 +223,7 @@ final class StoreConnections: Sendable {
   let http: HTTPClient
 
   init() {
-    var configuration = HTTPClient.Configuration()
+    var configuration = HTTPClient.Configuration(redirectConfiguration: .disallow)
     // It would do so for a minute, whatever the cause.
     configuration.connectionPool.retryConnectionEstablishment = false
     http = HTTPClient(eventLoopGroup: HTTPClient.defaultEventLoopGroup, configuration: configuration)

@@ -186,15 +186,6 @@ import Testing
     #expect(!found.isAgreed && found.unknowns.map(\.code) == [.clock], "\(found.text)")
   }
 
-  /// A window that ends in the future cannot have been filled: the next pull reads it again from its start.
-  @Test func aWindowThatEndsInTheFutureIsReadAgain() {
-    let wrong = NotificationWindow(start: 100, end: 900, page: nil, first: 50)
-    let next = NotificationWindow(after: wrong, since: 60, until: 500, keptFor: 10_000)
-    #expect(next.start == 100 && next.end == 500 && next.first == 50)
-    let later = NotificationWindow(after: wrong, since: 60, until: 1000, keptFor: 10_000)
-    #expect(later.start == 900 && later.end == 1000)
-  }
-
   @Test func aRestoredBackupIsNamedUntilEverythingIsPulled() throws {
     let test = try pulled()
     let copy = test.folder.file("copy.sqlite")

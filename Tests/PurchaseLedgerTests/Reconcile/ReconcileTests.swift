@@ -150,14 +150,19 @@ import Testing
     try test.book(.sample("GPA.1") { $0.store = .google })
     try test.book(.sample("GPA.2") { $0.store = .google }.revoked(at: TestLedger.now))
     try test.book(.sample("3"))
-    try put(test, .sample("GPA.1") { $0.store = .google }, cursor: ("google.voided.Production", "1"))
-    #expect(try reconcile(test).1.windowLostSince == nil)
-    try test.ledger.database.write {
-      try $0.execute("UPDATE cursor SET updated_at = updated_at - 31 * 86400000 WHERE name LIKE 'google.voided%'")
+    let last = TestLedger.now - 31 * TestLedger.day
+    func window(_ end: Int64) -> (name: String, value: String) {
+      ("google.voided.Production", NotificationWindow(start: end - TestLedger.day, end: end, page: nil).text)
     }
+    try put(test, .sample("GPA.1") { $0.store = .google }, cursor: window(TestLedger.now))
+    #expect(try reconcile(test).1.windowLostSince == nil)
+    try put(test, cursor: window(last))
     // Reported before the next pull, and still after it, because it reads only the last 30 days.
-    #expect(try reconcile(test).1.windowLostSince == TestLedger.now - 31 * TestLedger.day)
-    try put(test, cursor: ("google.voided.Production", "2"))
+    #expect(try reconcile(test).1.windowLostSince == last)
+    var page = SnapshotPage(evidence: [], cursor: window(TestLedger.now))
+    let lost = LostWindow(from: last, until: TestLedger.now - 30 * TestLedger.day)
+    page.feed = FeedNote(store: .google, environment: .production, lost: lost, clockAhead: 0)
+    try Snapshot(of: test.ledger).store(page)
     let (_, report) = try reconcile(test)
     #expect(report.windowLostSince == TestLedger.now - 31 * TestLedger.day && !report.isAgreed)
     #expect(report.text.hasPrefix("window-lost: "))

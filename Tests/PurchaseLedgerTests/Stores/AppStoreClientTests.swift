@@ -91,7 +91,7 @@ import Testing
       let claims = try #require(try JSONSerialization.jsonObject(with: parts[1]) as? [String: Any])
       #expect(claims["iss"] as? String == "issuer" && claims["bid"] as? String == "org.example.maps")
       #expect(claims["aud"] as? String == "appstoreconnect-v1")
-      #expect(claims["iat"] as? Int == 1_790_000_000 && claims["exp"] as? Int == 1_790_001_200)
+      #expect(claims["iat"] as? Int == 1_789_999_940 && claims["exp"] as? Int == 1_790_001_140)
     }
   }
 
@@ -255,21 +255,24 @@ import Testing
     }
     let answer: @Sendable (StoreServer.Request, Int) -> StoreServer.Reply = { request, _ in body(request) }
     try await withClient(answer: answer) { client, server in
-      let report = try await client.pullNotifications(from: 1000, to: 2000, into: sink)
-      #expect(report.pages == 2 && report.pieces == 2 && report.refusals.isEmpty)
-      #expect(sink.cursors == ["apple.notifications.Production": "1000:1000 2000"])
-      // The next window starts where this one ended.
-      _ = try await client.pullNotifications(from: 1500, to: 3000, into: sink)
-      #expect(server.requests.map(\.text).last == "{\"startDate\":2000,\"endDate\":3000}")
-      // An earlier start than all windows so far restarts there, once.
-      for (end, start) in [(4000, 500), (5000, 4000)] as [(Int64, Int64)] {
-        _ = try await client.pullNotifications(from: 500, to: end, into: sink)
-        #expect(server.requests.map(\.text).last == "{\"startDate\":\(start),\"endDate\":\(end)}")
+      let (day, end) = (Int64(86_400_000), Self.now - 60_000)
+      let start = Self.now - 5 * day
+      let report = try await client.pullNotifications(.since(start), into: sink)
+      #expect(report.pages == 2 && report.pieces == 2 && report.refusals.isEmpty && !report.isWindowLost)
+      #expect(sink.cursors == ["apple.notifications.Production": "\(start):\(start) \(end)"])
+      // The next window begins a day before the end of this one, an earlier start than all windows so far there, once.
+      let earlier = start - 10 * day
+      for (wanted, from) in [(start + day, end - day), (earlier, earlier), (earlier, end - day)] {
+        _ = try await client.pullNotifications(.since(wanted), into: sink)
+        #expect(server.requests.map(\.text).last == "{\"startDate\":\(from),\"endDate\":\(end)}")
       }
+      _ = try await client.pullNotifications(.again(start), into: sink)
+      #expect(server.requests.map(\.text).last == "{\"startDate\":\(start),\"endDate\":\(end)}")
       // A window does not start before what Apple keeps.
-      _ = try await client.pullNotifications(from: 500, to: 200 * 86_400_000, into: sink)
-      #expect(
-        server.requests.map(\.text).last == "{\"startDate\":\(20 * 86_400_000),\"endDate\":\(200 * 86_400_000)}")
+      let lost = try await client.pullNotifications(.since(start - 300 * day), into: sink)
+      let oldest = Self.now - 180 * day + 600_000
+      #expect(server.requests.map(\.text).last == "{\"startDate\":\(oldest),\"endDate\":\(end)}")
+      #expect(lost.lost == LostWindow(from: start - 300 * day, until: oldest))
     }
   }
 

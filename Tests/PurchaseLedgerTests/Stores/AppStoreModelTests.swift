@@ -54,7 +54,7 @@ struct AppStoreModelTests {
     }
     try await withClient(answer: answer) { client, server in
       let sink = PageSink()
-      let report = try await client.pullNotifications(from: 1_698_000_000_000, to: testNow, into: sink)
+      let report = try await client.pullNotifications(.since(1_698_000_000_000), into: sink)
       // Both payloads are placeholders: they are reported as rejected, and the pages count.
       #expect(report.pages == 2 && report.pieces == 0 && report.refusals.map(\.code) == [.malformed, .malformed])
       #expect(

@@ -12,6 +12,8 @@ import Testing
   static let now: Int64 = 1_790_000_000_000
   static let day: Int64 = 86_400_000
   static let start = now - day
+  /// The end of a window: not ahead of the store's clock.
+  static let end = now - 60_000
 
   private func withClient<Value>(
     credentials: ((StoreServer) -> GoogleCredentials)? = nil,
@@ -100,7 +102,7 @@ import Testing
       try await withClient(answer: { _, _ in
         .json(401, "{\"error\": {\"code\": 401, \"message\": \"insufficient permissions\"}}")
       }) { client, server in
-        do { _ = try await client.pullVoided(since: Self.now - Self.day, into: sink) } catch {
+        do { _ = try await client.pullVoided(.since(Self.start), into: sink) } catch {
           #expect(server.requests.count == 3)
           throw error
         }
@@ -114,16 +116,17 @@ import Testing
     let error = await #expect(throws: LedgerError.self) {
       try await withClient(answer: { request, _ in
         Self.voided([request.query("token") == nil ? "1" : "2"], next: "p1")
-      }) { client, _ in _ = try await client.pullVoided(since: Self.now - Self.day, into: sink) }
+      }) { client, _ in _ = try await client.pullVoided(.since(Self.start), into: sink) }
     }
     #expect(error?.message.contains("page token") == true)
-    #expect(sink.cursors == ["google.voided.Production": "\(Self.start):\(Self.start) \(Self.now) p1"])
+    #expect(sink.cursors == ["google.voided.Production": "\(Self.start):\(Self.start) \(Self.end) p1"])
     try await withClient(answer: { _, _ in Self.voided(["2"], next: nil) }) { client, server in
-      _ = try await client.pullVoided(since: 0, into: sink)
-      #expect(server.requests.map { $0.query("token") } == ["p1"])
+      _ = try await client.pullVoided(into: sink)
+      // The window that was left is read to its end, then what came since then.
+      #expect(server.requests.map { $0.query("token") } == ["p1", nil])
     }
-    #expect(sink.cursors == ["google.voided.Production": "\(Self.start):\(Self.start) \(Self.now)"])
-    #expect(sink.transactionIDs == [["1"], ["2"], ["2"]])
+    #expect(sink.cursors == ["google.voided.Production": "\(Self.start):\(Self.end - Self.day) \(Self.end)"])
+    #expect(sink.transactionIDs == [["1"], ["2"], ["2"], ["2"]])
   }
 
   @Test func anExpiredPageTokenRestartsTheWindow() async throws {
@@ -131,22 +134,22 @@ import Testing
     try await withClient(answer: { request, _ in
       request.query("token") == nil ? Self.voided(["1"], next: nil) : .json(400, "{\"error\": {\"code\": 400}}")
     }) { client, server in
-      _ = try await client.pullVoided(since: 0, into: sink)
+      _ = try await client.pullVoided(into: sink)
       #expect(server.requests.map { $0.query("startTime") } == ["\(Self.now - Self.day)", "\(Self.now - Self.day)"])
     }
-    #expect(sink.cursors == ["google.voided.Production": "\(Self.start):\(Self.start) \(Self.now - 5)"])
+    #expect(sink.cursors == ["google.voided.Production": "\(Self.start):\(Self.start) \(Self.end)"])
   }
 
   @Test func case39_aGapOfMoreThan30DaysIsReported() async throws {
     let last = Self.now - 31 * Self.day
     let sink = PageSink(cursors: ["google.voided.Production": "\(last - Self.day) \(last)"])
     try await withClient(answer: { _, _ in Self.voided(["1"], next: nil) }) { client, server in
-      let report = try await client.pullVoided(since: 0, into: sink)
+      let report = try await client.pullVoided(into: sink)
       #expect(report.isWindowLost && report.pieces == 1)
       // Google rejects a start that is older than its list.
       let start = try #require(server.requests.first?.query("startTime").flatMap { Int64($0) })
       #expect(start > Self.now - 30 * Self.day)
-      let again = try await client.pullVoided(since: 0, into: sink)
+      let again = try await client.pullVoided(into: sink)
       #expect(!again.isWindowLost)
     }
   }

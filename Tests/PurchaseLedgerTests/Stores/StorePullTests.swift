@@ -45,7 +45,7 @@ import Testing
     _ = try ledger.commit([purchase("GPA.1"), purchase("GPA.2")], progress: nil)
     let first = try google(server, now: Self.now)
     let early = try await StorePull(ledger: ledger, clock: .fixed(Self.now)).google(
-      first, since: Self.now - Self.day, everyone: false, acknowledge: false
+      first, .since(Self.now - Self.day), everyone: false, acknowledge: false
     ) { _, _ in }
     try await first.shutdown()
     #expect(!early.isWindowLost && server.requests.count == 1)
@@ -54,7 +54,7 @@ import Testing
     let reopened = try Ledger.open(at: path, policy: nil, clock: .fixed(later))
     let second = try google(server, now: later)
     let report = try await StorePull(ledger: reopened, clock: .fixed(later)).google(
-      second, since: Self.now, everyone: false, acknowledge: false
+      second, .since(Self.now), everyone: false, acknowledge: false
     ) { _, _ in }
     try await second.shutdown()
     #expect(report.isWindowLost)
@@ -97,7 +97,7 @@ import Testing
       let opened = try Ledger.open(at: path, policy: nil, clock: .fixed(now))
       let client = try google(server, now: now)
       let report = try? await StorePull(ledger: opened, clock: .fixed(now)).google(
-        client, since: now - Self.day, everyone: false, acknowledge: false
+        client, .since(now - Self.day), everyone: false, acknowledge: false
       ) { _, _ in }
       try await client.shutdown()
       return (report, try Reconciler(ledger: opened).run(apply: false))
@@ -105,10 +105,10 @@ import Testing
     #expect(try await pull(Self.now).0?.isWindowLost == false)
     let later = Self.now + 31 * Self.day
     let stopped = try await pull(later)
-    #expect(stopped.0 == nil && stopped.1.windowLostSince == Self.now)
+    #expect(stopped.0 == nil && stopped.1.windowLostSince == Self.now - 60_000)
     let opened = try Ledger.open(at: path, policy: nil, clock: .fixed(later))
-    #expect(try Reconciler(ledger: opened).run(apply: true).windowLostSince == Self.now)
-    #expect(try Reconciler(ledger: opened).run(apply: false).windowLostSince == Self.now)
+    #expect(try Reconciler(ledger: opened).run(apply: true).windowLostSince == Self.now - 60_000)
+    #expect(try Reconciler(ledger: opened).run(apply: false).windowLostSince == Self.now - 60_000)
     let whole = try await pull(later + 1000)
     #expect(whole.0?.isWindowLost == true && whole.1.windowLostSince == nil)
     #expect(try await pull(later + 2000).0?.isWindowLost == false)
@@ -137,7 +137,7 @@ import Testing
     #expect(try ledger.lookups().count == 3)
     let client = try google(server, now: Self.now)
     let report = try await StorePull(ledger: ledger, clock: .fixed(Self.now)).google(
-      client, since: Self.now - Self.day, everyone: false, acknowledge: true
+      client, .since(Self.now - Self.day), everyone: false, acknowledge: true
     ) { _, _ in }
     try await client.shutdown()
     #expect(report.refusals.count == 1 && report.refusals[0].code == .storeRefused, "\(report)")
@@ -155,7 +155,7 @@ import Testing
     #expect(try ledger.unacknowledged(olderThan: 0).map(\.key.id) == ["GPA.1"])
     let client = try google(server, now: Self.now)
     _ = try await StorePull(ledger: ledger, clock: .fixed(Self.now)).google(
-      client, since: Self.now - Self.day, everyone: false, acknowledge: true
+      client, .since(Self.now - Self.day), everyone: false, acknowledge: true
     ) { _, _ in }
     #expect(
       server.requests.last?.path == "\(Self.application)/products/region.alps/tokens/token-GPA.1:acknowledge")

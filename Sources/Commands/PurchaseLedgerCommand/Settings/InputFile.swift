@@ -66,16 +66,19 @@ enum InputFile {
 enum TimeArgument {
   /// Milliseconds since 1970, from digits or RFC 3339 (`2026-11-21T15:00:00Z`, `2026-11-21`).
   static func milliseconds(_ text: String, option: String) throws -> Int64 {
-    if let number = Int64(text) { return number }
-    for style in [
-      Date.ISO8601FormatStyle(), Date.ISO8601FormatStyle(includingFractionalSeconds: true),
-      Date.ISO8601FormatStyle().year().month().day(),
-    ] {
-      if let date = try? style.parse(text) { return Int64((date.timeIntervalSince1970 * 1000).rounded()) }
+    let remedy = "give milliseconds since 1970 or 2026-11-21T15:00:00Z"
+    if let number = Int64(text) {
+      // From 1973, and to 9999: smaller numbers are seconds, greater ones microseconds.
+      guard (100_000_000_000...253_402_300_799_999).contains(number) else {
+        throw LedgerError(.configuration, at: option, "\(text) is no time in milliseconds since 1970", remedy: remedy)
+      }
+      return number
     }
-    throw LedgerError(
-      .configuration, at: option, "\"\(text)\" is no time",
-      remedy: "give milliseconds since 1970 or 2026-11-21T15:00:00Z")
+    let isDay = text.utf8.count == 10
+    guard let time = RFC3339.milliseconds(isDay ? text + "T00:00:00Z" : text) else {
+      throw LedgerError(.configuration, at: option, "\"\(text)\" is no time", remedy: remedy)
+    }
+    return time
   }
 
   /// RFC 3339, to the second.

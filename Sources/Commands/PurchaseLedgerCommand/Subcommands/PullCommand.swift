@@ -32,6 +32,10 @@ struct PullCommand: AsyncParsableCommand {
       )
     )
     var since: String?
+    @Option(
+      help: ArgumentHelp(
+        "Read everything from there on again, as after an update that understands more.", valueName: "time"))
+    var again: String?
     @Flag(help: "Query every known customer and purchase, not only changes.")
     var all = false
     @Option(
@@ -42,33 +46,51 @@ struct PullCommand: AsyncParsableCommand {
     @Flag(help: "Acknowledge purchases to Google, which refunds those that nobody acknowledges.")
     var acknowledge = false
     @OptionGroup var progress: ProgressOption
+
+    func validate() throws {
+      if since != nil, again != nil { throw ValidationError("Give --since or --again, not both.") }
+      if store == .google, !transaction.isEmpty {
+        throw ValidationError("--transaction is for Apple: Google is asked by purchases, with --all.")
+      }
+      if store == .apple, acknowledge {
+        throw ValidationError("--acknowledge is for Google: Apple's purchases need no acknowledgement.")
+      }
+    }
+
+    fileprivate func start() throws -> FeedStart {
+      if let again { return .again(try TimeArgument.milliseconds(again, option: "--again")) }
+      return try since.map { .since(try TimeArgument.milliseconds($0, option: "--since")) } ?? .next
+    }
   }
 
   func run() async throws {
+    let start = try scope.start()
     let settings = try LedgerSettings(options, evidence.values)
     let ledger = try settings.openLedger()
     defer { ledger.close() }
-    let now = settings.clock.now()
-    let since = try scope.since.map { try TimeArgument.milliseconds($0, option: "since") } ?? now - 30 * 86_400_000
     let pull = try StorePull(ledger: ledger, clock: settings.clock)
     let report = try await scope.progress.showing("questions") { printer in
       switch scope.store {
       case .apple:
         let client = try settings.appStoreClient(for: ledger)
         return try await client.closing {
-          try await pull.apple($0, since: since, everyone: scope.all, transactions: scope.transaction) {
+          try await pull.apple($0, start, everyone: scope.all, transactions: scope.transaction) {
             printer.show($0, of: $1)
           }
         }
       case .google:
         let client = try settings.googlePlayClient(for: ledger)
         return try await client.closing {
-          try await pull.google($0, since: since, everyone: scope.all, acknowledge: scope.acknowledge) {
+          try await pull.google($0, start, everyone: scope.all, acknowledge: scope.acknowledge) {
             printer.show($0, of: $1)
           }
         }
       }
     }
+    if let clock = StoreClock.text(report.clockAhead) {
+      printError("purchase-ledger: \(clock); windows are counted by the store's; correct the clock")
+    }
+    if report.isWindowLost { printError("purchase-ledger: \(lostText(report))") }
     if report.isHeld {
       printError(
         """
@@ -79,17 +101,32 @@ struct PullCommand: AsyncParsableCommand {
     }
     for refusal in report.refusals where !options.json { printLine("refused: \(refusal)") }
     printLine(options.json ? Self.json(report).text : Self.text(report))
-    if !report.refusals.isEmpty { throw ExitCode(.found) }
+    if !report.refusals.isEmpty || report.isWindowLost { throw ExitCode(.found) }
+  }
+
+  private func lostText(_ report: PullReport) -> String {
+    let time = report.lost.map { ", from \(TimeArgument.text($0.from)) to \(TimeArgument.text($0.until))" } ?? ""
+    let asked = scope.store == .apple ? "customer" : "purchase"
+    return
+      "window-lost: the store no longer lists a part of the time\(time); every known \(asked) was asked for instead"
   }
 
   static func text(_ report: PullReport) -> String {
-    let lost = report.isWindowLost ? "; window-lost: the voided list has a gap, every purchase was queried" : ""
-    return "\(report.pieces) pieces on \(report.pages) pages, \(report.refusals.count) refused\(lost)"
+    "\(report.pieces) pieces on \(report.pages) pages, \(report.refusals.count) refused"
+      + (report.isWindowLost ? ", window-lost" : "")
   }
 
   private static func json(_ report: PullReport) -> JSONValue {
     .fields([
       ("pieces", .init(report.pieces)), ("pages", .init(report.pages)), ("windowLost", .bool(report.isWindowLost)),
+      (
+        "lost",
+        report.lost.map { lost in
+          .fields([
+            ("from", .string(TimeArgument.text(lost.from))), ("to", .string(TimeArgument.text(lost.until))),
+          ])
+        } ?? .null
+      ), ("clockSeconds", report.clockAhead.map { .number(Double($0) / 1000) } ?? .null),
       ("refusals", .array(report.refusals.map { EvidenceText.json($0) })),
     ])
   }
