@@ -95,8 +95,10 @@ actor GoogleTokens {
     let form = "grant_type=urn%3Aietf%3Aparams%3Aoauth%3Agrant-type%3Ajwt-bearer&assertion=\(grant)"
     let request = StoreRequests.Request(
       method: "POST", url: uri, contentType: "application/x-www-form-urlencoded", body: Array(form.utf8))
-    return try await requests.send(request, passing: { status, _ in status == 400 }) { status, value in
-      status == 400 || value?["access_token"]?.string != nil ? value ?? .null : nil
-    }
+    return try await requests.send(
+      request, passing: { status, _ in status == 400 },
+      accept: { status, value -> JSONValue? in
+        status == 400 || value?["access_token"]?.string != nil ? value ?? .null : nil
+      })
   }
 }

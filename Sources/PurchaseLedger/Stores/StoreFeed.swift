@@ -42,10 +42,12 @@ struct StoreFeed: Sendable {
   }
 
   private func ask(_ request: StoreRequests.Request) async throws -> Answer {
-    try await requests.send(request, passing: { status, _ in status == 400 }) { status, value in
-      if status == 400 { return .refused(value) }
-      return value.flatMap { isPage($0) ? .page($0) : nil }
-    }
+    try await requests.send(
+      request, passing: { status, _ in status == 400 },
+      accept: { status, value -> Answer? in
+        if status == 400 { return .refused(value) }
+        return value.flatMap { isPage($0) ? .page($0) : nil }
+      })
   }
 
   private struct Run {

@@ -1,3 +1,6 @@
+// swift-format-ignore-file: OnlyOneTrailingClosureArgument
+// The server's responses and the checks of its requests read best as two trailing closures.
+
 import Crypto
 import Foundation
 import StoreSimulators
