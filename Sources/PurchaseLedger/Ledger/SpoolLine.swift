@@ -190,6 +190,15 @@ struct SpoolWriter {
         at: submission.merged?.time ?? now))
   }
 
+  func append(
+    _ row: EvidenceRow, kind: EvidenceKind, context: EvidenceContext, for account: AccountID
+  ) throws {
+    try file?.append(
+      SpoolLine.evidence(
+        row.rest, after: row.prefix, sha256: row.sha256, kind: kind, context: context, account: account,
+        isExplicit: false, channel: .operatorImport, at: now))
+  }
+
   /// Adds what an event says of an account; other events follow from evidence.
   mutating func append(_ content: EventContent) throws {
     switch content {
@@ -220,6 +229,19 @@ extension EvidenceRecorder {
     if let credential = try Ledger.credentials(db, of: account.number).first {
       try spool.append(.credential(credential))
     }
+  }
+
+  /// Puts stored evidence into the spool for an account: the store's answer about a purchase that the account knows by
+  /// its bare token alone.
+  func spoolStored(_ sha256: [UInt8], of fact: StoreTransaction, for account: AccountID) throws {
+    let select = try db.cached(EvidenceRow.select)
+    select.bind(1, sha256)
+    guard let row = try select.first({ EvidenceRow($0) }),
+      let kind = EvidenceKind(rawValue: UInt8(truncatingIfNeeded: row.kind))
+    else { return }
+    let context = EvidenceContext(
+      productID: fact.productID, purchaseToken: fact.purchaseToken, environment: fact.environment)
+    try spool.append(row, kind: kind, context: context, for: account)
   }
 
   /// Deletes an account's login, password and sessions.

@@ -50,6 +50,12 @@ private struct StatusReader {
     ).map { $0 + StatusLimits.acknowledgementDays }
     status.lookups = Int(try number("SELECT count(*) FROM lookup") ?? 0)
     status.lookupSince = try number("SELECT min(asked_at) FROM lookup")
+    // A file of version 3 has no such table.
+    if try number("SELECT count(*) FROM sqlite_schema WHERE type = 'table' AND name = 'failed_question'") == 1 {
+      status.failures = Int(try number("SELECT count(*) FROM failed_question") ?? 0)
+      status.failuresGivenUp = Int(try number("SELECT count(*) FROM failed_question WHERE next_at IS NULL") ?? 0)
+      status.nextTry = try number("SELECT min(next_at) FROM failed_question")
+    }
     status.quarantined = Int(try number("SELECT count(*) FROM evidence WHERE outcome = 2") ?? 0)
     status.quarantinedSince = try number("SELECT min(received_at) FROM evidence WHERE outcome = 2")
     status.unpriced = try UnpricedSales(db).count()

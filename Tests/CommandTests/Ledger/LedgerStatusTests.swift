@@ -57,6 +57,8 @@ import Testing
     #expect(try codes(shop, at: end + 3 * Self.day) == ["pull-late", "pull-late", "reconcile-late", "backup-late"])
     #expect(try codes(shop, "--max-age", "7d", at: end + 3 * Self.day) == [])
     let faults: [(sql: String, codes: [String])] = [
+      ("INSERT INTO failed_question VALUES (2, 1, 3, 'a', 14, \(end), \(end), NULL, 'gone')", ["queue-given-up"]),
+      ("INSERT INTO failed_question VALUES (2, 1, 3, 'a', 1, \(end), \(end), \(end), 'busy')", []),
       ("DELETE FROM cursor WHERE name = 'google.voided.Production'", []),
       ("INSERT INTO cursor VALUES ('window-lost.google', '\(end)', \(end))", ["window-lost"]),
       ("INSERT INTO cursor VALUES ('clock.apple', '61000', \(end))", ["clock"]),
@@ -80,6 +82,14 @@ import Testing
         """, ["acknowledgement-due"]
       ),
     ]
+    try execute(
+      shop,
+      """
+      CREATE TABLE IF NOT EXISTS failed_question (
+        store INTEGER, environment INTEGER, kind INTEGER, id TEXT, attempts INTEGER NOT NULL,
+        first_at INTEGER NOT NULL, last_at INTEGER NOT NULL, next_at INTEGER, reason TEXT NOT NULL,
+        PRIMARY KEY (store, environment, kind, id)) WITHOUT ROWID
+      """)
     let file = shop.folder.file("kept.sqlite")
     try FileManager.default.copyItem(atPath: shop.ledgerPath, toPath: file)
     for fault in faults {
@@ -121,7 +131,7 @@ import Testing
   /// The file of an earlier release.
   @Test func readsAVersionThreeFile() throws {
     let shop = try soldShop()
-    try execute(shop, "DROP TABLE IF EXISTS failure; PRAGMA user_version = 3")
+    try execute(shop, "DROP TABLE IF EXISTS failed_question; DROP TABLE IF EXISTS claimant; PRAGMA user_version = 3")
     let run = try shop.run("status", "--json")
     #expect([0, 1].contains(run.status) && run.stdout.contains(#""schema":3"#), "\(run)")
     #expect(try SQLiteFile.rows(shop.ledgerPath, "PRAGMA user_version") == [["3"]])
