@@ -164,6 +164,7 @@ enum EvidenceFormat {
       return .googleProduct
     }
     if document["signature"]?.string != nil || GoogleAnswer.signed(document) != nil { return .googlePurchase }
+    if GoogleAnswer.isToken(document) { return .googleToken }
     if document["message"]?["data"] != nil || document["eventTimeMillis"] != nil { return .googleNotification }
     return AppleFormat.kind(ofDocument: document)
   }

@@ -11,6 +11,7 @@ import Testing
   private static let ledgerCommands = [
     "inspect", "init", "account", "account add", "account list", "account erase", "import", "pull", "reconcile",
     "entitlements", "history", "verify", "export", "backup", "rebuild", "demo", "dismiss", "policy", "status", "merge",
+    "queue",
   ]
   private static let clientCommands = [
     "register", "login", "logout", "library", "list", "buy", "get", "around", "pause", "remove", "sync", "check",

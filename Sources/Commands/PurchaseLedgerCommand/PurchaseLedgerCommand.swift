@@ -17,15 +17,16 @@ struct PurchaseLedgerCommand: AsyncParsableCommand {
       over the file.
 
       Exit codes: 0 done, valid, or store and ledger agree; 1 evidence was refused or quarantined, differences remain, \
-      verify found damage, or status something to do; 2 an option is missing or an input cannot be read; 3 the ledger cannot be opened or \
-      written; 4 a store's API failed permanently; 64 wrong usage; 70 internal error; 129, 130 or 143 interrupted, \
-      what was committed is kept.
+      verify found damage, or status or queue something to do; 2 an option is missing or an input cannot be read; 3 \
+      the ledger cannot be opened or written; 4 a store's API failed permanently; 64 wrong usage; 70 internal error; \
+      129, 130 or 143 interrupted, what was committed is kept.
       """,
     version: "0.1.0",
     subcommands: [
       InspectEvidenceCommand.self, InitCommand.self, PolicyCommand.self, AccountCommand.self, ImportCommand.self,
       PullCommand.self,
-      ReconcileCommand.self, DismissCommand.self, StatusCommand.self, EntitlementsCommand.self, HistoryCommand.self,
+      ReconcileCommand.self, DismissCommand.self, StatusCommand.self, QueueCommand.self, EntitlementsCommand.self,
+      HistoryCommand.self,
       VerifyLedgerCommand.self, ExportCommand.self, MergeCommand.self, BackupCommand.self, RebuildCommand.self,
       DemoCommand.self,
     ])
@@ -51,7 +52,7 @@ struct PurchaseLedgerCommand: AsyncParsableCommand {
     guard let error = error as? LedgerError else { return nil }
     return switch error.code {
     case .configuration, .input, .exists, .account, .loginTaken, .wrongPassword, .busy: .unusableOption
-    case .store, .notInStore: .appStore
+    case .store, .notInStore, .storeRefusal, .storeQuota: .appStore
     default: .ledger
     }
   }

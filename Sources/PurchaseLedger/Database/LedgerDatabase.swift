@@ -98,6 +98,9 @@ final class LedgerDatabase: Sendable {
         throw SQLiteError(code: SQLITE_ERROR, message: "could not switch to a write-ahead log: \(path)")
       }
       try writer.execute("PRAGMA synchronous = FULL; PRAGMA wal_autocheckpoint = \(checkpointPages)")
+      if try version(of: writer) != LedgerSchema.version {
+        try writer.transaction(.immediate) { try LedgerSchema.migrate(writer) }
+      }
       try setCache(writer, isBulk: false)
       return LedgerDatabase(path, writer: writer)
     }
@@ -119,8 +122,7 @@ final class LedgerDatabase: Sendable {
     try checkHeader(path)
     let db = try SQLiteConnection(uri: nameToRead(path), flags: SQLITE_OPEN_READONLY)
     db.setBusyTimeout(milliseconds: 2000)
-    let version = try db.prepare("PRAGMA user_version").first { $0.int64(0) } ?? 0
-    if version != 3 { try checkVersion(of: db, at: path) }
+    try checkVersion(of: db, at: path)
     return db
   }
 
@@ -201,10 +203,15 @@ final class LedgerDatabase: Sendable {
 
   // MARK: Errors
 
-  /// Checks the version of an open file, which may be in the log and not yet in the header.
+  /// The version of an open file, which may be in the log and not yet in the header.
+  static func version(of db: SQLiteConnection) throws -> Int64 {
+    try db.prepare("PRAGMA user_version").first { $0.int64(0) } ?? 0
+  }
+
+  /// Refuses versions that cannot be read.
   private static func checkVersion(of db: SQLiteConnection, at path: String) throws {
-    let version = try db.prepare("PRAGMA user_version").first { $0.int64(0) } ?? 0
-    guard version != LedgerSchema.version else { return }
+    let version = try version(of: db)
+    guard version != LedgerSchema.version, !LedgerSchema.olderVersions.contains(version) else { return }
     throw LedgerError(
       .notALedger, at: path,
       version > LedgerSchema.version

@@ -5,7 +5,9 @@ import Support
 enum LedgerSchema {
   /// "MPLD" in the file's header.
   static let applicationID: Int32 = 0x4D50_4C44
-  static let version: Int64 = 3
+  static let version: Int64 = 4
+  /// The versions that `migrate` brings to the present one. Reading commands read them as they are.
+  static let olderVersions: Set<Int64> = [3]
 
   /// Creates the tables of a new ledger.
   static func create(_ db: SQLiteConnection) throws {
@@ -14,7 +16,27 @@ enum LedgerSchema {
     try db.execute("PRAGMA application_id = \(applicationID); PRAGMA user_version = \(version)")
   }
 
-  static func createPrimary(_ db: SQLiteConnection) throws {
+  /// Brings a file of an older version to the present one, within a write transaction.
+  static func migrate(_ db: SQLiteConnection) throws {
+    // A process of the older version that still has the file open may have named its version again.
+    try db.execute(questions.replacing("CREATE TABLE", with: "CREATE TABLE IF NOT EXISTS"))
+    try db.execute("PRAGMA user_version = \(version)")
+  }
+
+  /// New in version 4: what failed of the questions to the stores, and who waits for an answer about a bare token.
+  private static let questions = """
+    CREATE TABLE failed_question (
+      store INTEGER, environment INTEGER, kind INTEGER, id TEXT, attempts INTEGER NOT NULL,
+      first_at INTEGER NOT NULL, last_at INTEGER NOT NULL, next_at INTEGER, reason TEXT NOT NULL,
+      PRIMARY KEY (store, environment, kind, id)) WITHOUT ROWID;
+    CREATE TABLE claimant (
+      store INTEGER, environment INTEGER, transaction_id TEXT, account BLOB, asked_at INTEGER NOT NULL,
+      PRIMARY KEY (store, environment, transaction_id, account)) WITHOUT ROWID;
+    """
+
+  /// - Parameter version: The file's; an older one lacks tables.
+  static func createPrimary(_ db: SQLiteConnection, version: Int64 = Self.version) throws {
+    if version > 3 { try db.execute(questions) }
     try db.execute(
       """
       CREATE TABLE evidence_prefix (id INTEGER PRIMARY KEY, bytes BLOB NOT NULL UNIQUE);

@@ -139,7 +139,7 @@ extension EvidenceImporter {
       return kind == .notification && environment == .production && identity.appAppleID == nil ? .appAppleID : nil
     case .verifyReceipt, .notificationV1: return identity.bundleID == nil ? .bundleID : nil
     case .googlePurchase where identity.googlePublicKey == nil: return .googlePublicKey
-    case .googlePurchase, .googleProduct, .googleVoided, .googleNotification:
+    case .googlePurchase, .googleProduct, .googleVoided, .googleNotification, .googleToken:
       return identity.packageName == nil ? .packageName : nil
     }
   }

@@ -1,5 +1,5 @@
-/// Pulls a store's transactions into the snapshot: notifications, refunds, and the queries that hints and gaps of the
-/// voided list request.
+/// Pulls a store's transactions into the snapshot: notifications, refunds, and the questions that hints, gaps of the
+/// voided list and unconfirmed purchases raise.
 package struct StorePull: Sendable {
   private let ledger: Ledger
   private let snapshot: Snapshot
@@ -13,7 +13,8 @@ package struct StorePull: Sendable {
     environment = try ledger.policy.environment
   }
 
-  /// Pulls Apple's notifications since a date, then the histories and refunds of customers.
+  /// Pulls Apple's notifications since a date, then the histories and refunds of customers: those that somebody names,
+  /// those that queued questions are about, those whose question failed before, with `everyone` all.
   ///
   /// - Parameters:
   ///   - wanted: From when on notifications are read.
@@ -23,133 +24,125 @@ package struct StorePull: Sendable {
     _ client: AppStoreClient, _ wanted: FeedStart = .next, everyone: Bool, transactions: [String],
     progress: (Int, Int) -> Void
   ) async throws -> PullReport {
-    var report = try await client.pullNotifications(wanted, into: snapshot)
+    var run = try QuestionRun(ledger, clock)
+    try await run.list(of: .apple, environment) {
+      try await client.pullNotifications(wanted, into: snapshot)
+    }
     // A gap of the history, also one that an earlier pull found and did not close.
-    if try snapshot.lostWindow(of: .apple, environment) != nil { report.isWindowLost = true }
+    if try snapshot.lostWindow(of: .apple, environment) != nil { run.report.isWindowLost = true }
+    let isWhole = everyone || run.report.isWindowLost
     let isAgain = if case .again = wanted { true } else { false }
-    let hints = try ledger.lookups().filter { $0.key.store == .apple && $0.key.environment == environment }
-    var ids = transactions + hints.map(\.key.id)
-    if everyone || report.isWindowLost { ids += try ledger.customers(of: .apple, in: environment) }
-    var asked: Set<String> = []
-    for (index, id) in ids.enumerated() where asked.insert(id).inserted {
-      try await answered(&report) {
-        try await $0.add(client.pullHistory(of: id, again: isAgain, into: snapshot))
-        try await $0.add(client.pullRefunds(of: id, again: isAgain, into: snapshot))
+    let hints = try ledger.readStatement(StoreQuestion.lookups).filter { isOwn($0, .apple) }
+    let named = transactions.map { id in
+      let key = TransactionKey(store: .apple, environment: environment, id: id)
+      return StoreQuestion(hint: LookupHint(key: key, productID: nil, purchaseToken: nil), since: clock.now())
+    }
+    var round = try QuestionRound(ledger, .apple, environment)
+    let all = isWhole ? try ledger.readStatement { try StoreQuestion.customers($0, of: .apple, in: environment) } : []
+    let failed = run.failedBefore([.history, .refunds], of: .apple, environment)
+    let questions = named + hints + failed + round.rest(of: all)
+    for (index, question) in questions.enumerated() where !run.isOver {
+      defer { progress(index + 1, questions.count) }
+      let isNamed = index < named.count
+      let isOfRound = index >= questions.count - round.count
+      if run.isNew(question.key.id) {
+        let id = question.key.id
+        let isAnswered = try await run.ask(.history, question, always: isNamed || isOfRound) {
+          try await client.pullHistory(of: id, again: isAgain, into: snapshot)
+        }
+        // Who has no history has no refunds.
+        if isAnswered {
+          try await run.ask(.refunds, question, always: true) {
+            try await client.pullRefunds(of: id, again: isAgain, into: snapshot)
+          }
+        }
       }
-      for hint in hints where hint.key.id == id { try await ledger.removeLookup(hint.key) }
-      progress(index + 1, ids.count)
+      if isOfRound, !run.isOver { try await round.pass(question.key.id, run) }
     }
-    if everyone || report.isWindowLost {
+    if isWhole, !run.isOver, try await round.end() {
       try snapshot.cover(.apple, environment)
-      if !report.isHeld { try snapshot.closeLostWindow(of: .apple, environment) }
+      if !run.report.isHeld { try snapshot.closeLostWindow(of: .apple, environment) }
     }
-    return report
+    return run.report
   }
 
-  /// Pulls Google's voided list, then the queued queries; every purchase if the voided list has a gap.
+  /// Acknowledges, then pulls Google's voided list, then the state of purchases: of queued questions, of those whose
+  /// question failed before, of those that the store has not confirmed, with `everyone` or a gap of the voided list
+  /// all.
   ///
   /// - Parameter acknowledge: Acknowledges purchases to Google and records that.
   package func google(
     _ client: GooglePlayClient, _ wanted: FeedStart = .next, everyone: Bool, acknowledge: Bool,
     progress: (Int, Int) -> Void
   ) async throws -> PullReport {
-    var report = try await client.pullVoided(wanted, into: snapshot)
-    // A gap that an earlier pull found and did not close.
-    if try snapshot.lostWindow(of: .google, environment) != nil { report.isWindowLost = true }
+    var run = try QuestionRun(ledger, clock)
     // First, because of the deadline: Google refunds purchases that are not acknowledged.
-    if acknowledge { try await acknowledgeAll(client, &report) }
-    let hints = try ledger.lookups().filter { $0.key.store == .google && $0.key.environment == environment }
-    var questions = hints
-    if everyone || report.isWindowLost { questions += try ledger.googlePurchases(in: environment) }
-    var asked: Set<String> = []
-    for (index, hint) in questions.enumerated() {
-      progress(index + 1, questions.count)
-      guard let token = hint.purchaseToken, let product = hint.productID, !product.isEmpty else {
-        // A query without token or product cannot be sent.
-        if hints.contains(hint) { try await ledger.removeLookup(hint.key) }
-        continue
-      }
-      if asked.insert(token).inserted {
-        try await answered(&report) { try await $0.add(client.pullProduct(product, token: token, into: snapshot)) }
-      }
-      if hints.contains(hint) { try await ledger.removeLookup(hint.key) }
+    if acknowledge { try await acknowledgeAll(client, &run, again: false) }
+    if !run.isOver {
+      try await run.list(of: .google, environment) { try await client.pullVoided(wanted, into: snapshot) }
     }
-    if everyone || report.isWindowLost {
+    // A gap that an earlier pull found and did not close.
+    if try snapshot.lostWindow(of: .google, environment) != nil { run.report.isWindowLost = true }
+    let hints = try ledger.readStatement(StoreQuestion.lookups).filter { isOwn($0, .google) }
+    let unconfirmed = try ledger.readStatement { try StoreQuestion.unconfirmed($0, in: environment) }
+    let isWhole = everyone || run.report.isWindowLost
+    let failed = Set(run.failedBefore([.purchase], of: .google, environment).map(\.key))
+    var round = try QuestionRound(ledger, .google, environment)
+    let purchases =
+      isWhole || !failed.isEmpty ? try ledger.readStatement { try StoreQuestion.purchases($0, in: environment) } : []
+    let questions =
+      hints + unconfirmed + purchases.filter { failed.contains($0.key) } + (isWhole ? round.rest(of: purchases) : [])
+    for (index, question) in questions.enumerated() where !run.isOver {
+      progress(index + 1, questions.count)
+      let isOfRound = index >= questions.count - round.count
+      if let token = question.hint.purchaseToken, let product = question.hint.productID, !product.isEmpty,
+        !question.isSubscription
+      {
+        if run.isNew(token) {
+          try await run.ask(.purchase, question, always: isOfRound) {
+            try await client.pullProduct(product, token: token, into: snapshot)
+          }
+        }
+      } else if index < hints.count {
+        // A question without token or product cannot be sent, nor one about a subscription at this address.
+        try await run.drop(question)
+      }
+      if isOfRound, !run.isOver { try await round.pass(question.key.id, run) }
+    }
+    // What is left of the failed acknowledgements; time has passed meanwhile.
+    if acknowledge { try await acknowledgeAll(client, &run, again: true) }
+    if isWhole, !run.isOver, try await round.end() {
       try snapshot.cover(.google, environment)
       // Each purchase was queried, so the gap is closed unless an answer was quarantined.
-      if !report.isHeld { try snapshot.closeLostWindow(of: .google, environment) }
+      if !run.report.isHeld { try snapshot.closeLostWindow(of: .google, environment) }
     }
-    return report
+    return run.report
   }
 
-  private func acknowledgeAll(_ client: GooglePlayClient, _ report: inout PullReport) async throws {
-    for hint in try ledger.unacknowledged(olderThan: Int64(ledger.policy.acknowledgeAfterSeconds) * 1000) {
-      guard let token = hint.purchaseToken, let product = hint.productID, !product.isEmpty else { continue }
-      try await answered(&report) { _ in
-        try await client.acknowledge(product, token: token)
-        try await ledger.recordAcknowledgement(hint.key)
-      }
-    }
+  private func isOwn(_ question: StoreQuestion, _ store: Store) -> Bool {
+    question.key.store == store && question.key.environment == environment
   }
 
-  /// Reports an unknown object as a refusal and continues: a forged message may have requested it.
-  private func answered(
-    _ report: inout PullReport, _ ask: (inout PullReport) async throws -> Void
-  ) async throws {
-    do {
-      try await ask(&report)
-    } catch let error as LedgerError where error.code == .notInStore {
-      report.refusals.append(VerificationError(.storeRefused, "\(error)"))
-    }
-  }
-}
-
-// MARK: - Exports
-
-/// Reads an export of a store's list into the snapshot, where it replaces the stores and environments that it names.
-package struct SnapshotReader: Sendable {
-  private let importer: EvidenceImporter
-  private let snapshot: Snapshot
-  private let policy: LedgerPolicy
-
-  /// - Parameter importer: Verifies the lines; it records nothing here.
-  package init(_ importer: EvidenceImporter, snapshot: Snapshot) throws {
-    self.importer = importer
-    self.snapshot = snapshot
-    policy = try importer.ledger.policy
-  }
-
-  /// - Returns: How many pieces were read, and the refusals.
-  package func read(
-    _ path: String, progress: (EvidenceImporter.Progress) -> Void = { _ in }
-  ) async throws -> PullReport {
-    var report = PullReport()
-    var cleared: Set<Scope> = []
-    let file = try EvidenceFile(path: path, evidenceBytesMax: policy.evidenceBytesMax)
-    while let batch = try importer.batch(file) {
-      var page = SnapshotPage(evidence: [], cursor: nil)
-      for piece in try await importer.prepare(batch, policy, keepsBooked: true) {
-        switch piece.result {
-        case .success(let content): page.evidence.append((piece.evidence, content))
-        case .failure(let refusal): report.refusals.append(refusal)
+  /// - Parameter again: Only those that failed in this run, and says which are overdue.
+  private func acknowledgeAll(_ client: GooglePlayClient, _ run: inout QuestionRun, again: Bool) async throws {
+    let time = clock.now()
+    let until = time - Int64(try ledger.policy.acknowledgeAfterSeconds) * 1000
+    for question in try ledger.readStatement({ try StoreQuestion.unacknowledged($0, boughtUntil: until) }) {
+      guard !run.isOver, let token = question.hint.purchaseToken, let product = question.hint.productID,
+        !product.isEmpty
+      else { continue }
+      if again {
+        guard let failure = run.failure(.acknowledgement, question.key) else {
+          if StoreQueue.deadline(of: question) < time { run.noteOverdue(question) }
+          continue
         }
+        // An answer of the store's about this purchase would be the same again.
+        if failure.isUnknown { continue }
       }
-      for fact in page.evidence.lazy.flatMap(\.content.transactions) {
-        let scope = Scope(store: fact.store, environment: fact.environment)
-        if cleared.insert(scope).inserted { try snapshot.clear(scope.store, scope.environment) }
+      try await run.ask(.acknowledgement, question, always: again) {
+        try await client.acknowledge(product, token: token, isSubscription: question.isSubscription)
+        return PullReport()
       }
-      try snapshot.store(page)
-      report.pages += 1
-      report.pieces += page.evidence.count
-      progress(.init(pieces: report.pieces, bytes: file.bytesRead, bytesTotal: file.bytesTotal))
     }
-    // An export is complete.
-    for scope in cleared { try snapshot.cover(scope.store, scope.environment) }
-    return report
-  }
-
-  private struct Scope: Hashable {
-    var store: Store
-    var environment: StoreEnvironment
   }
 }

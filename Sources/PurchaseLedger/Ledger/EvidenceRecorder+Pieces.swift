@@ -43,7 +43,8 @@ extension EvidenceRecorder {
       return booking
     }
 
-    let queued = try remember(content.lookups, from: piece.submission.source)
+    let queued = try remember(
+      content.lookups, from: piece.submission.source, for: content.kind == .googleToken ? claimant : nil)
     if queued < content.lookups.count {
       guard queued > 0 else {
         return booking.refused(
@@ -91,6 +92,8 @@ extension EvidenceRecorder {
       try release(piece.sha256, kind: Int64(content.kind.rawValue), as: .accepted, because: "duplicate")
     }
     booking.conclude(results, hasNews: hasNews, ownEnvironment: policy.environment)
+    // A bare token is no event: the question waits, and the store's answer becomes one.
+    if content.kind == .googleToken, booking.outcome == .duplicate { booking.outcome = .accepted }
     return booking
   }
 
@@ -109,7 +112,8 @@ extension EvidenceRecorder {
     switch piece.result {
     case .success(let content):
       // Hints are not answers: anybody may send them, because they only cause a query to the store.
-      isAnswer = !content.kind.isSigned && ![.notificationV1, .googleNotification].contains(content.kind)
+      isAnswer =
+        !content.kind.isSigned && ![.notificationV1, .googleNotification, .googleToken].contains(content.kind)
     case .failure: isAnswer = false
     }
     guard isAnswer || piece.facts.contains(where: { $0.transaction.trust == .unsigned }) else { return nil }
@@ -142,12 +146,18 @@ extension EvidenceRecorder {
 
   /// Queues queries to the store about the transactions that an unsigned message names.
   ///
+  /// - Parameter claimant: The account to which the transactions belong if the store knows them.
   /// - Returns: How many of them are queued for the next pull.
-  func remember(_ hints: [LookupHint], from source: LookupQueue.Source = .unknown) throws -> Int {
+  func remember(
+    _ hints: [LookupHint], from source: LookupQueue.Source = .unknown, for claimant: AccountRow? = nil
+  ) throws -> Int {
     var count = 0
     for (place, hint) in hints.enumerated() {
-      let isKnown = try RowKey(hint.key).map { try projections.row($0) != nil } ?? false
-      if try lookups().offer(hint, place: place, isKnown: isKnown, from: source) { count += 1 }
+      let key = RowKey(hint.key)
+      let isKnown = try key.map { try projections.row($0) != nil } ?? false
+      guard try lookups().offer(hint, place: place, isKnown: isKnown, from: source) else { continue }
+      count += 1
+      if let claimant, let key { try addClaimant(AccountID(claimant.id), of: key) }
     }
     return count
   }

@@ -41,7 +41,7 @@ extension GrantFold {
       }
       return row
     }
-    return members.isEmpty ? nil : GrantFold(key: key, members: members, policy: policy)
+    return members.isEmpty ? nil : GrantFold(key: key, members: members, policy: policy, isTest: isTest)
   }
 }
 

@@ -38,6 +38,8 @@ final class LookupQueue {
   private let insert: SQLiteStatement
   private let last: SQLiteStatement
   private let delete: SQLiteStatement
+  /// Remove what belongs to a query that is dropped.
+  private let dependents: [SQLiteStatement]
 
   init(_ db: SQLiteConnection, now: Int64) throws {
     self.db = db
@@ -65,6 +67,9 @@ final class LookupQueue {
       ORDER BY rank DESC, asked_at LIMIT 1
       """)
     delete = try db.cached("DELETE FROM lookup WHERE store = ? AND environment = ? AND transaction_id = ?")
+    dependents = try ["claimant WHERE transaction_id", "failed_question WHERE id"].map {
+      try db.cached("DELETE FROM \($0) = ?3 AND store = ?1 AND environment = ?2")
+    }
   }
 
   /// Queues a query of the ledger itself.
@@ -83,6 +88,19 @@ final class LookupQueue {
     guard let key = RowKey(hint.key) else { return false }
     return try put(
       hint, key, rank: (isKnown ? 0 : Self.guess) + Int64(place) + 1, source: number(of: source))
+  }
+
+  /// Removes a query that is not asked any more, with the accounts that wait for its answer.
+  func drop(_ key: RowKey) throws {
+    try remove(key)
+    try forget(key)
+  }
+
+  private func forget(_ key: RowKey) throws {
+    for statement in dependents {
+      statement.bind(1, key)
+      try statement.run()
+    }
   }
 
   /// Removes an answered query.
@@ -169,8 +187,10 @@ final class LookupQueue {
     guard let found = try last.first({ (rank: $0.int64(0), id: $0.text(1)) }), found.rank >= rank ?? 0 else {
       return false
     }
-    delete.bind(1, RowKey(store: scope.store, environment: scope.environment, id: found.id))
+    let key = RowKey(store: scope.store, environment: scope.environment, id: found.id)
+    delete.bind(1, key)
     try delete.run()
+    try forget(key)
     shares.remove(source, isGuess: found.rank > Self.guess)
     return true
   }

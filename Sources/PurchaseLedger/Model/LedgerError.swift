@@ -43,6 +43,10 @@ public struct LedgerError: ToolkitError, LocalizedError {
     public static let store = Self(rawValue: "store")
     /// A store's API does not know the requested object.
     package static let notInStore = Self(rawValue: "not-in-store")
+    /// A store's API refused one request, or answered it with something else than it documents.
+    package static let storeRefusal = Self(rawValue: "store-refusal")
+    /// A store's API accepts no more requests for now.
+    package static let storeQuota = Self(rawValue: "store-quota")
     /// A file of evidence could not be read.
     package static let input = Self(rawValue: "input")
   }

@@ -40,6 +40,13 @@ struct RowKey: Sendable, Hashable, Comparable {
   }
 
   func with(id: String) -> Self { Self(store: store, environment: environment, id: id) }
+
+  /// Whether this is a purchase that Google calls a test.
+  var isTestOrder: Bool { store == 2 && environment == 2 }
+  /// The same id in production.
+  var production: Self { Self(store: store, environment: 1, id: id) }
+  /// The key that a production purchase of Google's has where the store calls it a test; nil for others.
+  var testOrder: Self? { store == 2 && environment == 1 ? Self(store: store, environment: 2, id: id) : nil }
 }
 
 extension RowKey {

@@ -124,6 +124,8 @@ struct GrantFold {
   /// Never empty.
   let members: [TransactionRow]
   let policy: LedgerPolicy
+  /// Whether the store has called the purchase a test.
+  var isTest = false
 
   /// The original transaction, of which the others are copies; nil if it is not known.
   private var original: TransactionRow? { members.first { $0.key.id == key.id } }
@@ -171,6 +173,7 @@ struct GrantFold {
     if key.environment != policy.environment.code {
       return (.withheld, StoreEnvironment(code: key.environment)?.rawValue.lowercased() ?? "")
     }
+    if isTest { return (.withheld, "sandbox") }
     if policy.familySharing == .withhold,
       shown.allSatisfy({ $0.ownership == OwnershipType.familyShared.rawValue })
     {

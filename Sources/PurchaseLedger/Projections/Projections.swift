@@ -19,6 +19,9 @@ final class Projections {
   var claims: ClaimCache
 
   private var orders: OrderTokens
+  /// Whether the store has called any of Google's purchases a test: most ledgers have none, which saves a query for
+  /// each grant.
+  private var hasTestOrders: Bool
   private let selectRow: SQLiteStatement
   private let upsertRow: SQLiteStatement
   private let selectCopies: SQLiteStatement
@@ -48,12 +51,15 @@ final class Projections {
 
   static let selectAnyCopy = "SELECT EXISTS (SELECT 1 FROM store_transaction WHERE transaction_id <> original_id)"
 
+  static let selectAnyTestOrder = "SELECT EXISTS (SELECT 1 FROM store_transaction WHERE store = 2 AND environment = 2)"
+
   init(_ db: SQLiteConnection, policy: LedgerPolicy) throws {
     self.db = db
     self.policy = policy
     accounts = try AccountCache(db)
     claims = try ClaimCache(db)
     orders = try OrderTokens(db)
+    hasTestOrders = try db.cached(Self.selectAnyTestOrder).first { $0.int64(0) != 0 } ?? false
     selectRow = try db.cached(
       """
       SELECT \(TransactionRow.columns) FROM store_transaction
@@ -121,6 +127,11 @@ final class Projections {
     touch(row.grant)
     // The purchase known by its token alone is now known by this order.
     if let tokenOnly = orders.note(row) { try touchGrant(of: tokenOnly) }
+    // What a device took for a purchase is a test by the store's word.
+    if row.key.isTestOrder {
+      hasTestOrders = true
+      try touchGrant(of: row.key.production)
+    }
   }
 
   private func touchGrant(of transaction: RowKey) throws {
@@ -163,7 +174,8 @@ final class Projections {
   func folds(of grant: RowKey) throws -> (GrantFold, OwnerFold)? {
     let members = try members(of: grant).filter { try !$0.isTokenOnly || $0.statement != .pending || !orders.has($0) }
     guard !members.isEmpty else { return nil }
-    let fold = GrantFold(key: grant, members: members, policy: policy)
+    let isTest = try hasTestOrders && members.contains { try self.isTest($0.key) }
+    let fold = GrantFold(key: grant, members: members, policy: policy, isTest: isTest)
     let token = fold.token
     let tokenAccount = try token.flatMap { try accounts.account(token: $0) }
     let claims = try members.flatMap { try self.claims.claims(of: $0.key) }
@@ -172,6 +184,13 @@ final class Projections {
       claimants: try claims.compactMap { try accounts.account(number: $0.account) },
       refusesClaims: token != nil && policy.unknownToken == .refuse)
     return (fold, owners)
+  }
+
+  /// Whether the store has called a purchase of Google's production a licence tester's. The text that a device has does
+  /// not say so; the store's answer is a transaction of the sandbox with the same id.
+  private func isTest(_ key: RowKey) throws -> Bool {
+    guard let test = key.testOrder else { return false }
+    return try row(test) != nil
   }
 
   // MARK: Writing

@@ -18,6 +18,8 @@ struct UnpricedSales {
   /// Why the amount of a transaction's postings is not what was paid; nil if it is.
   func reason(_ key: RowKey) throws -> String? {
     guard let row = try row(key) else { return nil }
+    // A test costs nothing.
+    if let test = key.testOrder, try self.row(test) != nil { return nil }
     return Posting.unpricedReason(row, original: row.isOriginal ? nil : try self.row(row.grant))
   }
 

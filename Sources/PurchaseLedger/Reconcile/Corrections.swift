@@ -39,10 +39,11 @@ final class Corrections {
     if lines.count == Self.batch { try commit(isLast: false, each: each) }
   }
 
-  /// Records the remaining lines. If the voided list has a gap, queues a query for every active Google purchase; the
-  /// gap is closed by the pull that sends them.
+  /// Records the remaining lines, then the claims of accounts that waited for them. If the voided list has a gap,
+  /// queues a query for every active Google purchase; the gap is closed by the pull that sends them.
   func finish(windowLost: Bool, each: (ReconcileLine) throws -> Void) throws {
     try commit(isLast: true, each: each)
+    if !isApart { try ledger.write { try $0.claimAnswered() } }
     guard windowLost else { return }
     try ledger.write { try $0.askForActivePurchases() }
   }

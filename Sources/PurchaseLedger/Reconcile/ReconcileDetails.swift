@@ -17,6 +17,7 @@ struct ReconcileDetails {
   private let selectEvidence: SQLiteStatement
   private let selectNames: [SQLiteStatement]
   private let selectWaiting: SQLiteStatement
+  private let selectPulled: SQLiteStatement
 
   init(_ db: SQLiteConnection, _ theirs: SQLiteConnection) throws {
     projections = try ReconcileProjections(db)
@@ -35,6 +36,8 @@ struct ReconcileDetails {
     }
     selectEvidence = try theirs.cached(EvidenceRow.select)
     selectNames = try (theirs === db ? [db] : [db, theirs]).map { try $0.cached(EvidenceRow.selectNames) }
+    selectPulled = try theirs.cached(
+      "SELECT 1 FROM store_snapshot WHERE store = ? AND environment = ? AND transaction_id = ?")
     selectWaiting = try theirs.cached(
       """
       SELECT 1 FROM quarantined_transaction AS q JOIN evidence AS e ON e.sha256 = q.evidence
@@ -81,13 +84,20 @@ struct ReconcileDetails {
   }
 
   /// Decides whether a transaction of the ledger is missing in the snapshot. It is not if it has an order id by now, is
-  /// newer than the snapshot, or its evidence is in quarantine.
+  /// newer than the snapshot, a test by the store's word, a subscription, about which Google is not asked, or its
+  /// evidence is in quarantine.
   ///
   /// - Parameter coveredAt: When all of the store's transactions were pulled, in milliseconds since 1970.
   func ownOnly(_ key: RowKey, coveredAt: Int64) throws -> OwnOnly {
     var line = ReconcileLine(.ownOnly, key.transactionKey)
     guard let row = try row(key) else { return .missing(line) }
-    if row.purchaseDate > coveredAt { return .younger }
+    if row.purchaseDate > coveredAt || (key.store == Store.google.code && row.productType.isSubscription) {
+      return .unasked
+    }
+    if let test = key.testOrder {
+      selectPulled.bind(1, test)
+      if try selectPulled.first({ _ in true }) ?? false { return .ordered }
+    }
     if row.isTokenOnly, row.statement == .pending, try isOrdered(row) { return .ordered }
     if try isWaiting(key) { return .waiting }
     line.ours = .init(row)
@@ -97,9 +107,9 @@ struct ReconcileDetails {
 
   enum OwnOnly {
     case missing(ReconcileLine)
-    /// Bought after the pull.
-    case younger
-    /// Known by its order id too.
+    /// Bought after the pull, or not asked about.
+    case unasked
+    /// Known by its order id, or as a test, too.
     case ordered
     /// The store's copy is in quarantine and reported there.
     case waiting

@@ -94,7 +94,7 @@ package struct Reconciler: Sendable {
           case .missing(let missing): line = missing
           case .ordered: line = nil
           case .waiting: return
-          case .younger:
+          case .unasked:
             report.notPulled += 1
             return
           }

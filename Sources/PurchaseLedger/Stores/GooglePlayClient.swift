@@ -60,15 +60,17 @@ package final class GooglePlayClient: Sendable {
   }
 
   /// Acknowledges a purchase, which Google otherwise refunds after three days. Idempotent.
-  package func acknowledge(_ productID: String, token: String) async throws {
+  package func acknowledge(_ productID: String, token: String, isSubscription: Bool = false) async throws {
     let request = StoreRequests.Request(
-      method: "POST", url: address(productID, token) + ":acknowledge", contentType: "application/json",
-      body: Array("{}".utf8))
+      method: "POST", url: address(productID, token, isSubscription: isSubscription) + ":acknowledge",
+      contentType: "application/json", body: Array("{}".utf8))
     try await requests.send(request) { _, _ in () }
   }
 
-  private func address(_ productID: String, _ token: String) -> String {
-    "\(application)/purchases/products/\(StoreRequests.escape(productID))/tokens/\(StoreRequests.escape(token))"
+  /// Google keeps subscriptions and other products at different addresses, and knows none at the other's.
+  private func address(_ productID: String, _ token: String, isSubscription: Bool = false) -> String {
+    "\(application)/purchases/\(isSubscription ? "subscriptions" : "products")/\(StoreRequests.escape(productID))"
+      + "/tokens/\(StoreRequests.escape(token))"
   }
 
   /// Verifies a response and stores it.
@@ -81,6 +83,7 @@ package final class GooglePlayClient: Sendable {
     do {
       let content = try await verifier.verify(bytes, as: kind, context: context, at: requests.clock.now, trusted: false)
       page.evidence = [(bytes, content)]
+      if content.quarantine == nil { report.facts = content.transactions }
     } catch {
       report.refuse(error)
     }

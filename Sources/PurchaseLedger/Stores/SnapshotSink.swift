@@ -54,6 +54,9 @@ package struct PullReport: Sendable {
   /// before them, and the next pull requests them again. A few bad pieces among good ones hold nothing.
   package var isHeld: Bool { refusedByConfiguration > 0 && pieces == 0 }
 
+  /// What the last page states.
+  var facts: [StoreTransaction] = []
+
   /// Nothing pulled yet.
   package init() {}
 

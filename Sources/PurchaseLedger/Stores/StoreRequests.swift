@@ -75,6 +75,7 @@ struct StoreRequests: Sendable {
     accept: (Int, JSONValue?) throws -> Answer?
   ) async throws -> Answer {
     var complaint = "no answer"
+    var code = LedgerError.Code.store
     var isUnauthorized = false
     for attempt in 1...max(1, retry.attemptsMax) {
       try await limiter.wait()
@@ -87,8 +88,10 @@ struct StoreRequests: Sendable {
         if (200..<300).contains(status) || passing(status, value) {
           if let answer = try accept(status, value) { return answer }
           complaint = "a truncated or empty answer"
+          code = .storeRefusal
         } else {
           complaint = Self.complaint(status, value)
+          code = Self.code(status, value)
           if (300..<400).contains(status) { throw redirect(request, status, headers.first(name: "Location")) }
           guard isRetryable(status, value) else { throw refusal(request, status, value) }
           if let asked = headers.first(name: "Retry-After").flatMap({
@@ -96,7 +99,7 @@ struct StoreRequests: Sendable {
           }) {
             guard asked <= retry.retryAfterMax else {
               throw failure(
-                request, "\(complaint): accepts no requests for \(Int(asked)) s", remedy: "run it again then")
+                request, "\(complaint): accepts no requests for \(Int(asked)) s", remedy: "run it again then", code)
             }
             wait = max(wait, asked)
           }
@@ -107,6 +110,7 @@ struct StoreRequests: Sendable {
         throw CancellationError()
       } catch {
         complaint = Self.complaint(error)
+        code = .store
         // Not retried: a certificate, an address or a clock has to be corrected first.
         if Self.isOfTLS(error) { throw failure(request, complaint) }
       }
@@ -115,7 +119,7 @@ struct StoreRequests: Sendable {
     throw failure(
       request,
       "gave up after \(retry.attemptsMax) attempts, the last: \(complaint)\(isUnauthorized ? keyText : "")",
-      remedy: isUnauthorized ? key?.hint : "run it again, it continues there")
+      remedy: isUnauthorized ? key?.hint : "run it again, it continues there", code)
   }
 
   /// A failure that no repetition mends.
@@ -123,7 +127,7 @@ struct StoreRequests: Sendable {
     let isOfKey = [401, 403].contains(status)
     return failure(
       request, "the store answered \(Self.complaint(status, body))\(isOfKey ? keyText : "")",
-      remedy: isOfKey ? key?.hint : nil, [400, 404, 410].contains(status) ? .notInStore : .store)
+      remedy: isOfKey ? key?.hint : nil, Self.code(status, body))
   }
 
   private var keyText: String {
@@ -171,6 +175,24 @@ struct StoreRequests: Sendable {
   ) -> LedgerError {
     // The query is left out: page tokens mean nothing to people.
     LedgerError(code, at: String(request.url.prefix { $0 != "?" }), message, remedy: remedy)
+  }
+
+  /// What a failure concerns: the whole store, its quota, or the subject of the request.
+  private static func code(_ status: Int, _ body: JSONValue?) -> LedgerError.Code {
+    if status == 429 || isQuota(status, body) { return .storeQuota }
+    // A gateway on the way answers with pages of its own, which say nothing about the subject.
+    let isOfStore = (body?["error"] ?? body?["errorCode"]) != nil
+    if [400, 404, 410].contains(status), isOfStore { return .notInStore }
+    return status == 401 || status == 408 || status >= 500 ? .store : .storeRefusal
+  }
+
+  /// Whether a 403 says that too much was asked, rather than that a permission is missing. Google's reasons are
+  /// quotaExceeded, dailyLimitExceeded, rateLimitExceeded and userRateLimitExceeded.
+  static func isQuota(_ status: Int, _ body: JSONValue?) -> Bool {
+    guard status == 403, let error = body?["error"] else { return false }
+    let reasons = (error["errors"]?.array ?? []) + (error["details"]?.array ?? [])
+    return error["status"]?.string == "RESOURCE_EXHAUSTED"
+      || reasons.contains { ($0["reason"]?.string ?? "").uppercased().contains(/(QUOTA|LIMIT)_?EXCEEDED/) }
   }
 
   private static func complaint(_ status: Int, _ body: JSONValue?) -> String {

@@ -20,6 +20,9 @@ public enum EvidenceKind: UInt8, Sendable, Hashable, Codable, CaseIterable {
   case googleVoided = 9
   /// Google's real-time developer notification. Unsigned: only a hint to query the store.
   case googleNotification = 10
+  /// A purchase token with its product, which is all that some client libraries hand over. Unsigned: only a question to
+  /// the store.
+  case googleToken = 11
 
   /// The name in reports and in commands.
   public var name: String {
@@ -34,6 +37,7 @@ public enum EvidenceKind: UInt8, Sendable, Hashable, Codable, CaseIterable {
     case .googleProduct: "google-product"
     case .googleVoided: "google-voided"
     case .googleNotification: "google-notification"
+    case .googleToken: "google-token"
     }
   }
 
@@ -41,7 +45,7 @@ public enum EvidenceKind: UInt8, Sendable, Hashable, Codable, CaseIterable {
   package var store: Store {
     switch self {
     case .transaction, .notification, .renewal, .receipt, .verifyReceipt, .notificationV1: .apple
-    case .googlePurchase, .googleProduct, .googleVoided, .googleNotification: .google
+    case .googlePurchase, .googleProduct, .googleVoided, .googleNotification, .googleToken: .google
     }
   }
 
@@ -49,7 +53,7 @@ public enum EvidenceKind: UInt8, Sendable, Hashable, Codable, CaseIterable {
   package var isSigned: Bool {
     switch self {
     case .transaction, .notification, .renewal, .receipt, .googlePurchase: true
-    case .verifyReceipt, .notificationV1, .googleProduct, .googleVoided, .googleNotification: false
+    case .verifyReceipt, .notificationV1, .googleProduct, .googleVoided, .googleNotification, .googleToken: false
     }
   }
 
@@ -58,7 +62,7 @@ public enum EvidenceKind: UInt8, Sendable, Hashable, Codable, CaseIterable {
   package var isWhole: Bool {
     switch self {
     case .transaction, .notification, .renewal, .receipt, .verifyReceipt, .notificationV1: true
-    case .googlePurchase, .googleProduct, .googleVoided, .googleNotification: false
+    case .googlePurchase, .googleProduct, .googleVoided, .googleNotification, .googleToken: false
     }
   }
 

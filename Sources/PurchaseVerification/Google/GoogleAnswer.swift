@@ -45,8 +45,16 @@ struct GoogleAnswer {
     }
     if body["voidedPurchases"] != nil { return .googleVoided }
     if body["kind"]?.string == "androidpublisher#productPurchase" || status != nil { return .googleProduct }
+    if status == nil, Self.isToken(body) { return .googleToken }
     let isResource = body["purchaseTimeMillis"] != nil && (body["purchaseState"] ?? body["orderId"]) != nil
     return isResource ? .googleProduct : nil
+  }
+
+  /// Whether a document names a product and its purchase token, and says nothing else of the purchase.
+  static func isToken(_ body: JSONValue) -> Bool {
+    body["purchaseToken"]?.string != nil && body["productId"]?.string != nil && body["kind"] == nil
+      && body["purchaseTime"] == nil && body["purchaseTimeMillis"] == nil && body["purchaseState"] == nil
+      && body["purchaseStateContext"] == nil && body["voidedTimeMillis"] == nil
   }
 
   /// Whether the document is `{}`, which is Google's empty list of voided purchases.

@@ -56,6 +56,7 @@ package struct GoogleVerifier: StoreEvidenceVerifier {
     case .googleProduct: evidence = try product(answer, context)
     case .googleVoided: evidence = try voided(answer, context)
     case .googleNotification: evidence = try notification(answer, context)
+    case .googleToken: evidence = try token(answer, context)
     default: throw VerificationError(.wrongKind, "a \(kind.name) does not come from Google")
     }
     try checkEnvironment(evidence)

@@ -54,6 +54,22 @@ extension GoogleVerifier {
 }
 
 extension GoogleVerifier {
+  /// Decodes a bare purchase token: a question to the store.
+  func token(_ answer: GoogleAnswer, _ context: EvidenceContext) throws(VerificationError) -> VerifiedEvidence {
+    let fields = GoogleFields(value: answer.body)
+    try checkPackage(try fields.identifier("packageName") ?? context.packageName, isRequired: false)
+    guard let token = try fields.token(), let product = try fields.identifier("productId") else {
+      throw VerificationError(.incomplete, "purchaseToken or productId is empty")
+    }
+    var found = VerifiedEvidence(kind: .googleToken, store: .google, environment: nil, notes: ["look-up"])
+    found.lookups = [
+      LookupHint(
+        key: TransactionKey(store: .google, environment: environment(context), id: token), productID: product,
+        purchaseToken: token)
+    ]
+    return found
+  }
+
   /// Decodes a real-time developer notification, with or without its Pub/Sub envelope. It is unsigned, so it yields no
   /// facts, only a look-up at the store.
   func notification(_ answer: GoogleAnswer, _ context: EvidenceContext) throws(VerificationError) -> VerifiedEvidence {

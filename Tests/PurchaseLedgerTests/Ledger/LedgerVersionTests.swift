@@ -14,6 +14,28 @@ import Testing
     return copy
   }
 
+  /// Reading commands read a file of version 3 as it is; what opens it to write brings it to the present version.
+  @Test(arguments: [false, true]) func version3IsMigrated(isNamedAgain: Bool) throws {
+    let test = try TestLedger()
+    let account = try test.account()
+    test.ledger.close()
+    // A process of version 3 that still has a migrated file open may name its version again.
+    let tables = isNamedAgain ? "" : "DROP TABLE failed_question; DROP TABLE claimant;"
+    let older = try SQLiteConnection(uri: SQLiteConnection.uri(path: test.path, parameters: []), flags: 2)
+    try older.execute("\(tables) PRAGMA user_version = 3")
+    try older.close()
+    if !isNamedAgain {
+      let reading = try Ledger.openToRead(at: test.path, clock: .fixed(TestLedger.now))
+      #expect(try reading.verify().isClean && reading.queue().items.isEmpty && reading.failedQuestions().isEmpty)
+      #expect(try reading.read { try $0.rows("PRAGMA user_version") } == ["3"])
+      reading.close()
+    }
+    let opened = try Ledger.open(at: test.path, policy: nil, clock: .fixed(TestLedger.now))
+    #expect(try opened.read { try $0.rows("PRAGMA user_version") } == ["4"])
+    #expect(try opened.verify().isClean && opened.entitlements(of: account).isEmpty)
+    opened.close()
+  }
+
   /// The version is only in the log.
   @Test(arguments: [(99, "newer version"), (2, "version 2"), (0, "version 0")])
   func anotherVersionIsRefused(_ version: Int, _ words: String) throws {
@@ -21,7 +43,7 @@ import Testing
     let folder = try TemporaryFolder()
     try test.ledger.write { try $0.db.execute("PRAGMA user_version = \(version)") }
     let copy = try copy(of: test.path, in: folder)
-    #expect(try Data(contentsOf: URL(fileURLWithPath: copy))[63] == 3)
+    #expect(try Data(contentsOf: URL(fileURLWithPath: copy))[63] == 4)
     for open in [
       { try Ledger.openToRead(at: copy, clock: .system) }, { try Ledger.open(at: copy, policy: nil, clock: .system) },
     ] {

@@ -75,7 +75,8 @@ import Testing
     try await server.stop()
   }
 
-  /// An interrupted pull leaves the gap open: the next one queries every purchase, although the list is up to date.
+  /// A pull without all answers leaves the gap open: the next one queries every purchase, although the list is up to
+  /// date.
   @Test func aLostWindowPersistsUntilEveryPurchaseWasQueried() async throws {
     let folder = try TemporaryFolder()
     let failures = Mutex(0)
@@ -105,7 +106,7 @@ import Testing
     #expect(try await pull(Self.now).0?.isWindowLost == false)
     let later = Self.now + 31 * Self.day
     let stopped = try await pull(later)
-    #expect(stopped.0 == nil && stopped.1.windowLostSince == Self.now - 60_000)
+    #expect(stopped.0?.refusals.count == 1 && stopped.1.windowLostSince == Self.now - 60_000)
     let opened = try Ledger.open(at: path, policy: nil, clock: .fixed(later))
     #expect(try Reconciler(ledger: opened).run(apply: true).windowLostSince == Self.now - 60_000)
     #expect(try Reconciler(ledger: opened).run(apply: false).windowLostSince == Self.now - 60_000)
@@ -115,8 +116,8 @@ import Testing
     try await server.stop()
   }
 
-  /// A forged hint names a purchase that the store does not know. This settles the look-up: later look-ups and
-  /// acknowledgements are sent, and nothing is queried again.
+  /// A forged hint names a purchase that the store does not know. Later look-ups and acknowledgements are sent. The
+  /// look-up waits for another answer, because the store may not know it yet, and is dropped in the end.
   @Test(arguments: [400, 404, 410]) func anUnknownLookUpDoesNotBlockTheQueue(status: Int) async throws {
     let folder = try TemporaryFolder()
     let server = try await StoreServer.start { request, _ in
@@ -142,7 +143,20 @@ import Testing
     try await client.shutdown()
     #expect(report.refusals.count == 1 && report.refusals[0].code == .storeRefused, "\(report)")
     #expect(server.requests.contains { $0.path.hasSuffix("/token-GPA.7") })
-    #expect(try ledger.lookups().isEmpty && ledger.unacknowledged(olderThan: 0).isEmpty)
+    #expect(try ledger.unacknowledged(olderThan: 0).isEmpty)
+    var nights = 0
+    while try ledger.lookups().map(\.key.id) == ["forged"], nights < 30 {
+      nights += 1
+      let now = Self.now + Int64(nights) * Self.day
+      let later = try Ledger.open(at: folder.file("ledger.sqlite"), policy: nil, clock: .fixed(now))
+      let client = try google(server, now: now)
+      _ = try await StorePull(ledger: later, clock: .fixed(now)).google(
+        client, .since(now - Self.day), everyone: false, acknowledge: true
+      ) { _, _ in }
+      try await client.shutdown()
+      later.close()
+    }
+    #expect(try nights == 7 && ledger.lookups().isEmpty && ledger.failedQuestions().isEmpty)
     try await server.stop()
   }
 
@@ -157,8 +171,9 @@ import Testing
     _ = try await StorePull(ledger: ledger, clock: .fixed(Self.now)).google(
       client, .since(Self.now - Self.day), everyone: false, acknowledge: true
     ) { _, _ in }
+    // Before anything else, because it has a deadline.
     #expect(
-      server.requests.last?.path == "\(Self.application)/products/region.alps/tokens/token-GPA.1:acknowledge")
+      server.requests.first?.path == "\(Self.application)/products/region.alps/tokens/token-GPA.1:acknowledge")
     #expect(try ledger.unacknowledged(olderThan: 0).isEmpty)
     try await client.shutdown()
     try await server.stop()
