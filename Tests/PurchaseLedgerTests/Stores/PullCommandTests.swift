@@ -164,4 +164,48 @@ import Testing
     #expect(server.requests.allSatisfy { $0.field("authorization") == "Bearer given" })
     try await server.stop()
   }
+
+  /// Before anything is asked.
+  @Test func optionsOfTheOtherStoreAndTimesThatAreNoneAreRefused() async throws {
+    let server = try await StoreServer.start { Self.apple($0, $1) }
+    let folder = try shop(server)
+    #expect(try run(folder, "pull", "--store", "google", "--transaction", "GPA.1").status == 64)
+    #expect(try run(folder, "pull", "--store", "apple", "--acknowledge").status == 64)
+    #expect(try run(folder, "pull", "--store", "apple", "--since", "2026-01-01", "--again", "2026-01-01").status == 64)
+    for time in ["2026-02-30", "2026-02-30T00:00:00Z", "1767225600", "1767225600000000", "-1767225600000", "yesterday"]
+    {
+      for option in ["--since", "--again", "--now"] {
+        let refused = try run(folder, "pull", "--store", "apple", "\(option)=\(time)")
+        #expect(refused.status == 2 && refused.stderr.contains("is no time"), "\(option) \(refused)")
+      }
+    }
+    let config = String(decoding: try folder.bytes("config.json"), as: UTF8.self)
+    try folder.write("config.json", config.replacing("\(Self.now)", with: "1767225600"))
+    #expect(try run(folder, "pull", "--store", "apple").status == 2)
+    try folder.write("config.json", config.replacing(server.url, with: "http://api.example.com"))
+    let plain = try run(folder, "pull", "--store", "apple")
+    #expect(plain.status == 2 && plain.stderr.contains("apple.baseUrl"), "\(plain)")
+    #expect(server.requests.isEmpty)
+    try await server.stop()
+  }
+
+  /// The gap ends the run with 1, in words and JSON; each customer is asked, and the next run goes on.
+  @Test func aGapOfApplesHistoryIsToldAndClosed() async throws {
+    let server = try await StoreServer.start { Self.apple($0, $1 + 1) }
+    let folder = try shop(server)
+    let pulled = try run(folder, "pull", "--store", "apple", "--transaction", "1")
+    #expect(pulled.status == 0, "\(pulled)")
+    #expect(try run(folder, "reconcile", "--apply").stdout.contains("recorded"))
+    let config = String(decoding: try folder.bytes("config.json"), as: UTF8.self)
+    let later = Self.now + 250 * Self.day
+    try folder.write("config.json", config.replacing("\(Self.now)", with: "\(later)"))
+    let count = server.requests.count
+    let lost = try run(folder, "pull", "--store", "apple", "--json")
+    #expect(lost.status == 1 && lost.stderr.contains("window-lost"), "\(lost)")
+    #expect(lost.stdout.contains("\"windowLost\":true") && lost.stdout.contains("\"from\":\""), "\(lost)")
+    #expect(server.requests.dropFirst(count).contains { $0.path.contains("/v2/history/") })
+    let next = try run(folder, "pull", "--store", "apple", "--json")
+    #expect(next.status == 0 && next.stdout.contains("\"windowLost\":false"), "\(next)")
+    try await server.stop()
+  }
 }

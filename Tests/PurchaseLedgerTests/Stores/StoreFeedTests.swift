@@ -2,6 +2,7 @@
 // The server's responses and the checks of its requests read best as two trailing closures.
 
 import Crypto
+import CryptoExtras
 import Foundation
 import StoreSimulators
 import Support
@@ -241,5 +242,86 @@ import Testing
       let error = #expect(throws: LedgerError.self) { try StoreRequests.checked(url, option: "apple.baseUrl") }
       #expect(error?.path == "apple.baseUrl" && error?.code == .configuration)
     }
+  }
+
+  /// Google answers a grant of a wrong time with 400. That is no answer about a purchase, which would settle it.
+  @Test func aRefusedGrantNamesTheServiceAccount() async throws {
+    let key = try _RSA.Signing.PrivateKey(keySize: .bits2048)
+    try await StoreServer.with(
+      { _, _ in Self.reply(400, #"{"error": "invalid_grant", "error_description": "Check your iat and exp values"}"#) },
+      client: { server in
+        try GooglePlayClient(
+          packageName: "org.example.maps",
+          credentials: .serviceAccount(
+            email: "robot@example.org", privateKey: key.pemRepresentation, tokenURI: server.url + "/token"),
+          environment: .production, verifier: GoogleVerifier(identity: .init(packageName: "org.example.maps")),
+          clock: .fixed(Self.now + 2 * Self.day), baseURL: server.url, rate: 10_000)
+      }, shutdown: { try await $0.shutdown() }
+    ) { client, server in
+      let error = await #expect(throws: LedgerError.self) {
+        try await client.pullProduct("region.alps", token: "t", into: PageSink())
+      }
+      let text = "\(try #require(error))"
+      #expect(error?.code == .store && text.contains("robot@example.org") && text.contains("2 days ahead"), "\(text)")
+      // Asked once more, with the time that the first refusal told.
+      #expect(server.requests.count == 2)
+    }
+  }
+
+  /// Nightly pulls against a store in virtual time: entries that appear late, tokens that expire, failures in the
+  /// middle, pauses, and a clock of ours that is wrong by minutes, days and years. At the end each entry was read, or
+  /// lies in a gap that was told.
+  @Test(arguments: 0..<2) func everyEntryIsReadOrItsLossIsTold(seed: Int) async throws {
+    var random = SeededGenerator(seed: UInt64(seed))
+    var time = Self.now
+    var entries: [(id: String, at: Int64, seen: Int64, text: String)] = []
+    for number in 0..<60 {
+      let at = Self.now + Int64.random(in: 0...250 * Self.day, using: &random)
+      let seen = at + Int64.random(in: 0...300_000, using: &random)
+      entries.append(("\(number)", at, seen, Self.note("\(number)", at: at)))
+    }
+    entries.sort { $0.at < $1.at }
+    let list = entries
+    let state = Mutex((time: time, isDown: false))
+    let sink = PageSink()
+    var lost: [LostWindow] = []
+    let server = try await StoreServer.start { request, _ in
+      let (now, isDown) = state.withLock { ($0.time, $0.isDown) }
+      let (start, end) = (Self.start(request), min(Self.end(request), now))
+      if start < now - 180 * Self.day { return Self.reply(400, #"{"errorCode": 4000012}"#, at: now) }
+      if start >= end { return Self.reply(400, #"{"errorCode": 4000013}"#, at: now) }
+      let token = request.query("paginationToken")?.split(separator: "-").compactMap { Int64($0) }
+      if let token, token[1] != now { return Self.reply(400, #"{"errorCode": 4000017}"#, at: now) }
+      if token != nil, isDown { return Self.reply(500, #"{"errorCode": 5000000}"#, at: now) }
+      let found = list.filter { (start..<end).contains($0.at) && $0.seen <= now }
+      let from = Int(token?[0] ?? 0)
+      let next = from + 3 < found.count ? "\(from + 3)-\(now)" : nil
+      return Self.reply(200, Self.page(found.dropFirst(from).prefix(3).map(\.text), next: next), at: now)
+    }
+    for number in 0..<60 {
+      let isLast = number == 59
+      time += Int64.random(in: 3_600_000...(number % 20 == 19 ? 190 : 3) * Self.day, using: &random)
+      let clocks = [0, 0, 600_000, -600_000, 2 * Self.day, -2 * Self.day, 3650 * Self.day, -3650 * Self.day]
+      let ahead = isLast ? 0 : clocks.randomElement(using: &random)!
+      let isDown = !isLast && Bool.random(using: &random)
+      state.withLock { $0 = (time, isDown) }
+      let client = try Self.apple(server, now: time + ahead)
+      do {
+        let report = try await client.pullNotifications(into: sink)
+        if let gap = report.lost { lost.append(gap) }
+      } catch { #expect(isDown, "seed \(seed): \(error)") }
+      try await client.shutdown()
+      if let text = sink.cursors["apple.notifications.Production"] {
+        #expect(try #require(NotificationWindow(text)).end <= time, "seed \(seed)")
+      }
+    }
+    lost += sink.lost
+    let read = Set(sink.transactionIDs.joined())
+    for entry in list where entry.at < time - 60_000 && !read.contains(entry.id) {
+      #expect(
+        lost.contains { ($0.from...$0.until).contains(entry.at) }, "seed \(seed): entry \(entry.id) was never read")
+    }
+    #expect(!read.isEmpty)
+    try await server.stop()
   }
 }

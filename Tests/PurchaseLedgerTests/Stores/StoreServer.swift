@@ -1,8 +1,9 @@
 import NIOCore
 import NIOHTTP1
 import NIOPosix
-import PurchaseLedger
 import Synchronization
+
+@testable import PurchaseLedger
 
 /// An HTTP server in the test process that imitates a store's API and can be told to fail.
 final class StoreServer: Sendable {
@@ -175,6 +176,8 @@ final class PageSink: SnapshotSink {
     state.withLock { $0.cursors[name] }.map { ($0, 0) }
   }
 
+  /// The gaps that came with pages.
+  var lost: [LostWindow] { state.withLock { $0.pages.compactMap { $0.feed?.lost } } }
   var cursors: [String: String] { state.withLock { $0.cursors } }
   var transactionIDs: [[String]] {
     state.withLock { state in
