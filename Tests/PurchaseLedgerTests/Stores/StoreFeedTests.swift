@@ -273,16 +273,25 @@ import Testing
   /// lies in a gap that was told.
   @Test(arguments: 0..<2) func everyEntryIsReadOrItsLossIsTold(seed: Int) async throws {
     var random = SeededGenerator(seed: UInt64(seed))
-    var time = Self.now
+    var pulls = [Self.now]
+    for number in 0..<60 {
+      pulls.append(
+        pulls[number] + Int64.random(in: 3_600_000...(number % 20 == 19 ? 190 : 3) * Self.day, using: &random))
+    }
     var entries: [(id: String, at: Int64, seen: Int64, text: String)] = []
     for number in 0..<60 {
-      let at = Self.now + Int64.random(in: 0...250 * Self.day, using: &random)
-      let seen = at + Int64.random(in: 0...300_000, using: &random)
+      // Every other entry is of the minutes before a pull, and appears after it.
+      let (isLate, pull) = (number % 2 == 0, pulls[number])
+      let at =
+        isLate
+        ? pull - Int64.random(in: 61_000...240_000, using: &random)
+        : Int64.random(in: pulls[0]...pulls[60], using: &random)
+      let seen = isLate ? pull + 30_000 : at
       entries.append(("\(number)", at, seen, Self.note("\(number)", at: at)))
     }
     entries.sort { $0.at < $1.at }
     let list = entries
-    let state = Mutex((time: time, isDown: false))
+    let state = Mutex((time: pulls[0], isDown: false))
     let sink = PageSink()
     var lost: [LostWindow] = []
     let server = try await StoreServer.start { request, _ in
@@ -299,8 +308,7 @@ import Testing
       return Self.reply(200, Self.page(found.dropFirst(from).prefix(3).map(\.text), next: next), at: now)
     }
     for number in 0..<60 {
-      let isLast = number == 59
-      time += Int64.random(in: 3_600_000...(number % 20 == 19 ? 190 : 3) * Self.day, using: &random)
+      let (isLast, time) = (number == 59, pulls[number + 1])
       let clocks = [0, 0, 600_000, -600_000, 2 * Self.day, -2 * Self.day, 3650 * Self.day, -3650 * Self.day]
       let ahead = isLast ? 0 : clocks.randomElement(using: &random)!
       let isDown = !isLast && Bool.random(using: &random)
@@ -317,7 +325,7 @@ import Testing
     }
     lost += sink.lost
     let read = Set(sink.transactionIDs.joined())
-    for entry in list where entry.at < time - 60_000 && !read.contains(entry.id) {
+    for entry in list where entry.at < pulls[60] - 60_000 && !read.contains(entry.id) {
       #expect(
         lost.contains { ($0.from...$0.until).contains(entry.at) }, "seed \(seed): entry \(entry.id) was never read")
     }
