@@ -36,6 +36,30 @@ import Testing
     opened.close()
   }
 
+  /// A command that is killed while it migrates a file that a release of version 3 wrote leaves one version or the
+  /// other, and the next one goes on.
+  @Test(arguments: [0, 10, 30, 100]) func aKilledMigrationLeavesAWholeFile(milliseconds: UInt32) throws {
+    let folder = try TemporaryFolder()
+    let path = folder.file("ledger.sqlite")
+    let fixture = ProjectFiles.path("Tests/CommandTests/Fixtures/2026-11/ledger.sqlite")
+    try FileManager.default.copyItem(atPath: fixture, toPath: path)
+    let process = Process()
+    process.executableURL = URL(fileURLWithPath: try Command(built: "purchase-ledger").path)
+    process.arguments = ["queue", "--retry", "--ledger", path]
+    process.standardOutput = FileHandle.nullDevice
+    try process.run()
+    usleep(milliseconds * 1000)
+    kill(process.processIdentifier, SIGKILL)
+    process.waitUntilExit()
+    let reading = try Ledger.openToRead(at: path, clock: .system)
+    #expect(try ["3", "4"].contains(reading.read { try $0.rows("PRAGMA user_version") }[0]))
+    #expect(try reading.verify().isClean && reading.queue().items.isEmpty)
+    reading.close()
+    let opened = try Ledger.open(at: path, policy: nil, clock: .system)
+    #expect(try opened.read { try $0.rows("PRAGMA user_version") } == ["4"] && opened.verify().isClean)
+    opened.close()
+  }
+
   /// The version is only in the log.
   @Test(arguments: [(99, "newer version"), (2, "version 2"), (0, "version 0")])
   func anotherVersionIsRefused(_ version: Int, _ words: String) throws {
