@@ -125,8 +125,7 @@ struct StoreRequests: Sendable {
   /// A failure that no repetition mends.
   func refusal(_ request: Request, _ status: Int, _ body: JSONValue?) -> LedgerError {
     // Google's 403 may also be a quota, which no key mends.
-    let text = status == 403 ? body?.text.lowercased() ?? "" : ""
-    let isOfKey = [401, 403].contains(status) && !text.contains("quota") && !text.contains("ratelimit")
+    let isOfKey = [401, 403].contains(status) && !Self.isQuota(status, body)
     return failure(
       request, "the store answered \(Self.complaint(status, body))\(isOfKey ? keyText : "")",
       remedy: isOfKey ? key?.hint : nil, Self.code(status, body))
