@@ -104,7 +104,7 @@ struct QuestionRun {
 
   /// Says that a purchase was not acknowledged in time.
   mutating func noteOverdue(_ question: StoreQuestion) {
-    let time = ReconcileReport.time(StoreQueue.deadline(of: question))
+    let time = ReconcileReport.time(QuestionQueue.deadline(of: question))
     report.refusals.append(
       VerificationError(.storeRefused, "\(question.key.id) is not acknowledged, which was due by \(time)"))
   }

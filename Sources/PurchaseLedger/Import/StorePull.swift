@@ -133,7 +133,7 @@ package struct StorePull: Sendable {
       else { continue }
       if again {
         guard let failure = run.failure(.acknowledgement, question.key) else {
-          if StoreQueue.deadline(of: question) < time { run.noteOverdue(question) }
+          if QuestionQueue.deadline(of: question) < time { run.noteOverdue(question) }
           continue
         }
         // An answer of the store's about this purchase would be the same again.

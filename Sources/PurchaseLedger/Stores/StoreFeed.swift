@@ -72,7 +72,7 @@ struct StoreFeed: Sendable {
       let plan = windows.next(after: left, wanted, now: now, mayContinue: mayContinue)
       guard plan.window.start < plan.window.end else {
         throw LedgerError(
-          .configuration, at: wanted.option,
+          .configuration, at: "the start of the window",
           "lies after the present of the store's clock, \(ReconcileReport.time(now))",
           remedy: "give an earlier time, or correct the clock")
       }
@@ -160,8 +160,4 @@ struct StoreFeed: Sendable {
       lost = nil
     }
   }
-}
-
-extension FeedStart {
-  fileprivate var option: String { if case .again = self { "--again" } else { "--since" } }
 }

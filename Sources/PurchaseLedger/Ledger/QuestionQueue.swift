@@ -1,7 +1,7 @@
 import Support
 
 /// What waits for the stores: what `purchase-ledger queue` prints.
-package struct StoreQueue: Sendable {
+package struct QuestionQueue: Sendable {
   /// One question, and what is known of it. Times are milliseconds since 1970.
   package struct Item: Sendable, Hashable {
     package enum Kind: String, Sendable, CaseIterable {
@@ -43,16 +43,16 @@ package struct StoreQueue: Sendable {
 extension Ledger {
   /// All that waits for the stores: acknowledgements, the one due first first, then questions, unconfirmed purchases
   /// and other questions that failed.
-  package func queue() throws -> StoreQueue {
+  package func queue() throws -> QuestionQueue {
     let environment = try policy.environment
     return try read { db in
-      var queue = StoreQueue()
+      var queue = QuestionQueue()
       queue.now = clock.now()
       var failures: [FailedQuestion.Kind: [TransactionKey: FailedQuestion]] = [:]
       for failure in try FailedQuestion.all(db) { failures[failure.kind, default: [:]][failure.key] = failure }
-      func add(_ kind: StoreQueue.Item.Kind, _ question: StoreQuestion, _ failedAs: [FailedQuestion.Kind]) {
+      func add(_ kind: QuestionQueue.Item.Kind, _ question: StoreQuestion, _ failedAs: [FailedQuestion.Kind]) {
         let failed = failedAs.compactMap { failures[$0]?.removeValue(forKey: question.key) }.first
-        let deadline = kind == .acknowledgement ? StoreQueue.deadline(of: question) : nil
+        let deadline = kind == .acknowledgement ? QuestionQueue.deadline(of: question) : nil
         let product = question.hint.productID.flatMap { $0.isEmpty ? nil : $0 }
         queue.items.append(
           .init(
@@ -102,7 +102,7 @@ extension Ledger {
 
 // MARK: - Text and JSON
 
-extension StoreQueue {
+extension QuestionQueue {
   /// For people: a line for each item.
   package var text: String {
     let lines = items.map { item in
