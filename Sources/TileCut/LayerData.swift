@@ -158,8 +158,8 @@ private struct UndrawnFeatures {
     }
     for (kind, count) in counts.sorted(by: { $0.key.rawValue < $1.key.rawValue }) {
       lines.append(
-        "\(count) of \(total) features \(count == 1 ? "is" : "are") of the kind \(kind.rawValue), which no rule of the style"
-          + " draws")
+        "\(count) of \(total) features \(count == 1 ? "is" : "are") of the kind \(kind.rawValue), which no rule of the"
+          + " style draws")
     }
     return lines
   }

@@ -27,7 +27,7 @@ struct PurchaseLedgerCommand: AsyncParsableCommand {
       PullCommand.self,
       ReconcileCommand.self, DismissCommand.self, StatusCommand.self, QueueCommand.self, EntitlementsCommand.self,
       HistoryCommand.self,
-      VerifyLedgerCommand.self, ExportCommand.self, MergeCommand.self, BackupCommand.self, RebuildCommand.self,
+      VerifyLedgerCommand.self, ExportCommand.self, MergeLedgerCommand.self, BackupCommand.self, RebuildCommand.self,
       DemoCommand.self,
     ])
 

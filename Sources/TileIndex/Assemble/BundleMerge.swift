@@ -44,8 +44,8 @@ package struct BundleMerge: Sendable {
   ///   - replacing: replace an existing file.
   ///   - progress: called every 256 tiles with the number of tiles read so far.
   /// - Throws: ``BundleError``: `.mismatch` when grids or formats differ; `.conflict` when tiles do, with
-  ///   ``Conflict/error``; `.malformed` for tiles that are not those that were written, as a bundle's hash of them tells;
-  ///   errors of reading and writing bundles.
+  ///   ``Conflict/error``; `.malformed` for tiles that are not those that were written, as a bundle's hash tells; errors
+  ///   of reading and writing bundles.
   /// - Complexity: O(tiles x bundles).
   @discardableResult
   package func write(

@@ -104,7 +104,7 @@ extension BundleReader {
     if metadata[MetadataKey.tilesHash] != nil { try forEachWrittenTile { _, _ in } }
   }
 
-  /// Passes all tiles to a closure as ``forEachTile(_:)`` does, and refuses them at the end as ``requireWrittenTiles()``.
+  /// Passes all tiles to a closure as ``forEachTile(_:)`` does; at the end refuses them as ``requireWrittenTiles()``.
   func forEachWrittenTile(_ body: (TileID, UnsafeRawBufferPointer) throws -> Void) throws {
     guard metadata[MetadataKey.tilesHash] != nil else { return try forEachTile(body) }
     var hasher = TilesHash.Hasher(matrixSet: matrixSet)

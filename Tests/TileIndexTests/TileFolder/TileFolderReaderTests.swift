@@ -61,7 +61,8 @@ import TileIndex
     try putTiles(isTMS: scheme == "tms")
     try put(
       name,
-      #"{"tilejson": "3.0.0", "name": "n", "tiles": ["{z}/{x}/{y}.png"], "bounds": [-180, -85, 180, 85], "scheme": "\#(scheme)"}"#
+      #"{"tilejson": "3.0.0", "name": "n", "tiles": ["{z}/{x}/{y}.png"], "bounds": [-180, -85, 180, 85], "#
+        + #""scheme": "\#(scheme)"}"#
     )
     try expectTiles()
     let rows = try TileFolderReader(path: folder.path).metadata
@@ -71,7 +72,7 @@ import TileIndex
     #expect(try TileFolderReader(path: folder.path).metadata.name == "m")
   }
 
-  /// What gdal2tiles 3.10 writes with --xyz: for Google Earth the place of each of the coarsest tiles, and nothing else.
+  /// What gdal2tiles 3.10 writes with --xyz: for Google Earth the place of each of the coarsest tiles, nothing else.
   @Test(arguments: [
     ("3/7/2", BoundingBox(west: -22.5, south: 22.5, east: 0, north: 45), "WorldCRS84Quad", TileID(unchecked: 3, 7, 2)),
     ("3/7/5", BoundingBox(west: -22.5, south: 22.5, east: 0, north: 45), "WorldCRS84Quad", TileID(unchecked: 3, 7, 2)),

@@ -12,8 +12,8 @@ struct ExportCommand: AsyncParsableCommand {
     discussion: """
       Both formats contain the last event's hash (the head), which verify --head looks for. --evidence writes all \
       evidence with its accounts, their logins and hashed passwords, as lines that import and merge read. Only the \
-      file's owner can read it (mode 0600). A sale for which no store states a usable price is marked unpriced in the journal and \
-      counted on standard error; with --output, --json prints the counts.
+      file's owner can read it (mode 0600). A sale for which no store states a usable price is marked unpriced in \
+      the journal and counted on standard error; with --output, --json prints the counts.
       """)
 
   @Option(help: "What is written: jsonl, the events, or hledger, a journal of the postings.")

@@ -9,9 +9,9 @@ struct QueueCommand: AsyncParsableCommand {
     commandName: "queue", abstract: "Lists what waits for the stores, and what of it failed.",
     discussion: """
       Purchases that wait for acknowledgement, with Google's deadline; questions that wait for the next pull; \
-      purchases that count although the store has not confirmed them; questions that failed, with their attempts and the next \
-      one. With --json, one object for each. Exits with 1 when something failed, or has to be acknowledged within a \
-      day.
+      purchases that count although the store has not confirmed them; questions that failed, with their attempts and \
+      the next one. With --json, one object for each. Exits with 1 when something failed, or has to be acknowledged \
+      within a day.
       """)
 
   @Flag(help: "Make all questions that failed due again: the next pull asks them.")

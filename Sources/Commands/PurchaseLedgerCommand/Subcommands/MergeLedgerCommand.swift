@@ -6,7 +6,7 @@ import PurchaseLedger
 import Support
 
 /// `purchase-ledger merge`
-struct MergeCommand: AsyncParsableCommand {
+struct MergeLedgerCommand: AsyncParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "merge",
     abstract: "Brings the evidence and accounts of another ledger, a spool or an export into this ledger.",
