@@ -31,12 +31,15 @@ public struct EvidenceVerifier: Sendable {
 
   /// The kind of evidence that the bytes look like, or nil if the format is unknown. Verifies nothing.
   /// - Complexity: O(bytes): JSON and the payload of a JWS are parsed.
-  public static func detect(_ bytes: [UInt8]) -> EvidenceKind? { EvidenceFormat(bytes).kind }
+  public static func detect(_ bytes: [UInt8]) -> EvidenceKind? {
+    (try? EvidenceForm.piece(in: bytes)).flatMap { EvidenceFormat($0).kind }
+  }
 
   /// Verifies and decodes one piece of evidence that a store has signed.
   ///
   /// - Parameters:
-  ///   - bytes: A compact JWS, a PKCS#7 receipt (ASN.1 or base64), or Google's purchase with its signature.
+  ///   - bytes: A compact JWS, a PKCS#7 receipt (ASN.1 or base64), or Google's purchase with its signature, also in the
+  ///     forms in which client libraries hand them over (docs/reference/ledger.md, Forms).
   ///   - kind: The expected kind, or nil to detect it.
   ///   - context: Values from the request that the response does not repeat.
   ///   - now: Milliseconds since 1970. Used only to detect dates in the future.
@@ -83,6 +86,7 @@ public struct EvidenceVerifier: Sendable {
       throw VerificationError(.tooLarge, "\(bytes.count) bytes; at most \(bytesMax) are taken (evidence-size-cap)")
     }
     if let kind { return try await verify(bytes, is: kind, context, now, trusted) }
+    let bytes = try EvidenceForm.piece(in: bytes)
     switch EvidenceFormat(bytes) {
     case .signed: return try await apple.verifySigned(bytes, as: nil, at: now, trusted: trusted)
     case .document(.verifyReceipt, let answer):

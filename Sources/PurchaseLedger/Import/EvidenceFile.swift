@@ -13,6 +13,7 @@ package final class EvidenceFile {
   private var line = 0
   private var isAtEnd = false
   private var isWhole: Bool?
+  private var wide: UTF16Text?
   /// The number of bytes read so far; the total is nil for a pipe.
   package private(set) var bytesRead = 0
   package let bytesTotal: Int?
@@ -69,7 +70,9 @@ package final class EvidenceFile {
   /// Reads the first line and some bytes after it, unless the line exceeds the size limit.
   private func lookAhead() throws {
     while buffer.count < Self.chunkBytes, try fill() {}
-    // Some programs write a byte order mark.
+    // Some programs write a byte order mark, and PowerShell UTF-16.
+    wide = UTF16Text(buffer)
+    if wide != nil { buffer = wide!.utf8(buffer) }
     if buffer.starts(with: UTF8Mark.bytes) { buffer.removeFirst(UTF8Mark.bytes.count) }
     var end: Int?
     var searched = buffer.firstIndex { $0 > 0x20 } ?? buffer.count
@@ -114,7 +117,7 @@ package final class EvidenceFile {
       return false
     }
     bytesRead += bytes.count
-    buffer.append(contentsOf: bytes)
+    buffer.append(contentsOf: wide?.utf8(bytes) ?? bytes)
     return true
   }
 
@@ -128,6 +131,7 @@ package final class EvidenceFile {
   /// - Parameter isAll: Whether these bytes are the whole file.
   private static func isOnePiece(_ bytes: [UInt8], isAll: Bool) -> Bool {
     guard let first = bytes.firstIndex(where: { $0 > 0x20 }) else { return false }
+    if bytes[first] == UInt8(ascii: "["), !isAll || bytes[first...].contains(0x0a) { return isList(bytes, from: first) }
     if bytes[first] == 0x30, first + 1 < bytes.count, bytes[first + 1] >= 0x80 { return true }
     let line = bytes[first...].prefix { $0 != 0x0a && $0 != 0x0d }
     // An oversized line is refused by itself and tells nothing about the following lines.
@@ -140,6 +144,14 @@ package final class EvidenceFile {
     guard !others.contains(where: isSigned) else { return false }
     if bytes[first] == UInt8(ascii: "{") { return goesOn(bytes, from: first, beyond: next) }
     return isWrappedBase64(line) && isWrappedBase64(bytes[next...].prefix { $0 != 0x0a && $0 != 0x0d })
+  }
+
+  /// Whether a list goes on behind its first line: it does where the line is no whole list, and the next is JSON too.
+  private static func isList(_ bytes: [UInt8], from first: Int) -> Bool {
+    let line = bytes[first...].prefix { $0 != 0x0a }
+    if (try? JSONReader.read(line, duplicates: .kept)) != nil { return false }
+    guard let next = bytes[line.endIndex...].firstIndex(where: { $0 > 0x20 }) else { return false }
+    return goesOn(bytes, from: first, beyond: next)
   }
 
   /// Whether the JSON of the first line continues at `next`: a document of several lines does, also one with a later
@@ -272,6 +284,31 @@ package struct EvidenceWrapper {
       let environment = StoreEnvironment(storeText: text)
       guard environment.code != nil else { throw Self.unknown(name, text, ["Production", "Sandbox"]) }
       context.environment = environment
+    }
+  }
+
+  /// The pieces in a line, each with the line's other members; the line itself where it is refused.
+  static func pieces(of item: EvidenceItem) -> [EvidenceItem] {
+    // Most lines are a JWS or a receipt.
+    guard let first = item.bytes.first(where: { $0 > 0x20 }),
+      [UInt8(ascii: "{"), UInt8(ascii: "["), UInt8(ascii: "\"")].contains(first),
+      !SpoolLine.isAccount(item)
+    else { return [item] }
+    let wrapper: EvidenceWrapper?
+    do { wrapper = try EvidenceWrapper(item.bytes) } catch { return [item] }
+    let evidence = wrapper?.evidence ?? item.bytes
+    guard wrapper?.kind == nil, let pieces = try? EvidenceForm.pieces(in: evidence), pieces != [evidence] else {
+      return [item]
+    }
+    let members = wrapper == nil ? [] : (try? JSONReader.read(item.bytes).members) ?? []
+    return pieces.map { piece in
+      var item = item
+      item.bytes = piece
+      if wrapper != nil {
+        let text = JSONValue.Member("evidence", .string(String(decoding: piece, as: UTF8.self)))
+        item.bytes = Array(JSONValue.object(members.map { $0.name == "evidence" ? text : $0 }).text.utf8)
+      }
+      return item
     }
   }
 

@@ -174,7 +174,7 @@ package struct EvidenceImporter: Sendable {
     let start = ContinuousClock.now
     while batch.count < min(defaults.batchCount, Self.batchCount), bytes < Self.batchBytes, let piece = try file.next()
     {
-      batch.append(piece)
+      batch += defaults.kind == nil ? EvidenceWrapper.pieces(of: piece) : [piece]
       bytes += piece.bytes.count
       // A slow pipe must not delay the commit.
       if batch.count % 64 == 0, ContinuousClock.now - start > .seconds(1) { break }

@@ -24,6 +24,11 @@ extension Ledger {
   /// The steps that compute, 1 to 3.
   package func prepare(_ submission: Submission, with verifier: EvidenceVerifier) async throws -> PreparedEvidence {
     let now = clock.now()
+    var submission = submission
+    // What a client library wraps around it is not recorded. The verifier names the fault of a form without evidence.
+    if submission.kind == nil, let piece = try? EvidenceForm.piece(in: submission.evidence) {
+      submission.evidence = piece
+    }
     return try await prepare(submission) { (submission, verifiedAs) async throws(VerificationError) in
       try await verifier.read(
         submission.evidence, as: verifiedAs ?? submission.kind, context: submission.context, at: now,

@@ -79,12 +79,19 @@ extension VerifiedEvidence {
 extension AppleVerifier {
   func transaction(in opened: JWSVerifier.Opened) throws(VerificationError) -> VerifiedEvidence {
     let signed = try SignedTransaction(opened.payload, signedDate: opened.signedDate)
-    try identity.check(bundleID: signed.bundleID, in: "transaction")
+    // Apple leaves the bundle id out of a few transactions that people have paid for.
+    var unnamed: VerificationError?
+    if signed.bundleID == nil, identity.bundleID != nil {
+      unnamed = VerificationError(
+        .incomplete, "the transaction names no bundle id", remedy: "ask the store for this transaction again")
+    } else {
+      try identity.check(bundleID: signed.bundleID, in: "transaction")
+    }
     let fact = signed.fact
     let unknown = try identity.check(fact.environment, in: "transaction")
     var evidence = VerifiedEvidence(
       kind: .transaction, store: .apple, environment: fact.environment, transactions: unknown == nil ? [fact] : [],
-      signedDate: opened.signedDate, quarantine: unknown ?? signed.inconsistency,
+      signedDate: opened.signedDate, quarantine: unknown ?? unnamed ?? signed.inconsistency,
       details: AppleDetails.ofTransaction(opened.payload))
     evidence.addNotes(about: fact)
     evidence.note(signed)

@@ -15,6 +15,8 @@ public struct StoreIdentity: Sendable {
   package var requiresApp = false
   /// The app's licensing key from the Play console, in DER (SubjectPublicKeyInfo).
   public var googlePublicKey: [UInt8]?
+  /// Other licensing keys of the app, in DER: those before a rotation. What any of the keys has signed is taken.
+  public var googlePublicKeys: [[UInt8]] = []
   /// The app's package name at Google; evidence of others is refused.
   public package(set) var packageName: String?
   /// How far a signing date may lie ahead of the local clock, in milliseconds.

@@ -26,6 +26,7 @@ extension GoogleVerifier {
       type: isSubscription ? .autoRenewable : .unknown,
       isAcknowledged: answer.body["acknowledged"]?.bool ?? false, trust: .signed,
       details: package.map { [.init("packageName", $0)] } ?? [])
+    if (answer.body["productIds"]?.array?.count ?? 1) > 1 { found.notes.append("more-products") }
     found.quarantine = answer.body.repetition
     return found
   }
@@ -39,6 +40,9 @@ extension GoogleVerifier {
         details: [.init("httpStatus", "\(status)")])
     }
     guard answer.signed == nil else { throw VerificationError(.wrongKind, "this is a signed purchase") }
+    if answer.body["productLineItem"] != nil || answer.body["purchaseStateContext"] != nil {
+      return try orderedProducts(answer, context)
+    }
     let fields = GoogleFields(value: answer.body)
     let package = try fields.identifier("packageName") ?? context.packageName
     try checkPackage(package, isRequired: false)

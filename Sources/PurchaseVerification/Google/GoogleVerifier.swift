@@ -16,18 +16,20 @@ package import Support
 /// The kinds are extensions of this type, in `GooglePurchase` and `GoogleVoidedPurchase`.
 package struct GoogleVerifier: StoreEvidenceVerifier {
   let identity: StoreIdentity
-  private let key: _RSA.Signing.PublicKey?
+  private let keys: [_RSA.Signing.PublicKey]
 
   /// - Throws: `VerificationError` with code `configuration` if the licensing key is not an RSA key.
   package init(identity: StoreIdentity) throws(VerificationError) {
     self.identity = identity
     do {
       // Licensing keys of apps created before 2012 may have 1024 bits, which the checked initialiser rejects.
-      key = try identity.googlePublicKey.map { try _RSA.Signing.PublicKey(unsafeDERRepresentation: Data($0)) }
+      keys = try ((identity.googlePublicKey.map { [$0] } ?? []) + identity.googlePublicKeys).map {
+        try _RSA.Signing.PublicKey(unsafeDERRepresentation: Data($0))
+      }
     } catch {
       throw VerificationError(
         .configuration,
-        "googlePublicKey is no RSA public key",
+        "a key of googlePublicKey or googlePublicKeys is no RSA public key",
         remedy: "take the licensing key from the Play console, Monetisation setup")
     }
   }
@@ -70,18 +72,16 @@ package struct GoogleVerifier: StoreEvidenceVerifier {
 
   /// Checks the licensing key's signature (SHA1withRSA) over the exact bytes of the JSON text.
   func checkSignature(_ signature: String, of text: String) throws(VerificationError) {
-    guard let key else {
+    guard !keys.isEmpty else {
       throw VerificationError(
         .noLicensingKey, "cannot be checked without the app's licensing key", remedy: "configure it")
     }
     guard let signature = Base64.decode(signature.utf8, skippingSpace: true) else {
       throw VerificationError(.malformed, "the signature is not base64")
     }
-    guard
-      key.isValidSignature(
-        .init(rawRepresentation: signature), for: Insecure.SHA1.hash(data: Data(text.utf8)),
-        padding: .insecurePKCS1v1_5)
-    else {
+    let proof = _RSA.Signing.RSASignature(rawRepresentation: signature)
+    let hash = Insecure.SHA1.hash(data: Data(text.utf8))
+    guard keys.contains(where: { $0.isValidSignature(proof, for: hash, padding: .insecurePKCS1v1_5) }) else {
       throw VerificationError(.badSignature, "the signature does not match the purchase and the app's licensing key")
     }
   }

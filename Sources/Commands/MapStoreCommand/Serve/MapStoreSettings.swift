@@ -25,7 +25,7 @@ struct MapStoreSettings {
       "host", "publicUrl", "accelPrefix", "trustedProxies", "metricsFrom", "bundleId", "packageName", "logLevel", "web",
       "googlePushAudience", "googlePushAccount")
       + ["catalogue", "ledger", "products", "googlePublicKey", "googlePushKeys"].map { .init($0, .path) }
-      + ["hmacKeyFiles", "grantKeyFiles", "rootCertificates"].map { .init($0, .paths) }
+      + ["hmacKeyFiles", "grantKeyFiles", "rootCertificates", "googlePublicKeys"].map { .init($0, .paths) }
       + [
         .init("appAppleId", .textOrNumber({ _ in }, mustBe: "the app's number at Apple")),
         .init("refuseAppleV1", .flag), .init("port", .number(0...65_535)),
@@ -128,6 +128,10 @@ struct MapStoreSettings {
       return id
     }
     identity.googlePublicKey = try settings.text("googlePublicKey").map(Self.der)
+    identity.googlePublicKeys = try settings.paths("googlePublicKeys").map(Self.der)
+    if identity.googlePublicKey == nil, !identity.googlePublicKeys.isEmpty {
+      identity.googlePublicKey = identity.googlePublicKeys.removeFirst()
+    }
     identity.packageName = settings.text("packageName")
     identity.requiresApp = true
     return identity

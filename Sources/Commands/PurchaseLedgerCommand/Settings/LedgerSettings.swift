@@ -18,7 +18,8 @@ struct LedgerSettings {
   static let schema = ConfigurationSchema(
     environmentPrefix: "purchaseLedger", manual: "see purchase-ledger --help and docs/reference/ledger.md",
     options: ConfigurationOption.texts("bundleId", "environment", "packageName") + [
-      .init("ledger", .path), .init("googlePublicKey", .path), .init("rootCertificates", .paths),
+      .init("ledger", .path), .init("googlePublicKey", .path), .init("googlePublicKeys", .paths),
+      .init("rootCertificates", .paths),
       .init("appAppleId", .textOrNumber(checkAppAppleID, mustBe: "the app's number at Apple, above 0")),
       .init(
         "now",
@@ -50,6 +51,10 @@ struct LedgerSettings {
       return id
     }
     identity.googlePublicKey = try values.text("googlePublicKey").map(InputFile.der)
+    identity.googlePublicKeys = try values.paths("googlePublicKeys").map(InputFile.der)
+    if identity.googlePublicKey == nil, !identity.googlePublicKeys.isEmpty {
+      identity.googlePublicKey = identity.googlePublicKeys.removeFirst()
+    }
     identity.packageName = values.text("packageName")
     identity.requiresApp = true
     clock = try values.text("now").map { .fixed(try TimeArgument.milliseconds($0, option: "now")) } ?? .system
