@@ -2,8 +2,8 @@ import Support
 
 /// The current interface's answer about a purchase, `purchases.productsv2` (`ProductPurchaseV2`).
 extension GoogleVerifier {
-  /// Decodes an answer with one line item. Several products of one order are not taken yet: the list of voided purchases
-  /// names the order alone, so a refund would take back only one of them.
+  /// Decodes an answer with one line item. Several products of one order are not taken yet: the list of voided
+  /// purchases names the order alone, so a refund would take back only one of them.
   func orderedProducts(
     _ answer: GoogleAnswer, _ context: EvidenceContext
   ) throws(VerificationError) -> VerifiedEvidence {
