@@ -92,6 +92,7 @@ package struct StorePull: Sendable {
       isWhole || !failed.isEmpty ? try ledger.readStatement { try StoreQuestion.purchases($0, in: environment) } : []
     let questions =
       hints + unconfirmed + purchases.filter { failed.contains($0.key) } + (isWhole ? round.rest(of: purchases) : [])
+    let orders = Set(questions.filter(\.isOfSeveral).map(\.hint.purchaseToken))
     for (index, question) in questions.enumerated() where !run.isOver {
       progress(index + 1, questions.count)
       let isOfRound = index >= questions.count - round.count
@@ -100,7 +101,7 @@ package struct StorePull: Sendable {
       {
         if run.isNew(token) {
           try await run.ask(.purchase, question, always: isOfRound) {
-            try await client.pullProduct(product, token: token, into: snapshot)
+            try await client.pullProduct(product, token: token, ofSeveral: orders.contains(token), into: snapshot)
           }
         }
       } else if index < hints.count {
@@ -127,6 +128,8 @@ package struct StorePull: Sendable {
   private func acknowledgeAll(_ client: GooglePlayClient, _ run: inout QuestionRun, again: Bool) async throws {
     let time = clock.now()
     let until = time - Int64(try ledger.policy.acknowledgeAfterSeconds) * 1000
+    // The products of one order share a token, and are acknowledged at once.
+    var done: Set<String> = []
     for question in try ledger.readStatement({ try StoreQuestion.unacknowledged($0, boughtUntil: until) }) {
       guard !run.isOver, let token = question.hint.purchaseToken, let product = question.hint.productID,
         !product.isEmpty
@@ -139,10 +142,13 @@ package struct StorePull: Sendable {
         // An answer of the store's about this purchase would be the same again.
         if failure.isUnknown { continue }
       }
-      try await run.ask(.acknowledgement, question, always: again) {
-        try await client.acknowledge(product, token: token, isSubscription: question.isSubscription)
+      let isAnswered = try await run.ask(.acknowledgement, question, always: again) {
+        if !done.contains(token) {
+          try await client.acknowledge(product, token: token, isSubscription: question.isSubscription)
+        }
         return PullReport()
       }
+      if isAnswered { done.insert(token) }
     }
   }
 }

@@ -11,6 +11,8 @@ package struct StoreQuestion: Sendable, Hashable {
   package var isKnown = true
 
   package var key: TransactionKey { hint.key }
+  /// Whether it is about one of several products of a Google order (`StoreTransaction.split`).
+  var isOfSeveral: Bool { key.store == .google && key.id.contains("/") }
 }
 
 extension StoreQuestion {
@@ -74,6 +76,17 @@ extension StoreQuestion {
       ORDER BY t.purchase_date DESC, t.transaction_id
       """)
     select.bind(1, environment.code ?? 0)
+    return try select.all(StoreQuestion.init)
+  }
+
+  /// The other products of a Google order that is named whole, as the list of voided purchases does.
+  static func others(of order: RowKey, _ db: SQLiteConnection) throws -> [StoreQuestion] {
+    let select = try db.cached(
+      """
+      SELECT \(columns), t.purchase_date FROM store_transaction AS t
+      WHERE t.store = ?1 AND t.environment = ?2 AND t.transaction_id > ?3 || '/' AND t.transaction_id < ?3 || '0'
+      """)
+    select.bind(1, order)
     return try select.all(StoreQuestion.init)
   }
 

@@ -67,6 +67,11 @@ package struct Snapshot: SnapshotSink {
       for (entry, piece) in zip(page.evidence, pieces) {
         guard try recorder.keepPulled(piece, entry.content) else { continue }
         for fact in piece.facts {
+          if entry.content.kind == .googleVoided {
+            for other in try StoreQuestion.others(of: fact.row.key, recorder.db) {
+              try recorder.lookups().ask(other.hint)
+            }
+          }
           try writer.put(fact, evidence: piece.sha256)
           scopes.insert(Self.scope(fact.row.key.store, fact.row.key.environment))
         }

@@ -47,11 +47,17 @@ package final class GooglePlayClient: Sendable {
   package func shutdown() async throws { try await client.http.shutdown() }
 
   /// Pulls the state of one purchase (`purchases.products.get`).
-  package func pullProduct(_ productID: String, token: String, into sink: any SnapshotSink) async throws -> PullReport {
+  ///
+  /// - Parameter ofSeveral: Whether the order has several products: `purchases.productsv2` answers about all of them.
+  package func pullProduct(
+    _ productID: String, token: String, ofSeveral: Bool = false, into sink: any SnapshotSink
+  ) async throws -> PullReport {
     var report = PullReport()
-    let request = StoreRequests.Request(url: address(productID, token))
+    let request = StoreRequests.Request(
+      url: ofSeveral
+        ? "\(application)/purchases/productsv2/tokens/\(StoreRequests.escape(token))" : address(productID, token))
     let answer = try await requests.send(request) { _, value in
-      value?["purchaseTimeMillis"] == nil ? nil : value
+      value?[ofSeveral ? "productLineItem" : "purchaseTimeMillis"] == nil ? nil : value
     }
     let context = EvidenceContext(
       productID: productID, purchaseToken: token, packageName: packageName, environment: environment)

@@ -26,9 +26,21 @@ extension GoogleVerifier {
       type: isSubscription ? .autoRenewable : .unknown,
       isAcknowledged: answer.body["acknowledged"]?.bool ?? false, trust: .signed,
       details: package.map { [.init("packageName", $0)] } ?? [])
-    if (answer.body["productIds"]?.array?.count ?? 1) > 1 { found.notes.append("more-products") }
+    let others = try Self.products(answer.body).filter { $0 != product }
+    if let purchase = found.transactions.first { found.transactions = purchase.split(among: [product] + others) }
     found.quarantine = answer.body.repetition
     return found
+  }
+
+  /// The products of an order, where it names several.
+  private static func products(_ body: JSONValue) throws(VerificationError) -> [String] {
+    var products: [String] = []
+    for value in body["productIds"]?.array ?? [] {
+      guard let text = value.identifier else { throw VerificationError(.malformed, "productIds holds no text") }
+      let product = try FieldRules.identifier(text, "productIds")
+      if !products.contains(product) { products.append(product) }
+    }
+    return products
   }
 
   /// Decodes a `purchases.products` resource. Values that only the request names come from the context.

@@ -74,14 +74,16 @@ import Testing
 
   /// A purchase as a device has it, signed by Google.
   private static func submit(
-    _ id: String, to ledger: Ledger, type: ProductType = .unknown, isAcknowledged: Bool = false
+    _ id: String, to ledger: Ledger, type: ProductType = .unknown, isAcknowledged: Bool = false,
+    products: [String] = ["region.alps"]
   ) throws {
     let fact = StoreTransaction(
       store: .google, environment: .production, transactionID: id, originalTransactionID: id, productID: "region.alps",
       productType: type, purchaseDate: now - day, purchaseToken: "token-\(id)", isAcknowledged: isAcknowledged,
       signedDate: now - day, trust: .signed, statement: .purchased)
     let content = VerifiedEvidence(
-      kind: .googlePurchase, store: .google, environment: .production, transactions: [fact], signedDate: now - day)
+      kind: .googlePurchase, store: .google, environment: .production, transactions: fact.split(among: products),
+      signedDate: now - day)
     _ = try ledger.commit(
       [PreparedEvidence(Submission(evidence: Array(id.utf8), channel: .operatorImport), .success(content))],
       progress: nil)
@@ -224,6 +226,59 @@ import Testing
     }
     // Once in vain and once more; what is answered is not asked again.
     #expect(shop.paths("/tokens/").count == 2)
+    try await shop.server.stop()
+  }
+
+  /// The list of voided purchases names the order alone; one of its products may be refunded by itself.
+  @Test(arguments: [["region.alps", "region.etna", "region.iceland"], ["region.etna"]])
+  func aRefundOfAnOrderOfSeveralProductsTakesThoseThatItNames(refunded: [String]) async throws {
+    let products = ["region.alps", "region.etna", "region.iceland"]
+    let isRefunded = Mutex(false)
+    let bought = Date(timeIntervalSince1970: Double(Self.now - Self.day) / 1000).formatted(.iso8601)
+    let shop = try await Shop { request in
+      let isVoid = isRefunded.withLock(\.self)
+      if request.path.hasSuffix("/voidedpurchases"), isVoid, refunded.count == products.count {
+        return .json(
+          """
+          {"voidedPurchases": [
+            {"orderId": "GPA.1", "purchaseToken": "token-GPA.1", "voidedTimeMillis": "\(Self.now)"}]}
+          """)
+      }
+      guard request.path.contains("/productsv2/tokens/token-GPA.1") else { return nil }
+      let items = products.map { product in
+        let left = isVoid && refunded.contains(product) ? 0 : 1
+        return #"{"productId": "\#(product)", "productOfferDetails": {"quantity": 1, "refundableQuantity": \#(left)}}"#
+      }
+      return .json(
+        """
+        {"orderId": "GPA.1", "purchaseStateContext": {"purchaseState": "PURCHASED"},
+        "purchaseCompletionTime": "\(bought)", "productLineItem": [\(items.joined(separator: ","))]}
+        """)
+    }
+    func active() async throws -> [String] {
+      try await shop.with { ledger throws in
+        try products.enumerated().filter { index, product in
+          let id = index == 0 ? "GPA.1" : "GPA.1/\(product)"
+          return try ledger.entitlement(of: Self.key(id))?.status == .active
+        }.map(\.element)
+      }
+    }
+    try await shop.with { ledger throws in try Self.submit("GPA.1", to: ledger, products: products) }
+    try await shop.pull(acknowledge: true)
+    try await shop.reconcile()
+    #expect(try await active() == products)
+    // The token is one, and so is its acknowledgement.
+    #expect(shop.paths(":acknowledge").count == 1 && shop.paths("/productsv2/").count == 1)
+    isRefunded.withLock { $0 = true }
+    // A single product's refund is in no list: all are asked.
+    try await shop.pull(day: 1, everyone: refunded.count < products.count)
+    try await shop.reconcile(day: 1)
+    #expect(try await active() == products.filter { !refunded.contains($0) })
+    try await shop.with { ledger throws in
+      let before = try TestLedger.projections(ledger)
+      try ledger.rebuild()
+      #expect(try TestLedger.projections(ledger) == before)
+    }
     try await shop.server.stop()
   }
 

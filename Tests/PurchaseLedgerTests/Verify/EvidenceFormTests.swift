@@ -163,8 +163,19 @@ import Testing
     #expect(fact.environment == (isTest ? .sandbox : .production) && found.quarantine == nil)
   }
 
-  @Test func anOrderOfSeveralProductsWaits() async throws {
-    #expect(try await v2("PURCHASED", isTest: false, products: ["region.alps", "region.etna"]).quarantine != nil)
+  @Test func anOrderOfSeveralProductsIsATransactionForEach() async throws {
+    let found = try await v2("PURCHASED", isTest: false, products: ["region.alps", "region.etna"])
+    #expect(found.quarantine == nil && found.transactions.map(\.transactionID) == ["GPA.1", "GPA.1/region.etna"])
+    #expect(found.transactions.map(\.originalTransactionID) == found.transactions.map(\.transactionID))
+    #expect(found.transactions.map(\.productID) == ["region.alps", "region.etna"])
+    #expect(try await v2("PURCHASED", isTest: false, products: ["region.alps", "region.alps"]).quarantine != nil)
+    let key = try _RSA.Signing.PrivateKey(keySize: .bits2048)
+    let verifier = try EvidenceVerifier(
+      identity: .init(googlePublicKey: Array(key.publicKey.derRepresentation), packageName: "org.example.maps"))
+    let text = Self.text.dropLast() + #","productIds":["region.etna","region.alps"]}"#
+    let signed = try await verifier.verify(
+      Array(try SignedPurchase.wrap(String(text), key).utf8), at: GoogleEvidenceTests.now)
+    #expect(signed.transactions.map(\.key) == found.transactions.map(\.key))
     #expect(try await v2("PENDING", isTest: false, products: ["region.alps"]).notes.contains("pending"))
   }
 
