@@ -73,6 +73,16 @@ package struct CommandSettings: Sendable {
 
   package func paths(_ name: String) -> [String] { reader.stringArray(forKey: Self.key(name)) ?? [] }
 
+  /// Paths with the time in which each counts.
+  package func datedPaths(_ name: String) -> [DatedPath] {
+    let (from, until) = (paths("\(name).from"), paths("\(name).until"))
+    return paths(name).enumerated().map { index, path in
+      let end = index < until.count ? DatedPath.day(until[index]) : nil
+      return DatedPath(
+        path: path, from: index < from.count ? DatedPath.day(from[index]) : nil, until: end.map { $0 + 86_400_000 })
+    }
+  }
+
   /// - Throws: ``ConfigurationError`` for a value that is not a number in the option's range; it is not replaced by
   ///   the default.
   package func number(_ name: String) throws -> Int? {
@@ -162,5 +172,18 @@ package struct FlagValues: Sendable {
 
   private mutating func set(_ name: String, _ content: ConfigContent) {
     values[AbsoluteConfigKey([name])] = ConfigValue(content, isSecret: false)
+  }
+}
+
+/// A path with the time in which it counts, in milliseconds since 1970; without an end where none is given.
+package struct DatedPath: Sendable {
+  package let path: String
+  package let from: Int64?
+  /// The first moment after it.
+  package let until: Int64?
+
+  /// The beginning of a day such as `2026-05-31`; nil for other texts.
+  static func day(_ text: String) -> Int64? {
+    text.utf8.count == 10 ? RFC3339.milliseconds(text + "T00:00:00Z") : nil
   }
 }

@@ -97,6 +97,12 @@ private struct ConfigurationFileReader {
       let files = (value.array ?? [value]).map(\.string)
       guard !files.contains(nil) else { throw wrong(place, "must be a file name, or a list of them") }
       set(.stringArray(files.compactMap { $0.map(resolved) }))
+    case .datedPaths:
+      let items = try (value.array ?? [value]).map { try datedPath($0, place) }
+      set(.stringArray(items.map(\.path)))
+      for (name, days) in [("from", items.map(\.from)), ("until", items.map(\.until))] {
+        values[AbsoluteConfigKey(key + [name])] = ConfigValue(.stringArray(days), isSecret: false)
+      }
     case .number(let range):
       guard case .number(let text) = value, let number = Double(text).flatMap(Int.init(exactly:)),
         range.contains(number)
@@ -131,6 +137,30 @@ private struct ConfigurationFileReader {
       }
     case .ignored: break
     }
+  }
+
+  /// Days that are not given are empty.
+  private func datedPath(_ value: JSONValue, _ place: String) throws -> (path: String, from: String, until: String) {
+    if let text = value.string { return (resolved(text), "", "") }
+    guard let members = value.members, let file = value["key"]?.string else {
+      throw wrong(place, "must be a file name, an object with key, from and until, or a list of them")
+    }
+    try refuseRepetitions(members.map(\.name), "\(place): ")
+    func day(_ name: String) throws -> String {
+      guard let value = value[name] else { return "" }
+      guard let text = value.string, DatedPath.day(text) != nil else {
+        throw wrong("\(place): \(name)", "must be a day such as \"2026-05-31\"")
+      }
+      return text
+    }
+    if let other = members.first(where: { !["key", "from", "until"].contains($0.name) }) {
+      throw wrong("\(place): \(other.name)", "is not known; there are from, key, until")
+    }
+    let days = (from: try day("from"), until: try day("until"))
+    if !days.from.isEmpty, !days.until.isEmpty, days.from > days.until {
+      throw wrong(place, "ends on \(days.until), before \(days.from)")
+    }
+    return (resolved(file), days.from, days.until)
   }
 
   // MARK: Errors

@@ -74,6 +74,8 @@ package struct ConfigurationOption: Sendable {
     case path
     /// Such a path, or a list of them.
     case paths
+    /// As ``paths``; each may be an object with the path as `key` and the days `from` and `until` (both included).
+    case datedPaths
     case number(ClosedRange<Int>)
     case flag
     /// An object with options of its own.

@@ -124,7 +124,7 @@ extension EvidenceImporter {
   }
 
   private var hasAllSettings: Bool {
-    !identity.rootCertificates.isEmpty && identity.bundleID != nil && identity.googlePublicKey != nil
+    !identity.rootCertificates.isEmpty && identity.bundleID != nil && identity.hasLicensingKey
       && identity.packageName != nil
   }
 
@@ -138,7 +138,7 @@ extension EvidenceImporter {
       if identity.bundleID == nil { return .bundleID }
       return kind == .notification && environment == .production && identity.appAppleID == nil ? .appAppleID : nil
     case .verifyReceipt, .notificationV1: return identity.bundleID == nil ? .bundleID : nil
-    case .googlePurchase where identity.googlePublicKey == nil: return .googlePublicKey
+    case .googlePurchase where !identity.hasLicensingKey: return .googlePublicKey
     case .googlePurchase, .googleProduct, .googleVoided, .googleNotification, .googleToken:
       return identity.packageName == nil ? .packageName : nil
     }

@@ -15,8 +15,10 @@ public struct StoreIdentity: Sendable {
   package var requiresApp = false
   /// The app's licensing key from the Play console, in DER (SubjectPublicKeyInfo).
   public var googlePublicKey: [UInt8]?
-  /// Other licensing keys of the app, in DER: those before a rotation. What any of the keys has signed is taken.
-  public var googlePublicKeys: [[UInt8]] = []
+  /// Other licensing keys of the app: those of before a rotation, or of after it.
+  package var otherLicensingKeys: [LicensingKey] = []
+  /// Whether Google's signatures can be checked.
+  package var hasLicensingKey: Bool { googlePublicKey != nil || !otherLicensingKeys.isEmpty }
   /// The app's package name at Google; evidence of others is refused.
   public package(set) var packageName: String?
   /// How far a signing date may lie ahead of the local clock, in milliseconds.
@@ -69,6 +71,23 @@ public struct StoreIdentity: Sendable {
     self.futureSkewMilliseconds = futureSkewMilliseconds
     self.evidenceBytesMax = evidenceBytesMax
   }
+}
+
+/// A licensing key of the app at Google.
+package struct LicensingKey: Sendable {
+  /// In DER (SubjectPublicKeyInfo).
+  package var der: [UInt8]
+  /// The purchases that it signs, by their time in milliseconds since 1970: from here on.
+  package var from: Int64?
+  /// Before here.
+  package var until: Int64?
+
+  package init(der: [UInt8], from: Int64? = nil, until: Int64? = nil) {
+    (self.der, self.from, self.until) = (der, from, until)
+  }
+
+  /// Whether it signs a purchase of this time.
+  func signs(at time: Int64) -> Bool { time >= from ?? .min && time < until ?? .max }
 }
 
 /// Values from the request that the response does not repeat (`purchases.products`).

@@ -7,11 +7,12 @@ extension GoogleVerifier {
     _ answer: GoogleAnswer, _ context: EvidenceContext, trusted: Bool
   ) throws(VerificationError) -> VerifiedEvidence {
     guard let signed = answer.signed else { throw VerificationError(.unsigned, "a signature is missing") }
-    if !trusted { try checkSignature(signed.signature, of: signed.text) }
     let fields = GoogleFields(value: answer.body)
+    let bought = Result { () throws(VerificationError) in try fields.date("purchaseTime") }
+    if !trusted { try checkSignature(signed.signature, of: signed.text, at: (try? bought.get()) ?? 0) }
     let package = try fields.identifier("packageName")
     try checkPackage(package, isRequired: true)
-    guard let date = try fields.date("purchaseTime") else {
+    guard let date = try bought.get() else {
       throw VerificationError(.incomplete, "purchaseTime is missing")
     }
     guard let product = try fields.identifier("productId") else {

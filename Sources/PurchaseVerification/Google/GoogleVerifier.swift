@@ -16,16 +16,15 @@ package import Support
 /// The kinds are extensions of this type, in `GooglePurchase` and `GoogleVoidedPurchase`.
 package struct GoogleVerifier: StoreEvidenceVerifier {
   let identity: StoreIdentity
-  private let keys: [_RSA.Signing.PublicKey]
+  private let keys: [(times: LicensingKey, key: _RSA.Signing.PublicKey)]
 
   /// - Throws: `VerificationError` with code `configuration` if the licensing key is not an RSA key.
   package init(identity: StoreIdentity) throws(VerificationError) {
     self.identity = identity
     do {
       // Licensing keys of apps created before 2012 may have 1024 bits, which the checked initialiser rejects.
-      keys = try ((identity.googlePublicKey.map { [$0] } ?? []) + identity.googlePublicKeys).map {
-        try _RSA.Signing.PublicKey(unsafeDERRepresentation: Data($0))
-      }
+      let all = (identity.googlePublicKey.map { [LicensingKey(der: $0)] } ?? []) + identity.otherLicensingKeys
+      keys = try all.map { ($0, try _RSA.Signing.PublicKey(unsafeDERRepresentation: Data($0.der))) }
     } catch {
       throw VerificationError(
         .configuration,
@@ -71,7 +70,9 @@ package struct GoogleVerifier: StoreEvidenceVerifier {
   }
 
   /// Checks the licensing key's signature (SHA1withRSA) over the exact bytes of the JSON text.
-  func checkSignature(_ signature: String, of text: String) throws(VerificationError) {
+  ///
+  /// - Parameter date: When it was bought: a key that is limited in time signs no others.
+  func checkSignature(_ signature: String, of text: String, at date: Int64) throws(VerificationError) {
     guard !keys.isEmpty else {
       throw VerificationError(
         .noLicensingKey, "cannot be checked without the app's licensing key", remedy: "configure it")
@@ -81,8 +82,15 @@ package struct GoogleVerifier: StoreEvidenceVerifier {
     }
     let proof = _RSA.Signing.RSASignature(rawRepresentation: signature)
     let hash = Insecure.SHA1.hash(data: Data(text.utf8))
-    guard keys.contains(where: { $0.isValidSignature(proof, for: hash, padding: .insecurePKCS1v1_5) }) else {
+    let signer = keys.filter { $0.key.isValidSignature(proof, for: hash, padding: .insecurePKCS1v1_5) }
+    guard let first = signer.first else {
       throw VerificationError(.badSignature, "the signature does not match the purchase and the app's licensing key")
+    }
+    guard signer.contains(where: { $0.times.signs(at: date) }) else {
+      let word = date < first.times.from ?? .min ? "not yet" : "no longer"
+      throw VerificationError(
+        .badSignature, "is signed with a licensing key that is \(word) valid at the time of the purchase",
+        remedy: "correct the days of that key, if it was still used")
     }
   }
 

@@ -54,6 +54,13 @@ import Testing
     ("{\"apple\": {\"key\": \"a\"}}", "apple"), ("{\"environment\": \"moon\"}", "moon"),
     ("{\"now\": \"soon\"}", "soon"), ("{\"appAppleId\": \"x\"}", "appAppleId"),
     ("{\"rootCertificates\": [\"missing.der\"]}", "missing.der"),
+    ("{\"googlePublicKeys\": [{\"key\": \"k\", \"until\": \"2026-02-30\"}]}", "googlePublicKeys: until"),
+    ("{\"googlePublicKeys\": {\"key\": \"k\", \"form\": \"2026-01-01\"}}", "googlePublicKeys: form"),
+    ("{\"googlePublicKeys\": [{\"from\": \"2026-01-01\"}]}", "c.json: googlePublicKeys"),
+    (
+      "{\"googlePublicKeys\": {\"key\": \"k\", \"from\": \"2026-02-01\", \"until\": \"2026-01-01\"}}",
+      "ends on 2026-01-01"
+    ),
     ("{\"policy\": 5}", "c.json: policy"), ("{\"apple\": 5}", "c.json: apple"), ("{\"ledger\": 5}", "c.json: ledger"),
     ("{\"google\": []}", "c.json: google"), ("{\"appAppleId\": -1}", "c.json: appAppleId"),
     ("{\"app-apple-id\": \"0\"}", "c.json: app-apple-id"), ("{\"now\": true}", "c.json: now"),

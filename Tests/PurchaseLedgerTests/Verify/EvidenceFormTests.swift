@@ -197,7 +197,7 @@ import Testing
     let keys = try (0..<3).map { _ in try _RSA.Signing.PrivateKey(keySize: .bits2048) }
     var identity = StoreIdentity(
       googlePublicKey: Array(keys[0].publicKey.derRepresentation), packageName: "org.example.maps")
-    identity.googlePublicKeys = [Array(keys[1].publicKey.derRepresentation)]
+    identity.otherLicensingKeys = [LicensingKey(der: Array(keys[1].publicKey.derRepresentation))]
     let verifier = try EvidenceVerifier(identity: identity)
     for (index, key) in keys.enumerated() {
       let piece = Array(try SignedPurchase.wrap(Self.text, key).utf8)
@@ -208,6 +208,29 @@ import Testing
           try await verifier.verify(piece, at: GoogleEvidenceTests.now)
         }
         #expect(refusal?.code == .badSignature)
+      }
+    }
+  }
+
+  private static let times: [(from: Int64?, until: Int64?, isValid: Bool)] = [
+    (nil, 1, false), (0, nil, true), (nil, 1_770_000_000_001, true), (1_770_000_000_001, nil, false),
+  ]
+
+  /// The purchase is of 1,770,000,000,000.
+  @Test func aKeySignsOnlyInItsTime() async throws {
+    let key = try _RSA.Signing.PrivateKey(keySize: .bits2048)
+    let piece = Array(try SignedPurchase.wrap(Self.text, key).utf8)
+    for (from, until, isValid) in Self.times {
+      var identity = StoreIdentity(packageName: "org.example.maps")
+      identity.otherLicensingKeys = [
+        LicensingKey(der: Array(key.publicKey.derRepresentation), from: from, until: until)
+      ]
+      let verifier = try EvidenceVerifier(identity: identity)
+      do {
+        _ = try await verifier.verify(piece, at: GoogleEvidenceTests.now)
+        #expect(isValid)
+      } catch {
+        #expect(!isValid && error.code == .badSignature && error.message.contains("valid at the time"))
       }
     }
   }

@@ -25,7 +25,8 @@ struct MapStoreSettings {
       "host", "publicUrl", "accelPrefix", "trustedProxies", "metricsFrom", "bundleId", "packageName", "logLevel", "web",
       "googlePushAudience", "googlePushAccount")
       + ["catalogue", "ledger", "products", "googlePublicKey", "googlePushKeys"].map { .init($0, .path) }
-      + ["hmacKeyFiles", "grantKeyFiles", "rootCertificates", "googlePublicKeys"].map { .init($0, .paths) }
+      + ["hmacKeyFiles", "grantKeyFiles", "rootCertificates"].map { .init($0, .paths) }
+      + [.init("googlePublicKeys", .datedPaths)]
       + [
         .init("appAppleId", .textOrNumber({ _ in }, mustBe: "the app's number at Apple")),
         .init("refuseAppleV1", .flag), .init("port", .number(0...65_535)),
@@ -128,9 +129,8 @@ struct MapStoreSettings {
       return id
     }
     identity.googlePublicKey = try settings.text("googlePublicKey").map(Self.der)
-    identity.googlePublicKeys = try settings.paths("googlePublicKeys").map(Self.der)
-    if identity.googlePublicKey == nil, !identity.googlePublicKeys.isEmpty {
-      identity.googlePublicKey = identity.googlePublicKeys.removeFirst()
+    identity.otherLicensingKeys = try settings.datedPaths("googlePublicKeys").map {
+      LicensingKey(der: try Self.der($0.path), from: $0.from, until: $0.until)
     }
     identity.packageName = settings.text("packageName")
     identity.requiresApp = true

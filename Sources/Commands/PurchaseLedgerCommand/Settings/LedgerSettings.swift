@@ -18,7 +18,7 @@ struct LedgerSettings {
   static let schema = ConfigurationSchema(
     environmentPrefix: "purchaseLedger", manual: "see purchase-ledger --help and docs/reference/ledger.md",
     options: ConfigurationOption.texts("bundleId", "environment", "packageName") + [
-      .init("ledger", .path), .init("googlePublicKey", .path), .init("googlePublicKeys", .paths),
+      .init("ledger", .path), .init("googlePublicKey", .path), .init("googlePublicKeys", .datedPaths),
       .init("rootCertificates", .paths),
       .init("appAppleId", .textOrNumber(checkAppAppleID, mustBe: "the app's number at Apple, above 0")),
       .init(
@@ -51,9 +51,8 @@ struct LedgerSettings {
       return id
     }
     identity.googlePublicKey = try values.text("googlePublicKey").map(InputFile.der)
-    identity.googlePublicKeys = try values.paths("googlePublicKeys").map(InputFile.der)
-    if identity.googlePublicKey == nil, !identity.googlePublicKeys.isEmpty {
-      identity.googlePublicKey = identity.googlePublicKeys.removeFirst()
+    identity.otherLicensingKeys = try values.datedPaths("googlePublicKeys").map {
+      LicensingKey(der: try InputFile.der($0.path), from: $0.from, until: $0.until)
     }
     identity.packageName = values.text("packageName")
     identity.requiresApp = true

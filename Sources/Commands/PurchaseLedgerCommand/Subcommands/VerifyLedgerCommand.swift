@@ -71,7 +71,7 @@ struct VerifyLedgerCommand: AsyncParsableCommand {
       let missing: LedgerError.MissingSetting? =
         switch kind.store {
         case .apple: identity.rootCertificates.isEmpty ? .rootCertificates : nil
-        case .google: identity.googlePublicKey == nil ? .googlePublicKey : nil
+        case .google: !identity.hasLicensingKey ? .googlePublicKey : nil
         }
       if (kind.store == .apple ? identity.bundleID : identity.packageName) == nil { anyApp.insert(kind.store) }
       guard let missing else { continue }
