@@ -44,8 +44,8 @@ package struct BundleMerge: Sendable {
   ///   - replacing: replace an existing file.
   ///   - progress: called every 256 tiles with the number of tiles read so far.
   /// - Throws: ``BundleError``: `.mismatch` when grids or formats differ; `.conflict` when tiles do, with
-  ///   ``Conflict/error``; `.malformed` for tiles that are not those that were written, as a bundle's hash tells; errors
-  ///   of reading and writing bundles.
+  ///   ``Conflict/error``; `.malformed` for tiles that are not those that were written, as a bundle's hash tells;
+  ///   errors of reading and writing bundles.
   /// - Complexity: O(tiles x bundles).
   @discardableResult
   package func write(
@@ -69,11 +69,13 @@ package struct BundleMerge: Sendable {
       try bundle.readingOneState {
         var count = 0
         defer { counts.append(count) }
-        try bundle.forEachWrittenTile { tile, bytes in
+        func take(_ tile: TileID, _ bytes: UnsafeRawBufferPointer) throws {
           tally.insert(bytes)
           count += 1
           try put(tile, bytes, earlier: bundles[..<index], bundle, later: bundles[(index + 1)...], into: writer)
         }
+        // With a hash of each tile a damaged one is refused only where it is taken: another bundle may give it back.
+        if bundle.storesTileHashes { try bundle.forEachTile(take) } else { try bundle.forEachWrittenTile(take) }
       }
     }
     let places = Place.withoutRepeats(try bundles.flatMap { try $0.places().all() })

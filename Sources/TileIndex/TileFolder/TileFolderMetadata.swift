@@ -1,6 +1,6 @@
 import Support
 
-/// The metadata of a tile folder, from `metadata.json` (mb-util, tippecanoe), else from a TileJSON beside the tiles; and
+/// The metadata of a tile folder: from `metadata.json` (mb-util, tippecanoe) or else a TileJSON beside the tiles, and
 /// from `tilemapresource.xml` or `doc.kml` (gdal2tiles).
 struct TileFolderMetadata {
   let stored: StoredMetadata
