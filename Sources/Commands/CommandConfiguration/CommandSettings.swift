@@ -174,16 +174,3 @@ package struct FlagValues: Sendable {
     values[AbsoluteConfigKey([name])] = ConfigValue(content, isSecret: false)
   }
 }
-
-/// A path with the time in which it counts, in milliseconds since 1970; without an end where none is given.
-package struct DatedPath: Sendable {
-  package let path: String
-  package let from: Int64?
-  /// The first moment after it.
-  package let until: Int64?
-
-  /// The beginning of a day such as `2026-05-31`; nil for other texts.
-  static func day(_ text: String) -> Int64? {
-    text.utf8.count == 10 ? RFC3339.milliseconds(text + "T00:00:00Z") : nil
-  }
-}

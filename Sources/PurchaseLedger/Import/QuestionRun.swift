@@ -65,7 +65,7 @@ struct QuestionRun {
   mutating func list(
     of store: Store, _ environment: StoreEnvironment, _ pull: () async throws -> PullReport
   ) async throws {
-    let key = TransactionKey(store: store, environment: environment, id: Snapshot.feed(of: store, environment))
+    let key = TransactionKey(store: store, environment: environment, id: store.feedCursor(in: environment))
     let question = StoreQuestion(
       hint: LookupHint(key: key, productID: nil, purchaseToken: nil), since: clock.now())
     try await ask(.list, question, always: true, pull)

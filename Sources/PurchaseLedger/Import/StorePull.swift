@@ -126,8 +126,11 @@ package struct StorePull: Sendable {
 
   /// - Parameter again: Only those that failed in this run, and says which are overdue.
   private func acknowledgeAll(_ client: GooglePlayClient, _ run: inout QuestionRun, again: Bool) async throws {
-    let time = clock.now()
-    let until = time - Int64(try ledger.policy.acknowledgeAfterSeconds) * 1000
+    // The store's clock counts as soon as it is known. Without a delay no clock does: one that is days behind would
+    // leave purchases to Google's refund.
+    let time = client.requests.clock.now
+    let delay = Int64(try ledger.policy.acknowledgeAfterSeconds) * 1000
+    let until = delay == 0 ? .max : time - delay
     // The products of one order share a token, and are acknowledged at once.
     var done: Set<String> = []
     for question in try ledger.readStatement({ try StoreQuestion.unacknowledged($0, boughtUntil: until) }) {

@@ -132,7 +132,7 @@ package struct Reconciler: Sendable {
     try Store.allCases.flatMap { store in
       try [StoreEnvironment.production, .sandbox].compactMap { environment in
         let marked = try Snapshot.cursor(Snapshot.scope(store.code, environment.code ?? 0), db)
-        let feed = try Snapshot.cursor(Snapshot.feed(of: store, environment), db)
+        let feed = try Snapshot.cursor(store.feedCursor(in: environment), db)
         guard let updatedAt = marked?.updatedAt ?? feed?.updatedAt else { return nil }
         let window = feed.flatMap { NotificationWindow($0.value) }
         // Pages of an unfinished window are read; what they reach is not known before the last.
@@ -167,9 +167,9 @@ package struct Reconciler: Sendable {
   private static func lostWindow(of store: Store, _ db: SQLiteConnection, now: Int64) throws -> Int64? {
     for environment in [StoreEnvironment.production, .sandbox] {
       if let lost = try Snapshot.lostWindow(of: store, environment, db) { return lost.from }
-      guard let feed = try Snapshot.cursor(Snapshot.feed(of: store, environment), db) else { continue }
+      guard let feed = try Snapshot.cursor(store.feedCursor(in: environment), db) else { continue }
       let answered = NotificationWindow(feed.value).map(\.answeredTo) ?? feed.updatedAt
-      if answered < now - Snapshot.kept(by: store, environment) { return answered }
+      if answered < now - store.feedKept(in: environment) { return answered }
     }
     return nil
   }

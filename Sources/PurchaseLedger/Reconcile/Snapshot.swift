@@ -13,8 +13,6 @@ package struct Snapshot: SnapshotSink {
     case apart(SerializedConnection, LedgerClock)
   }
 
-  static let voidedCursor = "google.voided."
-
   /// The snapshot in a ledger's file.
   package init(of ledger: Ledger) { place = .ledger(ledger) }
 
@@ -128,16 +126,6 @@ package struct Snapshot: SnapshotSink {
 
   /// What clocks may differ by, as for evidence from the future.
   static let clockTolerance: Int64 = 300_000
-
-  /// The name of the cursor of a store's feed, which every pull reads.
-  static func feed(of store: Store, _ environment: StoreEnvironment) -> String {
-    (store == .apple ? "apple.notifications." : voidedCursor) + environment.rawValue
-  }
-
-  /// How long a store keeps its feed, in milliseconds.
-  static func kept(by store: Store, _ environment: StoreEnvironment) -> Int64 {
-    store == .apple ? AppStoreClient.notificationsKept(environment) : GooglePlayClient.voidedKept
-  }
 
   private static func lostName(_ store: Store, _ environment: StoreEnvironment) -> String {
     "window-lost.\(store.rawValue).\(environment.rawValue)"

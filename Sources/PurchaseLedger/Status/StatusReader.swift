@@ -85,7 +85,7 @@ private struct StatusReader {
             "SELECT count(*) FROM store_transaction WHERE store = \(store.code) AND environment = \(code)") ?? 0)
         let scope = try Snapshot.cursor(Snapshot.scope(store.code, code), db)
         if scope?.value == Snapshot.whole { feed.coveredAt = scope?.updatedAt }
-        let window = try Snapshot.cursor(Snapshot.feed(of: store, environment), db)
+        let window = try Snapshot.cursor(store.feedCursor(in: environment), db)
         feed.pulledAt = [scope?.updatedAt, window?.updatedAt].compactMap(\.self).max()
         if let window = window.flatMap({ NotificationWindow($0.value) }) {
           (feed.windowStart, feed.windowEnd) = (window.start, window.end)

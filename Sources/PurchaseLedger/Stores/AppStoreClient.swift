@@ -131,18 +131,13 @@ extension AppStoreClient {
       again: again, sink)
   }
 
-  /// How long Apple keeps the history of notifications.
-  static func notificationsKept(_ environment: StoreEnvironment) -> Int64 {
-    (environment == .sandbox ? 30 : 180) * 86_400_000
-  }
-
   /// Pulls the notifications that Apple sent, or tried to send, since the last pull.
   ///
   /// - Returns: A report with `isWindowLost` if Apple no longer covers everything since the last pull. Every customer
   ///   must then be queried.
   package func pullNotifications(_ wanted: FeedStart = .next, into sink: any SnapshotSink) async throws -> PullReport {
     let feed = StoreFeed(
-      store: .apple, environment: environment, kept: Self.notificationsKept(environment), requests: requests,
+      store: .apple, environment: environment, requests: requests,
       request: { [baseURL] window in
         let page = window.page.map { "?paginationToken=\(StoreRequests.escape($0))" } ?? ""
         let body = "{\"startDate\":\(window.start),\"endDate\":\(window.end)}"

@@ -1,9 +1,6 @@
 import Support
 
 extension GooglePlayClient {
-  /// How long Google keeps the list of voided purchases.
-  static let voidedKept: Int64 = 30 * 86_400_000
-
   /// Pulls the purchases that were refunded, charged back or revoked since the last pull, page by page.
   ///
   /// - Returns: A report with `isWindowLost` if Google no longer covers everything since the last pull. Every purchase
@@ -11,7 +8,7 @@ extension GooglePlayClient {
   /// - Throws: `LedgerError` with code `store`. Earlier pages stay stored with their cursor.
   package func pullVoided(_ wanted: FeedStart = .next, into sink: any SnapshotSink) async throws -> PullReport {
     let feed = StoreFeed(
-      store: .google, environment: environment, kept: Self.voidedKept, requests: requests,
+      store: .google, environment: environment, requests: requests,
       request: { [application] window in
         var url = "\(application)/purchases/voidedpurchases?startTime=\(window.start)&endTime=\(window.end)"
         url += "&type=0&maxResults=1000&includeQuantityBasedPartialRefund=true"

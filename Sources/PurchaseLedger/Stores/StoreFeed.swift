@@ -6,8 +6,6 @@ import Support
 struct StoreFeed: Sendable {
   var store: Store
   var environment: StoreEnvironment
-  /// How long the store keeps the list, in milliseconds.
-  var kept: Int64
   var requests: StoreRequests
   /// The question for a page of a window.
   var request: @Sendable (NotificationWindow) -> StoreRequests.Request
@@ -34,7 +32,7 @@ struct StoreFeed: Sendable {
     return run.report
   }
 
-  var cursorName: String { Snapshot.feed(of: store, environment) }
+  var cursorName: String { store.feedCursor(in: environment) }
 
   private enum Answer {
     case page(JSONValue)
@@ -63,7 +61,7 @@ struct StoreFeed: Sendable {
 
     init(feed: StoreFeed, sink: any SnapshotSink, wanted: FeedStart) {
       (self.feed, self.sink, self.wanted) = (feed, sink, wanted)
-      windows = FeedWindows(kept: feed.kept)
+      windows = FeedWindows(kept: feed.store.feedKept(in: feed.environment))
     }
 
     private mutating func plan(mayContinue: Bool) throws -> NotificationWindow {

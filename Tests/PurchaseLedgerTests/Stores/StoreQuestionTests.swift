@@ -229,6 +229,14 @@ import Testing
     try await shop.server.stop()
   }
 
+  @Test func aClockThatIsDaysBehindDelaysNoAcknowledgement() async throws {
+    let shop = try await Shop { _ in nil }
+    try await shop.with { ledger throws in try Self.submit("GPA.1", to: ledger) }
+    try await shop.pull(day: -4, acknowledge: true)
+    #expect(shop.paths(":acknowledge").count == 1)
+    try await shop.server.stop()
+  }
+
   /// The list of voided purchases names the order alone; one of its products may be refunded by itself.
   @Test(arguments: [["region.alps", "region.etna", "region.iceland"], ["region.etna"]])
   func aRefundOfAnOrderOfSeveralProductsTakesThoseThatItNames(refunded: [String]) async throws {
