@@ -7,7 +7,7 @@ import Support
 struct PullCommand: AsyncParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "pull",
-    abstract: "Fetches a store's records for reconcile; records no events.",
+    abstract: "Fetches a store's records for reconcile, and acknowledges purchases.",
     discussion: """
       Keys are in the configuration file, under apple (issuerId, keyId, privateKey) and google (serviceAccount, or \
       accessTokenFile). An interrupted pull continues where it stopped.
