@@ -22,21 +22,10 @@ extension GooglePlayClient {
       },
       // Google has no code of its own for it.
       isStartRefused: { _ in true },
-      verify: { [self] answer, report in await verified(answer, &report) })
+      verify: { [self] answer, report in
+        let context = EvidenceContext(packageName: packageName, environment: environment)
+        return await verified(answer, as: .googleVoided, context, &report)
+      })
     return try await feed.pull(wanted, into: sink)
-  }
-
-  private func verified(
-    _ answer: JSONValue, _ report: inout PullReport
-  ) async -> [(bytes: [UInt8], content: VerifiedEvidence)] {
-    let bytes = Array(answer.text.utf8)
-    let context = EvidenceContext(packageName: packageName, environment: environment)
-    do {
-      let time = requests.clock.now
-      return [(bytes, try await verifier.verify(bytes, as: .googleVoided, context: context, at: time, trusted: false))]
-    } catch {
-      report.refuse(error)
-      return []
-    }
   }
 }

@@ -61,7 +61,11 @@ package final class GooglePlayClient: Sendable {
     }
     let context = EvidenceContext(
       productID: productID, purchaseToken: token, packageName: packageName, environment: environment)
-    try await store(answer, as: .googleProduct, context, in: sink, &report)
+    let evidence = await verified(answer, as: .googleProduct, context, &report)
+    if let content = evidence.first?.content, content.quarantine == nil { report.facts = content.transactions }
+    try sink.store(SnapshotPage(evidence: evidence, cursor: nil))
+    report.pages += 1
+    report.pieces += evidence.count
     return report
   }
 
@@ -79,22 +83,17 @@ package final class GooglePlayClient: Sendable {
       + "/tokens/\(StoreRequests.escape(token))"
   }
 
-  /// Verifies a response and stores it.
-  func store(
-    _ answer: JSONValue, as kind: EvidenceKind, _ context: EvidenceContext, in sink: any SnapshotSink,
-    _ report: inout PullReport
-  ) async throws {
+  /// Verifies a response; none for one that is refused.
+  func verified(
+    _ answer: JSONValue, as kind: EvidenceKind, _ context: EvidenceContext, _ report: inout PullReport
+  ) async -> [(bytes: [UInt8], content: VerifiedEvidence)] {
     let bytes = Array(answer.text.utf8)
-    var page = SnapshotPage(evidence: [], cursor: nil)
     do {
-      let content = try await verifier.verify(bytes, as: kind, context: context, at: requests.clock.now, trusted: false)
-      page.evidence = [(bytes, content)]
-      if content.quarantine == nil { report.facts = content.transactions }
+      let time = requests.clock.now
+      return [(bytes, try await verifier.verify(bytes, as: kind, context: context, at: time, trusted: false))]
     } catch {
       report.refuse(error)
+      return []
     }
-    try sink.store(page)
-    report.pages += 1
-    report.pieces += page.evidence.count
   }
 }
