@@ -24,7 +24,7 @@ import TileIndex
     #expect(try tilecut("cut", raster, "-o", flat, "--zoom", "0-3").status == 0)
     let expected = try hash("a.mbtiles")
     for (name, kind) in [
-      ("b.pmtiles", BundleFile.Kind.pmtiles), ("b/", .folder), ("b.gpkg", .geopackage), ("b.mbtiles", .mbtiles),
+      ("b.pmtiles", BundleContainer.pmtiles), ("b/", .folder), ("b.gpkg", .geopackage), ("b.mbtiles", .mbtiles),
     ] {
       let output = folder.file(name)
       for words in [

@@ -20,7 +20,7 @@ import TileIndex
     try FileManager.default.createDirectory(atPath: folder.file("c.pmtiles/0/0"), withIntermediateDirectories: true)
     try folder.write("c.pmtiles/0/0/0.png", bytes: blob(1))
     for (name, kind) in [("a.png", .mbtiles), ("b.mbtiles", .pmtiles), ("c.pmtiles", .folder)]
-      as [(String, BundleFile.Kind)]
+      as [(String, BundleContainer)]
     {
       #expect(BundleFile.kind(folder.file(name)) == kind)
       let reader = try BundleFile.open(folder.file(name))

@@ -109,6 +109,16 @@ package final class SQLiteConnection {
     return statement
   }
 
+  /// The columns of a table or view: names in lower case with their declared types; empty if it does not exist.
+  package func columns(of table: String) throws -> [String: String] {
+    let statement = try prepare("PRAGMA table_info(\(table))")
+    var columns: [String: String] = [:]
+    while try statement.step() {
+      if let name = statement.optionalText(1) { columns[name.lowercased()] = statement.text(2) }
+    }
+    return columns
+  }
+
   /// The row number of the last inserted row.
   package var lastInsertedRowID: Int64 { sqlite3_last_insert_rowid(handle) }
 

@@ -6,7 +6,7 @@ import TileIndex
 struct TilePackWriter {
   let bundle: any BundleReader
   /// Of the tile packs.
-  let container: BundleFile.Kind
+  let container: BundleContainer
   /// The maximum size of a tile pack's file.
   let bytesMax: Int
   /// Where tile packs are written.

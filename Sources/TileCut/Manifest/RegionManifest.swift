@@ -55,7 +55,7 @@ package struct RegionManifest: Sendable {
 /// Settings that may be given in `defaults`, in a category or in the region itself; the more specific one wins.
 package struct RegionSettings: Sendable {
   /// The containers of bundles: files, which a catalogue can list by their hash.
-  package static let containers: [BundleFile.Kind] = [.mbtiles, .pmtiles, .geopackage]
+  package static let containers: [BundleContainer] = [.mbtiles, .pmtiles, .geopackage]
 
   /// The preview image for the shop.
   package struct Preview: Hashable, Sendable {
@@ -81,7 +81,7 @@ package struct RegionSettings: Sendable {
   /// Metres by which the boundary grows before it clips.
   package var buffer = 0.0
   /// The bundle's container, one of ``containers``. Devices install MBTiles alone.
-  package var container = BundleFile.Kind.mbtiles
+  package var container = BundleContainer.mbtiles
   /// The edition; part of file names.
   package var edition = "1"
   /// The price tier, as the stores name it.

@@ -28,7 +28,7 @@ package struct ShardPlan: Sendable {
   private let zooms: ClosedRange<Int>
   private let tileCount: Int
   /// Of the shards' bundles: PMTiles, which needs no locks on a shared disk, where it knows the grid.
-  let container: BundleFile.Kind
+  let container: BundleContainer
 
   /// The zoom of the shards' roots.
   package var shardZoom: Int { shards[0].root.zoom }
@@ -105,7 +105,7 @@ package struct ShardPlan: Sendable {
       case .number(let maxzoom)? = json["maxzoom"], let maxzoom = Int(maxzoom), minzoom <= maxzoom,
       let shards = json["shards"]?.array?.compactMap(Shard.init), !shards.isEmpty,
       case .number(let tiles)? = json["tiles"],
-      let container = json["container"]?.string.flatMap(BundleFile.Kind.init(rawValue:))
+      let container = json["container"]?.string.flatMap(BundleContainer.init(rawValue:))
     else { throw PlanFile.unfit(path, "is not a whole plan") }
     guard Self.digest(identity, shards) == digest else { throw PlanFile.changed(path) }
     try PlanFile.check(tool: identity.toolVersion, is: toolVersion, path)

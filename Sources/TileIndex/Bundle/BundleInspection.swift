@@ -45,7 +45,7 @@ public struct BundleInspection: Hashable, Sendable, Codable {
   /// The file or folder, as the caller named it.
   package let path: String
   /// The container of the file.
-  package let container: BundleFile.Kind
+  package let container: BundleContainer
   /// Size of the file, or of all tiles in a folder.
   package let fileBytes: Int
   /// Bytes of an SQLite page; nil for other containers than MBTiles and GeoPackage.
@@ -92,7 +92,7 @@ public struct BundleInspection: Hashable, Sendable, Codable {
 
   /// What was found in a bundle.
   init(
-    _ bundle: any BundleReader, _ container: BundleFile.Kind, fileBytes: Int, tiles: Int, distinctTiles: Int,
+    _ bundle: any BundleReader, _ container: BundleContainer, fileBytes: Int, tiles: Int, distinctTiles: Int,
     levels: [Level], _ blobs: Tally
   ) {
     (path, self.container, self.fileBytes) = (bundle.path, container, fileBytes)
@@ -107,7 +107,7 @@ public struct BundleInspection: Hashable, Sendable, Codable {
   ///
   /// - Parameter fileBytes: nil for a folder, whose bytes are those of its tiles.
   init(
-    walking bundle: any BundleReader, _ container: BundleFile.Kind, fileBytes: Int?,
+    walking bundle: any BundleReader, _ container: BundleContainer, fileBytes: Int?,
     _ progress: @escaping (Int) -> Void
   ) throws {
     var coverage = TileCoverage()

@@ -104,20 +104,6 @@ struct TileTally {
   }
 }
 
-/// Counts the tiles that a work has read, in all its passes, and tells whoever shows it.
-package final class TileCount {
-  private var tiles = 0
-  private let progress: (Int) -> Void
-
-  /// - Parameter progress: called every 256 tiles.
-  package init(_ progress: @escaping (Int) -> Void) { self.progress = progress }
-
-  package func add() {
-    tiles += 1
-    if tiles % 256 == 0 { progress(tiles) }
-  }
-}
-
 extension TileSink {
   package var mixing: Set<TileFormat> { [] }
   package var usesHashes: Bool { false }
@@ -242,13 +228,6 @@ public struct BundleSummary: Hashable, Sendable, Codable {
 }
 
 extension BundleReader {
-  /// How many rows of the table of tiles are no tiles.
-  ///
-  /// - Parameter read: the tiles that reading all of the bundle gave.
-  package func leftOutRows(read: Int) -> Int {
-    self is any DatabaseReader ? max((knownTileCount ?? read) - read, 0) : 0
-  }
-
   /// How often a bundle has a tile; more than once in a table without a unique index.
   fileprivate func rowCount(of tile: TileID) throws -> Int {
     var count = 0

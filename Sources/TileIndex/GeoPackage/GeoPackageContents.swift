@@ -38,7 +38,7 @@ struct GeoPackageContents {
     func malformed(_ words: String, _ remedy: String) -> BundleError {
       BundleError(.malformed, path: path, words, remedy: remedy)
     }
-    let columns = try BundleSchema.columns(of: "gpkg_contents", connection)
+    let columns = try connection.columns(of: "gpkg_contents")
     guard columns["table_name"] != nil, columns["data_type"] != nil else {
       throw malformed(
         "says to be a GeoPackage, but has no table gpkg_contents", "check that it is the right file and is complete")
@@ -70,7 +70,7 @@ struct GeoPackageContents {
       table = first
     }
     let quoted = GeoPackageSchema.quoted(table)
-    let tileColumns = try BundleSchema.columns(of: quoted, connection)
+    let tileColumns = try connection.columns(of: quoted)
     for column in ["zoom_level", "tile_column", "tile_row", "tile_data"] where tileColumns[column] == nil {
       throw malformed("its table of tiles \(table) has no column \(column)", "make or copy it again")
     }

@@ -106,8 +106,8 @@ enum GeoPackageMetadata {
   }
 
   private static func number(of standard: String, _ table: String, _ connection: SQLiteConnection) throws -> Int64? {
-    guard try BundleSchema.columns(of: "gpkg_metadata", connection)["md_standard_uri"] != nil,
-      try BundleSchema.columns(of: "gpkg_metadata_reference", connection)["md_file_id"] != nil
+    guard try connection.columns(of: "gpkg_metadata")["md_standard_uri"] != nil,
+      try connection.columns(of: "gpkg_metadata_reference")["md_file_id"] != nil
     else { return nil }
     let select = try connection.prepare(
       """

@@ -139,7 +139,7 @@ public struct FittedCRS: Sendable {
   }
 
   /// A point's place on the unit sphere, and where it moves as the point moves by a CRS unit.
-  private struct Place {
+  private struct LocalPlane {
     let onSphere: SIMD3<Double>
     let byX: SIMD3<Double>
     let byY: SIMD3<Double>
@@ -159,11 +159,11 @@ public struct FittedCRS: Sendable {
     }
   }
 
-  private func place(_ point: SIMD2<Double>) -> Place {
+  private func place(_ point: SIMD2<Double>) -> LocalPlane {
     let half = SIMD2(box.width, box.height) / 2
     let share = (point - box.centre) / half
     let (value, byU, byV) = surface.evaluated(share.x, share.y)
-    return Place(
+    return LocalPlane(
       onSphere: value / (value * value).sum().squareRoot(), byX: byU / half.x, byY: byV / half.y)
   }
 }

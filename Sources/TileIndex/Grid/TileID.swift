@@ -218,3 +218,11 @@ public struct GridError: ToolkitError, Hashable {
     self.message = message
   }
 }
+
+/// The row numbers of MBTiles files, which count from the bottom as in TMS. The only place where rows are flipped.
+package enum MBTilesRow {
+  /// The stored row of a tile, or the row of a stored tile: the flip is its own inverse.
+  ///
+  /// In Web Mercator the matrix is 2^zoom high: tile 11/327/791 is stored in row 1256.
+  package static func flipped(_ row: Int, matrixHeight: Int) -> Int { matrixHeight - 1 - row }
+}

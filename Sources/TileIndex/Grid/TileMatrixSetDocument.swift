@@ -7,9 +7,6 @@ import Support
 /// whole numbers. The CRS is Web Mercator, WGS 84 degrees, or one whose relation to degrees a ``CRSLookup`` finds, or
 /// the document has itself, in a member of this project, `toWGS84`.
 package struct TileMatrixSetDocument: Codable {
-  /// A file is small; a larger one is something else.
-  private static let bytesMax = 1 << 20
-
   var id: String
   var uri: String?
   var crs: ReferenceSystem
@@ -17,30 +14,6 @@ package struct TileMatrixSetDocument: Codable {
   var boundingBox: Box?
   var levels: [Level]
   var relation: Relation?
-
-  /// Reads a set from a file.
-  ///
-  /// - Parameter lookup: finds other CRSs than Web Mercator and degrees; nil where there is no PROJ.
-  /// - Throws: ``BundleError``: `.notFound`, `.malformed` with what is wrong; what the lookup throws.
-  package static func matrixSet(inFile path: String, lookup: CRSLookup? = nil) throws -> TileMatrixSet {
-    let remedy = "give a file in the JSON form of OGC's Two Dimensional Tile Matrix Set"
-    do {
-      let value = try JSONValue(parsing: FileSystem.bytes(of: path, countMax: bytesMax))
-      return value["tileEdges"] == nil
-        ? try value.decoded(as: TileMatrixSetDocument.self).matrixSet(lookup) : try TileMatrixSet(definition: value)
-    } catch let error as FileSystem.SystemError {
-      throw BundleError.unopened(error, path: path)
-    } catch let error as GridError {
-      throw BundleError(
-        .malformed, path: path, error.message,
-        remedy: "use a grid whose levels have one corner and step by whole numbers")
-    } catch let error as DecodingError {
-      throw BundleError(
-        .malformed, path: path, "is no tile matrix set: \(error.place) \(error.complaint)", remedy: remedy)
-    } catch let error as JSONValue.SyntaxError {
-      throw BundleError(.malformed, path: path, "is no tile matrix set: \(error)", remedy: remedy)
-    }
-  }
 
   /// The set, or the built-in one that it names.
   ///

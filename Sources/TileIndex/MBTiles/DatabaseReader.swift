@@ -22,6 +22,8 @@ extension DatabaseReader {
     try database.readingOneState(path, body)
   }
 
+  package func leftOutRows(read: Int) -> Int { max((knownTileCount ?? read) - read, 0) }
+
   package func holdOneState() throws { try database.holdOneState(path) }
 
   /// Runs a query, checks that what it read is of one state, and converts SQLite's errors to errors that name the

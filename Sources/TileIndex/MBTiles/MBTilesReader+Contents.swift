@@ -166,13 +166,13 @@ extension MBTilesReader {
 extension MBTilesReader {
   package func places() throws -> StoredPlaces { try placeTable()?.places() ?? StoredPlaces(of: path) }
 
-  package func placeTable() throws -> PlaceTable? { try PlaceTable(self) }
+  package func placeTable() throws -> PlaceTable? { try PlaceTable(path: path, connection, guarded: reading) }
 
   package var knownTileCount: Int? { try? tileCount() }
 
   package var knownReadCount: Int? { layout == .mapAndImages ? try? distinctTileCount() : knownTileCount }
 
-  package var putOrder: PutOrder? { storesRowsFromNorth ? nil : PutOrder(self) }
+  package var putOrder: (any PutOrder)? { storesRowsFromNorth ? nil : MapRowOrder(self) }
 
   /// Without reading the blobs.
   package func forEachTileSize(_ body: (TileID, Int) throws -> Void) throws {
@@ -205,7 +205,7 @@ extension MBTilesReader {
   package func replaceMetadata(
     _ rows: [StoredMetadata.Entry], changed name: String, progress: (Int) -> Void
   ) throws {
-    let columns = try reading { try BundleSchema.columns(of: "metadata", connection) }
+    let columns = try reading { try connection.columns(of: "metadata") }
     let value = rows.first { $0.name == name }?.value
     try replaceFile(progress) { connection in
       if columns.isEmpty { try connection.execute("CREATE TABLE metadata (name text, value text)") }

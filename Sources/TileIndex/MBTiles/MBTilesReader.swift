@@ -189,7 +189,7 @@ package final class MBTilesReader: DatabaseReader {
   }
 
   private static func readMetadata(_ connection: SQLiteConnection, path: String) throws -> StoredMetadata {
-    let columns = try BundleSchema.columns(of: "metadata", connection)
+    let columns = try connection.columns(of: "metadata")
     guard columns["name"] != nil, columns["value"] != nil else { return StoredMetadata([]) }
     return try MetadataLimits.rows(of: "metadata", path: path, connection)
   }

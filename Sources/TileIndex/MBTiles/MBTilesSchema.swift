@@ -29,14 +29,6 @@ enum MBTilesSchema {
   static let otherGridView = "grid_tiles"
 }
 
-/// The row numbers of MBTiles files, which count from the bottom as in TMS. The only place where rows are flipped.
-package enum MBTilesRow {
-  /// The stored row of a tile, or the row of a stored tile: the flip is its own inverse.
-  ///
-  /// In Web Mercator the matrix is 2^zoom high: tile 11/327/791 is stored in row 1256.
-  package static func flipped(_ row: Int, matrixHeight: Int) -> Int { matrixHeight - 1 - row }
-}
-
 /// The tables of an opened bundle: which one has the tiles, and what is behind it.
 struct BundleSchema {
   /// `tiles`, or `grid_tiles` in bundles of other grids; a temporary view once the reader has made an index.
@@ -69,7 +61,7 @@ struct BundleSchema {
         .malformed, path: path, "is an SQLite database, but has no table or view called tiles",
         remedy: "check that it is an MBTiles bundle")
     }
-    let columns = try Self.columns(of: tiles, connection)
+    let columns = try connection.columns(of: tiles)
     for column in ["zoom_level", "tile_column", "tile_row", "tile_data"] where columns[column] == nil {
       throw BundleError(.malformed, path: path, "its \(tiles) has no column \(column), so it is not an MBTiles bundle")
     }
@@ -89,8 +81,8 @@ struct BundleSchema {
       (layout, keys, hasIntegerIDs, hasHashes) = (.flat, tiles, nil, false)
       return
     }
-    let map = objects["map"] == "table" ? try Self.columns(of: "map", connection) : [:]
-    let images = objects["images"] == "table" ? try Self.columns(of: "images", connection) : [:]
+    let map = objects["map"] == "table" ? try connection.columns(of: "map") : [:]
+    let images = objects["images"] == "table" ? try connection.columns(of: "images") : [:]
     let isPair =
       ["zoom_level", "tile_column", "tile_row", "tile_id"].allSatisfy { map[$0] != nil }
       && ["tile_id", "tile_data"].allSatisfy { images[$0] != nil }
@@ -119,26 +111,4 @@ struct BundleSchema {
       FROM main.\(tiles) WHERE \(numbers.map { "CAST(\($0) AS INTEGER) = \($0)" }.joined(separator: " AND "))
       """)
   }
-
-  /// Column names in lower case with their declared types.
-  static func columns(of table: String, _ connection: SQLiteConnection) throws -> [String: String] {
-    let statement = try connection.prepare("PRAGMA table_info(\(table))")
-    var columns: [String: String] = [:]
-    while try statement.step() {
-      if let name = statement.optionalText(1) { columns[name.lowercased()] = statement.text(2) }
-    }
-    return columns
-  }
-}
-
-/// The layout of a bundle's tables.
-package enum BundleLayout: String, Sendable, Codable {
-  /// One table with the blobs in it.
-  case flat
-  /// A view over `map` and `images`, where equal tiles share a blob.
-  case mapAndImages = "map and images"
-  /// Another view.
-  case view
-  /// One table with the blobs in it, whose columns of numbers are declared as text or decimals.
-  case numbered = "flat, its numbers of another type"
 }

@@ -16,7 +16,7 @@ enum TileHashes {
 
   /// False for a table of this name that is none of ours.
   static func isIn(_ connection: SQLiteConnection) throws -> Bool {
-    let columns = try BundleSchema.columns(of: table, connection)
+    let columns = try connection.columns(of: table)
     return columns["tile_id"] != nil && columns["hash"] != nil
   }
 
@@ -34,29 +34,5 @@ enum TileHashes {
     guard try lookup.step() else { return nil }
     let bytes = lookup.bytes(0)
     return bytes.count == 8 ? UInt64(bigEndian: bytes.loadUnaligned(as: UInt64.self)) : nil
-  }
-}
-
-extension BundleReader {
-  /// Refuses bytes whose hash is another than the bundle has for the tile: a copy, with hashes of its own, would hide
-  /// the damage.
-  ///
-  /// - Parameter hash: of the bytes, if it is known.
-  /// - Throws: ``BundleError`` with `.damagedTile`.
-  func requireUndamaged(_ tile: TileID, _ bytes: UnsafeRawBufferPointer, hash: UInt64? = nil) throws {
-    guard storesTileHashes, let stored = try storedHash(of: tile), stored != hash ?? ContentHash.hash(bytes) else {
-      return
-    }
-    throw BundleError.damaged(tile, path: path)
-  }
-}
-
-extension BundleError {
-  /// A tile whose bytes are not those that its maker wrote.
-  static func damaged(_ tile: TileID, path: String) -> BundleError {
-    BundleError(
-      .damagedTile, path: path,
-      "the bytes of tile \(tile) are not those that were written: the file was damaged, or another program changed it",
-      remedy: "take the bundle from a copy, or make it again", repair: .verify)
   }
 }

@@ -123,7 +123,7 @@ final class PatchFile {
 
   /// The result's places; nil when they are the base's.
   func places(base: [Place]) throws -> [Place]? {
-    guard try reading({ try !BundleSchema.columns(of: "place_steps", connection).isEmpty }) else { return nil }
+    guard try reading({ try !connection.columns(of: "place_steps").isEmpty }) else { return nil }
     let statement = try reading {
       try connection.prepare("SELECT name, kind, longitude, latitude, importance FROM places ORDER BY rowid")
     }

@@ -95,7 +95,7 @@ struct PatchMaker {
       }
       try tables.put(tile, bytes)
     }
-    if let order = orders.1 { try order.forEachTile(compare) } else { try new.forEachTile(compare) }
+    if let order = orders.1 { try order.forEachTile(at: nil, compare) } else { try new.forEachTile(compare) }
     try old.forEachTile { tile, _ in
       count.add()
       if try new.withTile(tile, { _ in true }) == nil { try tables.remove(tile) }

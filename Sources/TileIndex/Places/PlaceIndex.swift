@@ -1,25 +1,5 @@
 import Support
 
-extension PlaceQuery {
-  /// The matches in a bundle of any container, by its index where it has one; nil for a bundle without places.
-  ///
-  /// - Throws: ``BundleError``.
-  package func search(_ bundle: any BundleReader) throws -> [PlaceMatch]? {
-    if let index = try PlaceIndex(bundle) { return try index.search(self) }
-    let places = try bundle.places().valid
-    return places.isEmpty ? nil : PlaceList(places).search(self)
-  }
-}
-
-extension BundleReader {
-  /// Whether there is anything to search, in a bundle of any container.
-  ///
-  /// - Throws: ``BundleError``.
-  package var hasPlaces: Bool {
-    get throws { try PlaceIndex(self) != nil || !places().valid.isEmpty }
-  }
-}
-
 /// Places without an index, as all containers but MBTiles have them: each search compares all names.
 package struct PlaceList: Sendable {
   /// With the words of their names, folded once, and a space before and after each.
@@ -47,11 +27,7 @@ public final class PlaceIndex {
   private let table: PlaceTable
   private let hasIndex: Bool
 
-  /// Nil for a bundle without places, and for one that is not MBTiles.
-  ///
-  /// - Throws: `BundleError`.
-  public init?(_ bundle: any BundleReader) throws {
-    guard let table = try bundle.placeTable() else { return nil }
+  init(_ table: PlaceTable) {
     self.table = table
     hasIndex = table.hasIndex
   }
@@ -65,7 +41,7 @@ public final class PlaceIndex {
     guard let words = query.match else { return [] }
     guard hasIndex else {
       throw BundleError(
-        .malformed, path: table.bundle.path, "its places have no index, or this SQLite has no FTS5",
+        .malformed, path: table.path, "its places have no index, or this SQLite has no FTS5",
         remedy: "make the bundle again, with a libsqlite3 that has FTS5")
     }
     var found: [Int: Place] = [:]
@@ -92,8 +68,8 @@ public final class PlaceIndex {
        AND (p.longitude BETWEEN ?3 AND ?4 OR p.longitude BETWEEN ?3 - 360 AND ?4 - 360 \
       OR p.longitude BETWEEN ?3 + 360 AND ?4 + 360) AND p.latitude BETWEEN ?5 AND ?6
       """
-    let connection = table.bundle.connection
-    try table.bundle.reading {
+    let connection = table.connection
+    try table.reading {
       let statement = try connection.prepare(
         """
         SELECT p.id, p.name, p.kind, p.longitude, p.latitude, p.importance FROM places_index i \

@@ -13,7 +13,7 @@ package struct BundleVerifier {
   package static var rules: [VerificationRule] { rules(for: .mbtiles) }
 
   /// The rules for a container, in the order of the report.
-  package static func rules(for container: BundleFile.Kind) -> [VerificationRule] {
+  package static func rules(for container: BundleContainer) -> [VerificationRule] {
     switch container {
     case .mbtiles: MBTilesCheck.rules
     case .pmtiles: PMTilesCheck.rules

@@ -173,7 +173,7 @@ private struct ExtensionRule: BundleRule {
 
   mutating func end(_ coverage: TileCoverage, _ findings: inout Findings) throws {
     let names = try reader.reading { () -> [String] in
-      guard try BundleSchema.columns(of: "gpkg_extensions", reader.connection)["extension_name"] != nil else {
+      guard try reader.connection.columns(of: "gpkg_extensions")["extension_name"] != nil else {
         return []
       }
       let select = try reader.connection.prepare(

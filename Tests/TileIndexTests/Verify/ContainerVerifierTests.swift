@@ -27,8 +27,8 @@ import Testing
     return path
   }
 
-  @Test(arguments: [("own.pmtiles", BundleFile.Kind.pmtiles), ("own/", .folder)])
-  func writtenBundlesHaveNoFindings(name: String, kind: BundleFile.Kind) throws {
+  @Test(arguments: [("own.pmtiles", BundleContainer.pmtiles), ("own/", .folder)])
+  func writtenBundlesHaveNoFindings(name: String, kind: BundleContainer) throws {
     let report = try verify(try write(name))
     #expect(report.outcomes.flatMap(\.findings).isEmpty, "\(report.outcomes.flatMap(\.findings))")
     #expect(report.tiles == 22)

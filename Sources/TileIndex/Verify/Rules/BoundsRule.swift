@@ -7,7 +7,7 @@ struct BoundsRule: BundleRule {
   )
   private let metadata: StoredMetadata
   private let matrixSet: TileMatrixSet
-  private let container: BundleFile.Kind
+  private let container: BundleContainer
   private let placement: BundleError?
 
   init(_ bundle: VerifiedBundle) {

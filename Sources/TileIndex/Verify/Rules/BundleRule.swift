@@ -27,12 +27,12 @@ struct VerifiedBundle {
   let matrixSet: TileMatrixSet
   /// See ``BundleReader/placementWarning``.
   let placement: BundleError?
-  let container: BundleFile.Kind
+  let container: BundleContainer
   let decode: TileDecodeCheck
   /// The stated format, if it is one whose bytes are not known here.
   let opaqueFormat: String?
 
-  init(_ reader: any BundleReader, _ container: BundleFile.Kind, decode: @escaping TileDecodeCheck) {
+  init(_ reader: any BundleReader, _ container: BundleContainer, decode: @escaping TileDecodeCheck) {
     metadata = reader.metadata
     placement = reader.placementWarning
     matrixSet = reader.matrixSet

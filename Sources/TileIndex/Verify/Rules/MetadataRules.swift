@@ -12,7 +12,7 @@ struct MetadataTableRule: BundleRule {
   mutating func begin(_ findings: inout Findings) throws {
     let connection = reader.connection
     try reader.reading {
-      let columns = try BundleSchema.columns(of: "metadata", connection)
+      let columns = try connection.columns(of: "metadata")
       guard !columns.isEmpty else {
         findings.error(
           "there is no table or view called metadata", remedy: "add one: CREATE TABLE metadata (name text, value text)")

@@ -11,7 +11,7 @@ struct PlacesRule: BundleRule {
 
   mutating func begin(_ findings: inout Findings) throws {
     // Tables of this name with other columns belong to other software and are not checked.
-    guard try PlaceTable(reader) != nil else { return }
+    guard try reader.placeTable() != nil else { return }
     try reader.reading {
       let rows = try reader.connection.prepare(
         "SELECT id, name, kind, longitude, latitude, importance, typeof(longitude), typeof(latitude) FROM places")

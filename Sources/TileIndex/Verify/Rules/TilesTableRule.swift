@@ -10,7 +10,7 @@ struct TilesTableRule: BundleRule {
 
   mutating func begin(_ findings: inout Findings) throws {
     let table = reader.schema.stored
-    let columns = try reader.reading { try BundleSchema.columns(of: table, reader.connection) }
+    let columns = try reader.reading { try reader.connection.columns(of: table) }
     for (column, words) in [
       ("zoom_level", ["INT"]), ("tile_column", ["INT"]), ("tile_row", ["INT"]), ("tile_data", ["BLOB"]),
     ] {

@@ -1,11 +1,9 @@
 import CSQLite
 import Support
 
-/// The order in which ``BundleWriter`` inserted a bundle's tiles. A patch that records it gives the same file byte for
-/// byte.
-///
-/// Rows of `map` are in insertion order; the writer orders images by it and by their sizes (``PagePacking``).
-public struct PutOrder {
+/// The order in which ``BundleWriter`` inserted a bundle's tiles: that of the rows of `map`. The writer orders images by it
+/// and by their sizes (``PagePacking``).
+struct MapRowOrder: PutOrder {
   private let bundle: MBTilesReader
   private let position: SQLiteStatement
 
@@ -25,7 +23,6 @@ public struct PutOrder {
     self.position = position
   }
 
-  /// The position of a tile, not necessarily without gaps; nil when there is no such tile.
   func position(of tile: TileID) throws -> Int? {
     try bundle.reading {
       position.bind(1, tile.zoom)
@@ -36,10 +33,8 @@ public struct PutOrder {
     }
   }
 
-  /// Passes all tiles, or those of some positions, to a closure in insertion order. Rows whose address is not in the
-  /// grid are skipped.
   func forEachTile(
-    at positions: ClosedRange<Int>? = nil, _ body: (TileID, UnsafeRawBufferPointer) throws -> Void
+    at positions: ClosedRange<Int>?, _ body: (TileID, UnsafeRawBufferPointer) throws -> Void
   ) throws {
     let condition = positions.map { " WHERE map.rowid BETWEEN \($0.lowerBound) AND \($0.upperBound)" } ?? ""
     let statement = try bundle.reading {
@@ -58,9 +53,6 @@ public struct PutOrder {
     }
   }
 
-  /// A hash over the positions of all tiles, without their bytes.
-  ///
-  /// - Complexity: O(tiles).
   func digest() throws -> String {
     var hash = SHA256Hash()
     let statement = try bundle.reading {

@@ -20,37 +20,48 @@ extension Place {
   }
 }
 
-/// The table of places of an opened MBTiles bundle. For one thread at a time, as the reader it uses.
+/// The table of places of an opened database. For one thread at a time, as the reader it belongs to.
 ///
 /// Places are two tables (docs/reference/bundle-format.md): `places`, which any SQLite reads, and `places_index`, a
 /// full-text index over the names (FTS5 with external content). The list is part of a bundle's content, which extracts,
 /// merges and patches carry over; `PlaceIndex` searches it.
 public struct PlaceTable {
-  package let bundle: MBTilesReader
+  let path: String
+  let connection: SQLiteConnection
+  private let guarded: (() throws -> Void) throws -> Void
 
   /// Nil for a bundle without places.
   ///
+  /// - Parameters:
+  ///   - path: of the bundle, for errors.
+  ///   - guarded: runs a query; checks that what it read is of one state, and names the bundle in errors.
   /// - Throws: ``BundleError``.
-  init?(_ bundle: MBTilesReader) throws {
-    let columns = try bundle.reading { try BundleSchema.columns(of: PlaceTables.table, bundle.connection) }
+  init?(path: String, _ connection: SQLiteConnection, guarded: @escaping (() throws -> Void) throws -> Void) throws {
+    (self.path, self.connection, self.guarded) = (path, connection, guarded)
+    let columns = try reading { try connection.columns(of: PlaceTables.table) }
     guard Self.columns.allSatisfy({ columns[$0] != nil }) else { return nil }
-    self.bundle = bundle
+  }
+
+  func reading<Result>(_ body: () throws -> Result) throws -> Result {
+    var result: Result?
+    try guarded { result = try body() }
+    return result!
   }
 
   private static let columns = ["id", "name", "kind", "longitude", "latitude", "importance"]
 
   /// True when the names are indexed and this SQLite has FTS5, without which the index cannot be read.
   package var hasIndex: Bool {
-    (try? BundleSchema.columns(of: PlaceTables.index, bundle.connection))?["name"] != nil
+    (try? connection.columns(of: PlaceTables.index))?["name"] != nil
   }
 
   func places() throws -> StoredPlaces {
-    let statement = try bundle.reading {
-      try bundle.connection.prepare("SELECT id, name, kind, longitude, latitude, importance FROM places ORDER BY id")
+    let statement = try reading {
+      try connection.prepare("SELECT id, name, kind, longitude, latitude, importance FROM places ORDER BY id")
     }
-    var places = StoredPlaces(of: bundle.path)
-    try MetadataLimits.reading("a place", of: bundle.path, bundle.connection) {
-      while try bundle.reading({ try statement.step() }) {
+    var places = StoredPlaces(of: path)
+    try MetadataLimits.reading("a place", of: path, connection) {
+      while try reading({ try statement.step() }) {
         try places.add(Place(statement, from: 1))
       }
     }

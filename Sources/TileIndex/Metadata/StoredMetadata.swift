@@ -84,23 +84,6 @@ public struct StoredMetadata: Hashable, Sendable {
   /// Name or URI of the tile matrix set, unless it is WebMercatorQuad.
   package var matrixSetName: String? { values[MetadataKey.matrixSet] }
 
-  /// The tile matrix set that the bundle names or defines; nil when it names none. A definition goes over a name, since
-  /// sets have been defined under names that became well-known later.
-  ///
-  /// - Throws: ``BundleError`` with `.malformed` for a name that is not known here.
-  func matrixSet(path: String) throws -> TileMatrixSet? {
-    guard let name = matrixSetName else { return nil }
-    if let set = definedMatrixSet ?? TileMatrixSet.named(name) { return set }
-    throw BundleError(.malformed, path: path, "its tile matrix set \"\(name)\" is not one that is known here")
-  }
-
-  /// The tile matrix set that the bundle defines; nil when there is no definition, or it is invalid.
-  var definedMatrixSet: TileMatrixSet? {
-    guard let text = values[MetadataKey.grid], text.utf8.count < 1 << 18 else { return nil }
-    guard let set = try? TileMatrixSet(definition: JSONValue(parsing: Array(text.utf8))) else { return nil }
-    return set.uri == matrixSetName ? set : nil
-  }
-
   /// A whole number, also when written as a decimal (`5.0`).
   private static func integer(_ text: String) -> Int? {
     number(text[...]).flatMap { Int(exactly: $0) }

@@ -2,25 +2,11 @@ import Support
 
 /// Opens bundles of any format. The format is detected from the content, not from the name.
 public enum BundleFile {
-  /// The formats that can be read.
-  public enum Kind: String, Sendable, CaseIterable, Codable {
-    /// MBTiles 1.3, a SQLite database.
-    case mbtiles
-    /// PMTiles, version 3.
-    case pmtiles
-    /// A GeoPackage (OGC 12-128r18).
-    case geopackage
-    /// `zoom/column/row.extension`
-    case folder
-    /// Many bundles, named by one file (``ShardedReader``).
-    case tileset
-  }
-
   /// The format of a file or folder, from its first bytes or its entries; nil if it is not a bundle, empty, missing or
   /// unreadable.
   ///
   /// Opens a file only once. The bundle may still turn out to be damaged.
-  public static func kind(_ path: String) -> Kind? {
+  public static func kind(_ path: String) -> BundleContainer? {
     let path = GeoPackageName(path)?.path ?? path
     guard let status = try? status(path) else { return nil }
     switch status.kind {
@@ -78,7 +64,7 @@ public enum BundleFile {
     TileMatrixSet.named(matrixSet.uri) == matrixSet ? nil : matrixSet
   }
 
-  private static func kind(head: [UInt8]) -> Kind? {
+  private static func kind(head: [UInt8]) -> BundleContainer? {
     if head.starts(with: BundleMagic.sqlite) { return BundleMagic.isGeoPackage(head) ? .geopackage : .mbtiles }
     // Also for unsupported versions and truncated files: the reader reports which.
     if head.starts(with: BundleMagic.pmtiles) || isOldPMTiles(head) { return .pmtiles }

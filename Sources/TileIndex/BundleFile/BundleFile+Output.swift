@@ -1,27 +1,15 @@
 import Support
 
 /// Writing bundles: the name of the output chooses the container.
-extension BundleFile.Kind {
-  /// The extension of its files, without a dot; empty for folders.
-  package var fileExtension: String {
-    switch self {
-    case .mbtiles: "mbtiles"
-    case .pmtiles: "pmtiles"
-    case .geopackage: "gpkg"
-    case .folder: ""
-    case .tileset: ShardedTileset.fileExtension
-    }
-  }
-}
-
 extension BundleFile {
   /// The container that an output's name asks for: a folder for a name that ends with a slash, else by the extension.
   ///
   /// - Throws: ``BundleError`` with `.invalidName` for the extension of something that is no bundle.
-  package static func kind(ofOutput path: String) throws -> Kind {
+  package static func kind(ofOutput path: String) throws -> BundleContainer {
     if path.hasSuffix("/") { return .folder }
     guard let fileExtension = fileExtension(of: path) else { return .mbtiles }
-    if let kind = Kind.allCases.first(where: { $0 != .folder && $0.fileExtension == fileExtension }) { return kind }
+    let known = BundleContainer.allCases.first { $0 != .folder && $0.fileExtension == fileExtension }
+    if let known { return known }
     if let meant = meantExtension(fileExtension) {
       throw BundleError(
         .invalidName, path: path, "\".\(fileExtension)\" is no container's extension",
@@ -43,10 +31,11 @@ extension BundleFile {
 
   /// The extension of a container that another one is probably meant to be; nil where it is none of them.
   private static func meantExtension(_ fileExtension: String) -> String? {
-    if fileExtension == "geopackage" { return Kind.geopackage.fileExtension }
+    if fileExtension == "geopackage" { return BundleContainer.geopackage.fileExtension }
     // Others are versions and dates of names: map.mbtiles-2026.
     guard fileExtension.allSatisfy(\.isLetter) else { return nil }
-    return Spelling.nearest(to: fileExtension, among: [Kind.mbtiles, .pmtiles, .geopackage].map(\.fileExtension))
+    let files: [BundleContainer] = [.mbtiles, .pmtiles, .geopackage]
+    return Spelling.nearest(to: fileExtension, among: files.map(\.fileExtension))
   }
 
   /// Whether an extension names a format, such as `kmz`, `sqlitedb` or `jp2`, rather than a version or a date
