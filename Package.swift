@@ -9,8 +9,25 @@ let strict = ["ExistentialAny", "InternalImportsByDefault", "MemberImportVisibil
   SwiftSetting.enableUpcomingFeature($0)
 }
 
-func products(of package: String, _ names: String...) -> [Target.Dependency] {
-  names.map { .product(name: $0, package: package) }
+/// The packages of others, by what is used of them.
+let packages = [
+  "ArgumentParser": "swift-argument-parser", "AsyncHTTPClient": "async-http-client",
+  "Configuration": "swift-configuration", "Crypto": "swift-crypto", "CryptoExtras": "swift-crypto",
+  "HTTPTypes": "swift-http-types", "Hummingbird": "hummingbird", "HummingbirdCore": "hummingbird",
+  "Logging": "swift-log", "NIOCore": "swift-nio", "NIOEmbedded": "swift-nio", "NIOHTTP1": "swift-nio",
+  "NIOHTTPTypes": "swift-nio-extras", "NIOHTTPTypesHTTP1": "swift-nio-extras", "NIOPosix": "swift-nio",
+  "NIOSSL": "swift-nio-ssl", "ServiceLifecycle": "swift-service-lifecycle", "SwiftASN1": "swift-asn1",
+  "UnixSignals": "swift-service-lifecycle", "X509": "swift-certificates",
+]
+/// What Apple's platforms have otherwise.
+let onLinux = ["CExpat", "CHogweed", "CNettle", "CUnistring"]
+
+/// Targets of this package and products of others, by their names with spaces between them.
+func dependencies(_ names: String) -> [Target.Dependency] {
+  names.split(whereSeparator: \.isWhitespace).map(String.init).map { name in
+    if let package = packages[name] { return .product(name: name, package: package) }
+    return onLinux.contains(name) ? .target(name: name, condition: .when(platforms: [.linux])) : .byName(name: name)
+  }
 }
 
 // MARK: Libraries of the system
@@ -25,9 +42,6 @@ func system(_ name: String, _ pkgConfig: String? = nil, apt: String, brew: Strin
 #else
   func lazyOnLinux(_ pkgConfig: String) -> String? { pkgConfig }
 #endif
-
-/// What Apple's platforms have otherwise.
-func onLinux(_ name: String) -> Target.Dependency { .target(name: name, condition: .when(platforms: [.linux])) }
 
 let systemLibraries = [
   system("CSQLite", "sqlite3", apt: "libsqlite3-dev", brew: "sqlite3"),
@@ -60,19 +74,19 @@ let systemLibraries = [
 // C++ (libastcenc), and what the C library hides behind _GNU_SOURCE (CSystemShim).
 
 /// A C target does not link what a module map names; Apple's platforms link what Linux loads when it is first needed.
-func shim(_ name: String, over modules: [Target.Dependency], linking libraries: String...) -> Target {
+func shim(_ name: String, over modules: String, linking libraries: String...) -> Target {
   .target(
-    name: name, dependencies: modules + ["CLazyLibrary"],
+    name: name, dependencies: dependencies(modules + " CLazyLibrary"),
     linkerSettings: libraries.map { .linkedLibrary($0, .when(platforms: [.macOS, .iOS])) })
 }
 
 let shims: [Target] = [
   // Loads a library when it is first needed.
   .target(name: "CLazyLibrary"),
-  shim("CTIFFShim", over: ["CTIFF", "CGeoTIFF"], linking: "geotiff"),
-  shim("CPROJShim", over: ["CPROJ"], linking: "proj"),
-  shim("CCurlShim", over: ["CCurl"], linking: "curl"),
-  shim("CCairoShim", over: ["CCairo"], linking: "cairo", "pangocairo-1.0", "pango-1.0", "gobject-2.0", "rsvg-2"),
+  shim("CTIFFShim", over: "CTIFF CGeoTIFF", linking: "geotiff"),
+  shim("CPROJShim", over: "CPROJ", linking: "proj"),
+  shim("CCurlShim", over: "CCurl", linking: "curl"),
+  shim("CCairoShim", over: "CCairo", linking: "cairo", "pangocairo-1.0", "pango-1.0", "gobject-2.0", "rsvg-2"),
   // libastcenc has no pkg-config file; Homebrew has its program alone.
   .target(name: "CASTCShim", dependencies: ["CLazyLibrary"]),
   .target(name: "CPNGShim", dependencies: ["CPNG"]),
@@ -89,8 +103,7 @@ let shims: [Target] = [
 ///     is moved.
 ///   - hasPrivacyManifest: whether it calls what Apple wants a reason for.
 func library(
-  _ name: String, _ dependencies: [Target.Dependency], assets: [String] = [], hasPrivacyManifest: Bool = false,
-  path: String? = nil
+  _ name: String, _ names: String, assets: [String] = [], hasPrivacyManifest: Bool = false, path: String? = nil
 ) -> Target {
   let manifest = hasPrivacyManifest ? ["PrivacyInfo.xcprivacy"] : []
   // Not on Linux, where a module with resources needs all of Foundation.
@@ -101,7 +114,7 @@ func library(
   #endif
   let resources = copied + assets.map { .embedInCode("Pages/Assets/\($0)") }
   return .target(
-    name: name, dependencies: dependencies + ["LibC"], path: path, exclude: excluded,
+    name: name, dependencies: dependencies(names + " LibC"), path: path, exclude: excluded,
     resources: resources.isEmpty ? nil : resources, swiftSettings: strict)
 }
 
@@ -110,241 +123,199 @@ let libraries = [
   .target(name: "LibC", swiftSettings: strict),
   // Domain-free code: JSON, text, dates, atomic files, SQLite, HTTP fields. No Foundation, which would slow the start
   // of commands.
-  library("Support", ["CSQLite", "CSystemShim", "CZlib", onLinux("CNettle")], hasPrivacyManifest: true),
+  library("Support", "CSQLite CSystemShim CZlib CNettle", hasPrivacyManifest: true),
   // The sentences of errors for `LocalizedError`, in modules with Foundation.
-  library("LocalizedErrors", ["Support"]),
-  library("TileIndex", ["Support", "CSQLite", "CSystemShim", onLinux("CExpat")]),
+  library("LocalizedErrors", "Support"),
+  library("TileIndex", "Support CSQLite CSystemShim CExpat"),
   // What maps show, catalogues and the split of regions into packs.
-  library("RegionCatalog", ["Support", "TileIndex"]),
-  library("TileImage", ["Support", "TileIndex", "CPNGShim", "CJPEGShim", "CWebP", "CDeflate"]),
+  library("RegionCatalog", "Support TileIndex"),
+  library("TileImage", "Support TileIndex CPNGShim CJPEGShim CWebP CDeflate"),
   // Lines, areas and points drawn over tiles.
-  library("MapDrawing", ["Support", "TileIndex", "RegionCatalog", "TileImage", "CCairo", "CCairoShim"]),
+  library("MapDrawing", "Support TileIndex RegionCatalog TileImage CCairo CCairoShim"),
   library(
     "TileCut",
-    [
-      "Support", "TileIndex", "RegionCatalog", "TileImage", "MapDrawing", "CPNGShim", "CJPEGShim",
-      "CTIFFShim", "CCurlShim", "CASTCShim", "CPROJ", "CPROJShim", "COpenJPEG", "CSQLite", "CPNG", "CTIFF", "CJPEG",
-      "CWebP", "CDeflate", "CZlib",
-    ]),
+    """
+    Support TileIndex RegionCatalog TileImage MapDrawing CPNGShim CJPEGShim CTIFFShim CCurlShim CASTCShim CPROJ
+    CPROJShim COpenJPEG CSQLite CPNG CTIFF CJPEG CWebP CDeflate CZlib
+    """),
 
   // How short memory is; for apps too, so without HTTP and codecs.
-  library("MemoryPressure", ["CSystemShim"]),
+  library("MemoryPressure", "CSystemShim"),
   // Separate from TileServe, so that an app can embed the cache without a server and without codecs.
-  library("TilePrefetch", ["TileIndex", "MemoryPressure"]),
+  library("TilePrefetch", "TileIndex MemoryPressure"),
   // A map in an app: a bundle that any task may read, and the tiles of a map view within a budget of memory.
-  library("OfflineMap", ["Support", "LocalizedErrors", "TileIndex", "TilePrefetch", "MemoryPressure"]),
-  library("PrefetchReplay", ["Support", "TileIndex", "TileImage", "TilePrefetch"]),
+  library("OfflineMap", "Support LocalizedErrors TileIndex TilePrefetch MemoryPressure"),
+  library("PrefetchReplay", "Support TileIndex TileImage TilePrefetch"),
   // What both servers need of HTTP/1: proxies, checks of requests, metrics.
-  library("ServerSupport", ["Support"] + products(of: "swift-nio", "NIOHTTP1")),
+  library("ServerSupport", "Support NIOHTTP1"),
   library(
     "TileServe",
-    [
-      "Support", "LocalizedErrors", "ServerSupport", "TileIndex", "RegionCatalog", "TileImage",
-      "MapDrawing", "TilePrefetch", "MemoryPressure", "CSystemShim",
-    ] + products(of: "async-http-client", "AsyncHTTPClient") + products(of: "swift-log", "Logging")
-      + products(of: "swift-nio", "NIOCore", "NIOPosix", "NIOHTTP1") + products(of: "swift-nio-ssl", "NIOSSL"),
+    """
+    Support LocalizedErrors ServerSupport TileIndex RegionCatalog TileImage MapDrawing TilePrefetch MemoryPressure
+    CSystemShim AsyncHTTPClient Logging NIOCore NIOPosix NIOHTTP1 NIOSSL
+    """,
     assets: [
       "icon.svg", "index.js", "style.css", "viewer.css", "viewer-shared.js", "viewer-fitted.js", "viewer-grid.js",
       "viewer-leaflet.js", "viewer-maplibre.js", "viewer-search.js", "viewer-track.js",
     ]),
 
   // From signed bytes to facts; for apps too, so without a ledger and without HTTP.
-  library(
-    "PurchaseVerification",
-    ["Support", "LocalizedErrors"]
-      // CryptoExtras: RSA for receipts and for Google's signatures.
-      + products(of: "swift-crypto", "Crypto", "CryptoExtras") + products(of: "swift-certificates", "X509")
-      + products(of: "swift-asn1", "SwiftASN1")),
+  // CryptoExtras: RSA for receipts and for Google's signatures.
+  library("PurchaseVerification", "Support LocalizedErrors Crypto CryptoExtras X509 SwiftASN1"),
+  // CryptoExtras: RSA for Google's access tokens.
+  // NIOPosix and NIOSSL for their errors alone: what went wrong below HTTP is said in words.
   library(
     "PurchaseLedger",
-    ["Support", "LocalizedErrors", "PurchaseVerification", "CSQLite"]
-      // CryptoExtras: RSA for Google's access tokens.
-      + products(of: "swift-crypto", "Crypto", "CryptoExtras")
-      + products(of: "async-http-client", "AsyncHTTPClient")
-      // NIOPosix and NIOSSL for their errors alone: what went wrong below HTTP is said in words.
-      + products(of: "swift-nio", "NIOCore", "NIOHTTP1", "NIOPosix") + products(of: "swift-nio-ssl", "NIOSSL")),
+    """
+    Support LocalizedErrors PurchaseVerification CSQLite Crypto CryptoExtras AsyncHTTPClient NIOCore NIOHTTP1 NIOPosix
+    NIOSSL
+    """),
   // Logins, passwords and sessions, in the ledger's file.
-  library(
-    "Accounts",
-    ["Support", "PurchaseLedger", onLinux("CUnistring")]
-      // CryptoExtras: scrypt for passwords.
-      + products(of: "swift-crypto", "Crypto", "CryptoExtras")),
+  // CryptoExtras: scrypt for passwords.
+  library("Accounts", "Support PurchaseLedger CUnistring Crypto CryptoExtras"),
   // Stores that sign with keys of their own, for tests and demonstrations.
-  library(
-    "StoreSimulators",
-    ["Support", "LocalizedErrors", "PurchaseVerification", "PurchaseLedger"] + products(of: "swift-crypto", "Crypto")
-      + products(of: "swift-certificates", "X509") + products(of: "swift-asn1", "SwiftASN1")),
+  library("StoreSimulators", "Support LocalizedErrors PurchaseVerification PurchaseLedger Crypto X509 SwiftASN1"),
   // The messages of the store's service: codable values, read by servers and devices.
-  library("MapStoreWire", ["Support", "TileIndex", "RegionCatalog"]),
+  library("MapStoreWire", "Support TileIndex RegionCatalog"),
+  // CryptoExtras: RSA for the tokens of Google's pushes.
   library(
     "MapStoreServer",
-    [
-      "Support", "LocalizedErrors", "ServerSupport", "TileIndex", "RegionCatalog", "PurchaseLedger",
-      "Accounts", "MapStoreWire",
-    ]
-      + products(of: "hummingbird", "Hummingbird", "HummingbirdCore") + products(of: "swift-http-types", "HTTPTypes")
-      + products(of: "swift-nio-extras", "NIOHTTPTypes", "NIOHTTPTypesHTTP1")
-      + products(of: "swift-nio", "NIOCore", "NIOPosix", "NIOHTTP1")
-      + products(of: "swift-service-lifecycle", "ServiceLifecycle")
-      // CryptoExtras: RSA for the tokens of Google's pushes.
-      + products(of: "swift-crypto", "Crypto", "CryptoExtras") + products(of: "swift-log", "Logging"),
-    assets: ["store.css", "store.js"]),
+    """
+    Support LocalizedErrors ServerSupport TileIndex RegionCatalog PurchaseLedger Accounts MapStoreWire Hummingbird
+    HummingbirdCore HTTPTypes NIOHTTPTypes NIOHTTPTypesHTTP1 NIOCore NIOPosix NIOHTTP1 ServiceLifecycle Crypto
+    CryptoExtras Logging
+    """, assets: ["store.css", "store.js"]),
   // The device's side. An app has no server in it.
+  // For its errors alone: failures of TLS are reported in words.
   library(
     "MapStoreClient",
-    ["Support", "LocalizedErrors", "TileIndex", "RegionCatalog", "MapStoreWire", onLinux("CHogweed")]
-      + products(of: "async-http-client", "AsyncHTTPClient")
-      + products(of: "swift-nio", "NIOCore", "NIOPosix", "NIOHTTP1")
-      // For its errors alone: failures of TLS are reported in words.
-      + products(of: "swift-nio-ssl", "NIOSSL"), hasPrivacyManifest: true),
+    """
+    Support LocalizedErrors TileIndex RegionCatalog MapStoreWire CHogweed AsyncHTTPClient NIOCore NIOPosix NIOHTTP1
+    NIOSSL
+    """, hasPrivacyManifest: true),
 ]
 
 // MARK: Commands and other programs
 
-func program(_ name: String, in path: String, _ dependencies: [Target.Dependency]) -> Target {
-  .executableTarget(name: name, dependencies: dependencies + ["LibC"], path: path, swiftSettings: strict)
+func program(_ name: String, in path: String, _ names: String) -> Target {
+  .executableTarget(name: name, dependencies: dependencies(names + " LibC"), path: path, swiftSettings: strict)
 }
 
 /// With the parser of arguments, and what commands share.
-func command(_ name: String, _ dependencies: [Target.Dependency]) -> Target {
-  program(
-    name, in: "Sources/Commands/\(name)",
-    dependencies + ["Support", "CommandSupport"] + products(of: "swift-argument-parser", "ArgumentParser"))
+func command(_ name: String, _ names: String) -> Target {
+  program(name, in: "Sources/Commands/\(name)", names + " Support CommandSupport ArgumentParser")
 }
 
 let commands = [
   // What commands share: signals, standard streams, arguments.
-  library(
-    "CommandSupport", ["Support", "TileIndex"] + products(of: "swift-argument-parser", "ArgumentParser"),
-    path: "Sources/Commands/CommandSupport"),
+  library("CommandSupport", "Support TileIndex ArgumentParser", path: "Sources/Commands/CommandSupport"),
   // Configuration files of the servers and the ledger. Separate, because tilecut has none.
   library(
     "CommandConfiguration",
-    ["Support", "CommandSupport", "TileIndex"] + products(of: "swift-argument-parser", "ArgumentParser")
-      + products(of: "swift-configuration", "Configuration"),
-    path: "Sources/Commands/CommandConfiguration"),
-  command("TileCutCommand", ["TileIndex", "RegionCatalog", "TileImage", "TileCut"]),
+    "Support CommandSupport TileIndex ArgumentParser Configuration", path: "Sources/Commands/CommandConfiguration"),
+  command("TileCutCommand", "TileIndex RegionCatalog TileImage TileCut"),
   command(
     "TileServeCommand",
-    ["TileIndex", "TileServe", "TilePrefetch", "PrefetchReplay", "CommandConfiguration", "CSystemShim"]
-      + products(of: "swift-log", "Logging")),
-  command("PurchaseLedgerCommand", ["PurchaseLedger", "Accounts", "StoreSimulators", "CommandConfiguration"]),
+    "TileIndex TileServe TilePrefetch PrefetchReplay CommandConfiguration CSystemShim Logging"),
+  command("PurchaseLedgerCommand", "PurchaseLedger Accounts StoreSimulators CommandConfiguration"),
   command(
     "MapStoreCommand",
-    [
-      "TileIndex", "RegionCatalog", "PurchaseLedger", "StoreSimulators", "MapStoreServer", "MapStoreClient",
-      "MapStoreWire", "CommandConfiguration",
-    ] + products(of: "swift-log", "Logging")),
+    """
+    TileIndex RegionCatalog PurchaseLedger StoreSimulators MapStoreServer MapStoreClient MapStoreWire
+    CommandConfiguration Logging
+    """),
 ]
 
 let benchmarks = [
-  program("LedgerBench", in: "Benchmarks/LedgerBench", ["Support", "PurchaseLedger", "Accounts", "StoreSimulators"]),
-  program(
-    "StoreBench", in: "Benchmarks/StoreBench",
-    ["Support", "PurchaseLedger", "StoreSimulators", "MapStoreWire"] + products(of: "swift-crypto", "Crypto")),
-  program(
-    "CacheBench", in: "Benchmarks/CacheBench", ["OfflineMap", "PrefetchReplay", "TilePrefetch", "TileIndex"]),
-  program("TileBench", in: "Benchmarks/TileBench", ["TileIndex", "TileImage", "TileCut"]),
+  program("LedgerBench", in: "Benchmarks/LedgerBench", "Support PurchaseLedger Accounts StoreSimulators"),
+  program("StoreBench", in: "Benchmarks/StoreBench", "Support PurchaseLedger StoreSimulators MapStoreWire Crypto"),
+  program("CacheBench", in: "Benchmarks/CacheBench", "OfflineMap PrefetchReplay TilePrefetch TileIndex"),
+  program("TileBench", in: "Benchmarks/TileBench", "TileIndex TileImage TileCut"),
 ]
 
 // They are packages of their own; built here, they share what is compiled for the tests.
 let examples = [
-  program("TerminalViewer", in: "examples/terminal-viewer/Sources", ["TileIndex", "TileImage"]),
-  program("SessionViewer", in: "examples/map-session/Sources", ["OfflineMap", "TileImage"]),
+  program("TerminalViewer", in: "examples/terminal-viewer/Sources", "TileIndex TileImage"),
+  program("SessionViewer", in: "examples/map-session/Sources", "OfflineMap TileImage"),
   program(
     "OneProcess", in: "examples/one-process/Sources",
-    ["TileServe", "MapStoreServer", "PurchaseLedger"] + products(of: "swift-log", "Logging")
-      + products(of: "swift-service-lifecycle", "UnixSignals")),
+    "TileServe MapStoreServer PurchaseLedger Logging UnixSignals"),
   program(
     "ShopClient", in: "examples/shop-client/Sources",
-    ["MapStoreClient", "MapStoreWire", "StoreSimulators", "RegionCatalog", "TileIndex"]),
+    "MapStoreClient MapStoreWire StoreSimulators RegionCatalog TileIndex"),
 ]
 
 // MARK: Tests
 
-func tests(
-  _ name: String, _ dependencies: [Target.Dependency], exclude: [String] = [], settings: [SwiftSetting] = []
-) -> Target {
+func tests(_ name: String, _ names: String, exclude: [String] = [], settings: [SwiftSetting] = []) -> Target {
   .testTarget(
-    name: name, dependencies: dependencies + ["TestSupport", "LibC"], exclude: exclude, swiftSettings: strict + settings
-  )
+    name: name, dependencies: dependencies(names + " TestSupport LibC"), exclude: exclude,
+    swiftSettings: strict + settings)
 }
 
 let testTargets = [
   // Lets the thread sanitizer see what Swift's locks do; empty without it.
   .target(name: "CThreadSanitizerShim", path: "Tests/CThreadSanitizerShim"),
   library(
-    "TestSupport", ["Support", "TileIndex", "RegionCatalog", "TileImage", "CZlib", "CThreadSanitizerShim"],
-    path: "Tests/TestSupport"),
+    "TestSupport",
+    "Support TileIndex RegionCatalog TileImage CZlib CThreadSanitizerShim", path: "Tests/TestSupport"),
   // A device's process, for tests that kill it.
-  program("CatalogProbe", in: "Tests/CatalogProbe", ["Support", "MapStoreClient"]),
+  program("CatalogProbe", in: "Tests/CatalogProbe", "Support MapStoreClient"),
 
-  tests("SupportTests", ["Support", "CSQLite"]),
-  tests("ServerSupportTests", ["Support", "ServerSupport"] + products(of: "swift-nio", "NIOHTTP1")),
-  tests("TileIndexTests", ["Support", "TileIndex", "CSQLite"]),
-  tests("RegionCatalogTests", ["Support", "RegionCatalog", "TileIndex"]),
-  tests("TileImageTests", ["TileImage", "TileIndex"]),
-  tests(
-    "MapDrawingTests", ["Support", "MapDrawing", "RegionCatalog", "TileImage", "TileIndex"], exclude: ["Goldens"]),
-  tests("TileCutTests", ["Support", "RegionCatalog", "TileCut", "TileImage", "TileIndex"], exclude: ["Goldens"]),
-  tests("MemoryPressureTests", ["MemoryPressure"]),
-  tests("TilePrefetchTests", ["TilePrefetch", "TileImage", "TileIndex", "MemoryPressure"]),
-  tests(
-    "OfflineMapTests",
-    [
-      "CSQLite", "Support", "OfflineMap", "MemoryPressure", "PrefetchReplay", "TileImage", "TileIndex",
-      "TilePrefetch",
-    ]),
-  tests("PrefetchReplayTests", ["Support", "PrefetchReplay", "TilePrefetch", "TileImage", "TileIndex"]),
+  tests("SupportTests", "Support CSQLite"),
+  tests("ServerSupportTests", "Support ServerSupport NIOHTTP1"),
+  tests("TileIndexTests", "Support TileIndex CSQLite"),
+  tests("RegionCatalogTests", "Support RegionCatalog TileIndex"),
+  tests("TileImageTests", "TileImage TileIndex"),
+  tests("MapDrawingTests", "Support MapDrawing RegionCatalog TileImage TileIndex", exclude: ["Goldens"]),
+  tests("TileCutTests", "Support RegionCatalog TileCut TileImage TileIndex", exclude: ["Goldens"]),
+  tests("MemoryPressureTests", "MemoryPressure"),
+  tests("TilePrefetchTests", "TilePrefetch TileImage TileIndex MemoryPressure"),
+  tests("OfflineMapTests", "CSQLite Support OfflineMap MemoryPressure PrefetchReplay TileImage TileIndex TilePrefetch"),
+  tests("PrefetchReplayTests", "Support PrefetchReplay TilePrefetch TileImage TileIndex"),
   tests(
     "TileServeTests",
-    ["Support", "TileServe", "TileImage", "TileIndex", "TilePrefetch", "MemoryPressure", "CSQLite"]
-      + products(of: "swift-nio", "NIOCore", "NIOEmbedded", "NIOPosix", "NIOHTTP1")
-      + products(of: "swift-log", "Logging")),
+    """
+    Support TileServe TileImage TileIndex TilePrefetch MemoryPressure CSQLite NIOCore NIOEmbedded NIOPosix NIOHTTP1
+    Logging
+    """),
   tests(
     "PurchaseLedgerTests",
-    ["Support", "PurchaseLedger", "Accounts", "StoreSimulators", "PurchaseLedgerCommand", "PurchaseVerification"]
-      + products(of: "swift-crypto", "Crypto", "CryptoExtras")
-      + products(of: "swift-certificates", "X509") + products(of: "swift-asn1", "SwiftASN1")
-      + products(of: "swift-nio", "NIOCore", "NIOPosix", "NIOHTTP1")),
+    """
+    Support PurchaseLedger Accounts StoreSimulators PurchaseLedgerCommand PurchaseVerification Crypto CryptoExtras
+    X509 SwiftASN1 NIOCore NIOPosix NIOHTTP1
+    """),
+  // Files for Apple's platforms are sources of these tests, on top of what Foundation has on Linux.
   tests(
     "MapStoreClientTests",
-    [
-      "MapStoreClient", "MapStoreCommand", "MapStoreWire", "Support", "TileIndex", "RegionCatalog", "CatalogProbe",
-    ] + products(of: "async-http-client", "AsyncHTTPClient") + products(of: "swift-crypto", "Crypto")
-      + products(of: "swift-nio", "NIOCore", "NIOPosix", "NIOHTTP1"),
-    // Files for Apple's platforms are sources of these tests, on top of what Foundation has on Linux.
-    settings: [.define("URL_SESSION_TESTS", .when(platforms: [.linux]))]),
+    """
+    MapStoreClient MapStoreCommand MapStoreWire Support TileIndex RegionCatalog CatalogProbe AsyncHTTPClient Crypto
+    NIOCore NIOPosix NIOHTTP1
+    """, settings: [.define("URL_SESSION_TESTS", .when(platforms: [.linux]))]),
   tests(
     "MapStoreServerTests",
-    [
-      "MapStoreServer", "MapStoreClient", "MapStoreWire", "MapStoreCommand", "PurchaseLedger", "Accounts",
-      "StoreSimulators", "Support", "TileCut", "TileImage", "TileIndex", "RegionCatalog",
-    ] + products(of: "async-http-client", "AsyncHTTPClient") + products(of: "swift-crypto", "Crypto", "CryptoExtras")
-      + products(of: "swift-nio", "NIOCore", "NIOPosix") + products(of: "swift-log", "Logging")),
+    """
+    MapStoreServer MapStoreClient MapStoreWire MapStoreCommand PurchaseLedger Accounts StoreSimulators Support TileCut
+    TileImage TileIndex RegionCatalog AsyncHTTPClient Crypto CryptoExtras NIOCore NIOPosix Logging
+    """),
   tests(
     "CommandTests",
-    [
-      "Support", "TileCutCommand", "TileServeCommand", "PurchaseLedgerCommand", "MapStoreCommand", "CacheBench",
-      "TileCut", "TileImage", "TileIndex", "RegionCatalog", "PurchaseLedger", "Accounts",
-      "StoreSimulators", "MapStoreClient", "MapStoreWire", "CSQLite",
-    ], exclude: ["Goldens", "Fixtures"]),
+    """
+    Support TileCutCommand TileServeCommand PurchaseLedgerCommand MapStoreCommand CacheBench TileCut TileImage
+    TileIndex RegionCatalog PurchaseLedger Accounts StoreSimulators MapStoreClient MapStoreWire CSQLite
+    """, exclude: ["Goldens", "Fixtures"]),
   // Browsers and map programs against the built `tileserve`.
   tests(
     "ClientTests",
-    [
-      "TileCutCommand", "TileServeCommand", "MapStoreCommand", "TileServe", "TileCut", "TileImage", "TileIndex",
-      "RegionCatalog", "PurchaseLedger",
-    ]),
+    "TileCutCommand TileServeCommand MapStoreCommand TileServe TileCut TileImage TileIndex RegionCatalog PurchaseLedger"
+  ),
   tests(
     "DocumentationTests",
-    [
-      "OfflineMap", "MemoryPressure", "RegionCatalog", "TileImage", "TileIndex", "TilePrefetch",
-      "TileServe", "PurchaseVerification", "PurchaseLedger", "Accounts", "StoreSimulators", "MapStoreClient",
-      "MapStoreWire", "MapStoreServer",
-      "TileCutCommand", "TileServeCommand", "PurchaseLedgerCommand", "MapStoreCommand", "TerminalViewer",
-      "SessionViewer", "OneProcess", "ShopClient",
-    ] + products(of: "swift-crypto", "Crypto") + products(of: "swift-log", "Logging")),
+    """
+    OfflineMap MemoryPressure RegionCatalog TileImage TileIndex TilePrefetch TileServe PurchaseVerification
+    PurchaseLedger Accounts StoreSimulators MapStoreClient MapStoreWire MapStoreServer TileCutCommand TileServeCommand
+    PurchaseLedgerCommand MapStoreCommand TerminalViewer SessionViewer OneProcess ShopClient Crypto Logging
+    """),
 ]
 
 // MARK: The package
@@ -357,8 +328,8 @@ let commandProducts: [Product] = [
 ]
 let libraryProducts = [
   "TileIndex", "LocalizedErrors", "RegionCatalog", "OfflineMap", "TileImage", "TileCut", "TileServe",
-  "PurchaseVerification", "PurchaseLedger", "Accounts", "StoreSimulators", "MapStoreWire",
-  "MapStoreServer", "MapStoreClient",
+  "PurchaseVerification", "PurchaseLedger", "Accounts", "StoreSimulators", "MapStoreWire", "MapStoreServer",
+  "MapStoreClient",
 ].map { Product.library(name: $0, targets: [$0]) }
 
 let package = Package(
@@ -486,11 +457,11 @@ if let names = Context.environment["ONLY_TARGETS"] {
 if let runtime = Context.environment["LIBFUZZER_RUNTIME"] {
   package.targets.append(.systemLibrary(name: "CLibFuzzer", path: "Fuzz/CLibFuzzer"))
   let fuzzers = [
-    "LedgerFuzz": ["Support", "PurchaseLedger", "StoreSimulators"],
-    "RasterFuzz": ["RegionCatalog", "TileCut", "TileImage", "TileIndex"],
+    "LedgerFuzz": "Support PurchaseLedger StoreSimulators",
+    "RasterFuzz": "RegionCatalog TileCut TileImage TileIndex",
   ]
   for (name, libraries) in fuzzers {
-    let fuzzer = program(name, in: "Fuzz/\(name)", (libraries + ["CLibFuzzer"]).map { .byName(name: $0) })
+    let fuzzer = program(name, in: "Fuzz/\(name)", libraries + " CLibFuzzer")
     fuzzer.linkerSettings = [.unsafeFlags([runtime]), .linkedLibrary("stdc++")]
     package.targets.append(fuzzer)
   }
