@@ -13,8 +13,8 @@ RUN make dist
 
 FROM debian:bookworm-slim
 COPY --from=build /src/.build/dist/*.deb /tmp/
-# What the package recommends (scripts/dist.sh): for layers and labels, --colors, textures, https and the viewer's pages.
-RUN apt-get update && apt-get install -y --no-install-recommends /tmp/*.deb ca-certificates libjs-leaflet libcairo2 \
+# What the package recommends (scripts/dist.sh): for layers and labels, --colors, textures and https.
+RUN apt-get update && apt-get install -y --no-install-recommends /tmp/*.deb ca-certificates libcairo2 \
   libpangocairo-1.0-0 librsvg2-2 fonts-open-sans libimagequant0 libastcenc3d \
   && rm -rf /tmp/*.deb /var/lib/apt/lists/* \
   && useradd --system --uid 10001 --home-dir /maps maps && install -d -o maps -g maps /maps

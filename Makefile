@@ -55,7 +55,7 @@ test-dist:
 build-times: packages
 	@scripts/build-times.sh
 
-build: packages
+build: packages web-libraries
 	@scripts/build.sh tilecut tileserve purchase-ledger mapstore
 
 # Small maps need no optimisation: unless the optimised commands are there, the demo takes those that the tests go on from.

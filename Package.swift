@@ -181,10 +181,10 @@ let libraries = [
   library(
     "MapStoreServer",
     """
-    Support LocalizedErrors ServerSupport TileIndex RegionCatalog PurchaseLedger Accounts MapStoreWire Hummingbird
-    HummingbirdCore HTTPTypes NIOHTTPTypes NIOHTTPTypesHTTP1 NIOCore NIOPosix NIOHTTP1 ServiceLifecycle Crypto
-    CryptoExtras Logging
-    """, assets: ["store.css", "store.js"]),
+    Support LocalizedErrors ServerSupport TileIndex TileImage RegionCatalog PurchaseLedger Accounts MapStoreWire
+    Hummingbird HummingbirdCore HTTPTypes NIOHTTPTypes NIOHTTPTypesHTTP1 NIOCore NIOPosix NIOHTTP1 ServiceLifecycle
+    Crypto CryptoExtras Logging
+    """, assets: ["store.css", "store.js", "region.js", "land.bin"]),
   // The device's side. An app has no server in it.
   // For its errors alone: failures of TLS are reported in words.
   library(
@@ -216,12 +216,12 @@ let commands = [
   command("TileCutCommand", "TileIndex RegionCatalog TileImage TileCut"),
   command(
     "TileServeCommand",
-    "TileIndex TileServe TilePrefetch PrefetchReplay CommandConfiguration CSystemShim Logging"),
+    "TileIndex TileServe ServerSupport TilePrefetch PrefetchReplay CommandConfiguration CSystemShim Logging"),
   command("PurchaseLedgerCommand", "PurchaseLedger Accounts StoreSimulators CommandConfiguration"),
   command(
     "MapStoreCommand",
     """
-    TileIndex RegionCatalog PurchaseLedger StoreSimulators MapStoreServer MapStoreClient MapStoreWire
+    TileIndex RegionCatalog PurchaseLedger StoreSimulators ServerSupport MapStoreServer MapStoreClient MapStoreWire
     CommandConfiguration Logging
     """),
 ]
@@ -276,8 +276,8 @@ let testTargets = [
   tests(
     "TileServeTests",
     """
-    Support TileServe TileImage TileIndex TilePrefetch MemoryPressure CSQLite NIOCore NIOEmbedded NIOPosix NIOHTTP1
-    Logging
+    Support ServerSupport TileServe TileImage TileIndex TilePrefetch MemoryPressure CSQLite NIOCore NIOEmbedded NIOPosix
+    NIOHTTP1 Logging
     """),
   tests(
     "PurchaseLedgerTests",
@@ -307,8 +307,10 @@ let testTargets = [
   // Browsers and map programs against the built `tileserve`.
   tests(
     "ClientTests",
-    "TileCutCommand TileServeCommand MapStoreCommand TileServe TileCut TileImage TileIndex RegionCatalog PurchaseLedger"
-  ),
+    """
+    Support TileCutCommand TileServeCommand MapStoreCommand TileServe TileCut TileImage TileIndex RegionCatalog
+    PurchaseLedger
+    """),
   tests(
     "DocumentationTests",
     """

@@ -36,7 +36,8 @@ fi
 tree=$work/deb
 DESTDIR=$tree BINARIES=$binaries scripts/install.sh /usr >/dev/null
 # dpkg keeps its own list.
-rm -r "$tree/usr/share/map-toolkit"
+rm "$tree/usr/share/map-toolkit/installed"
+rmdir --ignore-fail-on-non-empty "$tree/usr/share/map-toolkit"
 for unit in packaging/systemd/*.{service,timer}; do install -D -m 644 "$unit" "$tree/lib/systemd/system/$(basename "$unit")"; done
 install -d "$tree/DEBIAN" "$tree/etc/map-toolkit" "$work/debian"
 printf 'Source: map-toolkit\n' >"$work/debian/control"
@@ -59,7 +60,7 @@ Section: science
 Priority: optional
 Installed-Size: $(du -sk "$tree/usr" | cut -f1)
 Depends: $depends, proj-data
-Recommends: libjs-leaflet, ca-certificates, libimagequant0, libastcenc3d, libcairo2, libpangocairo-1.0-0, librsvg2-2, fonts-open-sans
+Recommends: ca-certificates, libimagequant0, libastcenc3d, libcairo2, libpangocairo-1.0-0, librsvg2-2, fonts-open-sans
 Description: cuts, serves and sells offline raster maps
  tilecut cuts rasters into tile bundles, tileserve serves them over HTTP,
  purchase-ledger records what app stores sold, and mapstore sells regions

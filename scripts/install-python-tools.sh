@@ -1,7 +1,7 @@
 #!/bin/sh
 # Installs tools from PyPI that tests compare with, each into .build/NAME: schemathesis, for the test that compares mapstore's answers with
 # docs/reference/openapi.yaml (the version is fixed, and with it the requests that it generates), pmtiles, the reference reader of archives, and alktx2, Basis
-# Universal's reader of KTX 2.0, for Python 3.11 alone. Without one of them its test is skipped, so its absence is no failure.
+# Universal's reader of KTX 2.0, for Python 3.11 alone, and axe-core-python, whose axe.min.js checks the pages for what keeps people out. Without one of them its test is skipped, so its absence is no failure.
 set -eu
 cd "$(dirname "$0")/.."
 
@@ -29,3 +29,4 @@ trap '[ -z "$work" ] || rm -rf "$work"' EXIT
 install_tool schemathesis 4.32.5
 install_tool pmtiles 3.8.1
 install_tool alktx2 0.1.7
+install_tool axe-core-python 0.1.0

@@ -100,6 +100,15 @@ for page in "$work"/man/*; do put 644 "$page" "share/man/man1/$(basename "$page"
 while IFS= read -r file; do put 644 "$file" "share/doc/map-toolkit/$file"; done \
   < <(find docs -path docs/history -prune -o -type f -print | sort)
 
+# The map libraries of the servers' pages, each with its licence.
+for file in leaflet/leaflet.js leaflet/leaflet.css leaflet/images/layers.png leaflet/images/layers-2x.png \
+  leaflet/images/marker-icon.png leaflet/images/marker-icon-2x.png leaflet/images/marker-shadow.png leaflet/LICENCE \
+  maplibre-gl/maplibre-gl.js maplibre-gl/maplibre-gl.css maplibre-gl/LICENCE; do
+  if [ -r ".build/web/$file" ]; then put 644 ".build/web/$file" "share/map-toolkit/web/$file"; fi
+done
+[ -r .build/web/leaflet/leaflet.js ] && [ -r .build/web/maplibre-gl/maplibre-gl.js ] ||
+  echo "pages will show no maps: a library is missing in .build/web; run make web-libraries first" >&2
+
 # Licences: ours, and those of the packages and of Swift's libraries that the binaries contain.
 ls -d .build/checkouts/*/ >/dev/null 2>&1 ||
   echo "THIRD-PARTY-LICENCES lacks the packages' licences: there is no .build/checkouts; run make build first" >&2

@@ -63,6 +63,10 @@ public struct RegionListing: Sendable, Hashable, Codable {
   public var preview: String?
   /// The extent of the preview if it differs from ``bounds``; in the same form.
   public var previewBounds: [Double]?
+  /// What the operator's products file says that it costs; the app stores charge their own price.
+  package var price: ListedPrice?
+  /// Whether everybody with an account has it without a purchase; absent otherwise.
+  package var isFree: Bool?
   /// For queries with `near`: the region's distance from the place.
   public var near: FoundNear?
   /// The most important places of the region whose names match the query.
@@ -89,6 +93,21 @@ public struct RegionListing: Sendable, Hashable, Codable {
     self.attribution = attribution
     self.packs = packs
     self.preview = preview
+  }
+}
+
+/// A price as customers see it.
+package struct ListedPrice: Sendable, Hashable, Codable {
+  /// With the decimals of the currency: `4.99`, `500`.
+  package var amount: String
+  /// A code of ISO 4217.
+  package var currency: String
+  /// What it says of taxes, for customers.
+  package var taxNote: String?
+
+  /// A price; the amount with the decimals of the currency.
+  package init(amount: String, currency: String, taxNote: String?) {
+    (self.amount, self.currency, self.taxNote) = (amount, currency, taxNote)
   }
 }
 

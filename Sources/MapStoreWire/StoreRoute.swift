@@ -59,6 +59,10 @@ extension StoreRoute {
   package static let region = Self(.get, "/v1/regions/{id}", .everyone)
   /// The preview image of a region.
   package static let preview = Self(.get, "/v1/regions/{id}/preview", .everyone)
+  /// A small picture of a region's preview, for the pages.
+  package static let thumbnail = Self(.get, "/v1/regions/{id}/thumbnail", .everyone)
+  /// A tile of a region's coarse zooms, for the pages.
+  package static let previewTile = Self(.get, "/v1/regions/{id}/preview/{zoom}/{column}/{row}", .everyone)
   /// The tile packs that a point or box needs: ``TilePackList``.
   package static let packs = Self(.get, "/v1/regions/{id}/packs", .everyone)
   /// Makes an account: ``Credentials``, answered by ``AccountDetails``.
@@ -97,6 +101,16 @@ extension StoreRoute {
   package static let home = Self(.get, "/", .everyone)
   /// The catalogue for browsers.
   package static let cataloguePage = Self(.get, "/catalogue", .everyone)
+  /// A region for browsers.
+  package static let regionPage = Self(.get, "/regions/{id}", .everyone)
+  /// The addresses of all pages, for search engines.
+  package static let sitemap = Self(.get, "/sitemap.xml", .everyone)
+  /// What search engines may read.
+  package static let robots = Self(.get, "/robots.txt", .everyone)
+  /// The apps at Apple that open the pages' links.
+  package static let appleAssociation = Self(.get, "/.well-known/apple-app-site-association", .everyone)
+  /// The apps at Google that open the pages' links.
+  package static let androidAssociation = Self(.get, "/.well-known/assetlinks.json", .everyone)
   /// Style sheets and scripts of the pages.
   package static let asset = Self(.get, "/assets/{name}", .everyone)
   /// 200 while the process runs.
@@ -108,8 +122,10 @@ extension StoreRoute {
 
   /// Every route. GET routes answer HEAD too.
   package static let all: [Self] = [
-    catalogue, region, preview, packs, register, signIn, signOut, signOutEverywhere, account, changePassword,
+    catalogue, region, preview, thumbnail, previewTile, packs, register, signIn, signOut, signOutEverywhere, account,
+    changePassword,
     eraseAccount, library, libraryOfDevice, purchases, downloads, file, grants, grantKeys, appleNotifications,
-    googleNotifications, home, cataloguePage, asset, health, ready, metrics,
+    googleNotifications, home, cataloguePage, regionPage, sitemap, robots, appleAssociation, androidAssociation, asset,
+    health, ready, metrics,
   ]
 }

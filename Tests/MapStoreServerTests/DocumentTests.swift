@@ -42,7 +42,8 @@ import Testing
       for operation in operations {
         let words = operation.split(separator: " ").map(String.init)
         let path = words[1].replacing("{id}", with: "alps").replacing("{file}", with: "x").replacing(
-          "{name}", with: "store.js")
+          "{name}", with: "store.js"
+        ).replacing("{zoom}/{column}/{row}", with: "0/0/0")
         let answer = try await store.send(words[0], path)
         #expect(![404, 405, 500].contains(answer.status), "\(operation) \(answer)")
         let other = try await store.send("PATCH", path)

@@ -19,7 +19,7 @@ struct MapStoreCommand: AsyncParsableCommand {
       listened on; 70 internal error.
       """,
     version: "0.1.0",
-    subcommands: [ServeCommand.self, ClientCommand.self])
+    subcommands: [ServeCommand.self, QuickstartCommand.self, ClientCommand.self])
 
   static func main() {
     StandardStreams.reserve()

@@ -1,6 +1,7 @@
 import CommandConfiguration
 import CommandSupport
 import Logging
+import ServerSupport
 import Support
 import TileIndex
 import TileServe
@@ -78,7 +79,7 @@ struct TileServeSettings {
     options.loopCount = try settings.number("threads")
     options.limits.connectionCountMax = try settings.number("connections") ?? options.limits.connectionCountMax
     drainDelaySeconds = try settings.number("drainDelay") ?? 2
-    options.webLibraryFolders = Self.webFolders(settings.list("web"))
+    options.webLibraryFolders = settings.list("web") + WebLibraries.folders()
     switch (settings.text("tlsCert"), settings.text("tlsKey")) {
     case (nil, nil): break
     case (let certificate?, let key?): options.tls = .init(certificatePath: certificate, keyPath: key)
@@ -175,16 +176,6 @@ struct TileServeSettings {
         option: option, "\"\(text)\" is not a size; give bytes with or without a unit, such as 64MB")
     }
     return bytes.bytes
-  }
-
-  /// The folders that were given, then those beside the program, then Debian's.
-  private static func webFolders(_ given: [String]) -> [String] {
-    let program = (try? FileSystem.realPath("/proc/self/exe")) ?? FileSystem.resolvingLinks(CommandLine.arguments[0])
-    let folder = FileSystem.split(program).folder
-    let beside = ["web", "../web", "../../web", "../share/tileserve/web"].map {
-      FileSystem.absolutePath("\(folder)/\($0)")
-    }
-    return given + beside + TileServerOptions.usualWebLibraryFolders
   }
 }
 

@@ -22,8 +22,16 @@ final class CatalogSnapshot: Sendable {
   let etag: String
   /// By present and former ids.
   private let indexByID: [String: Int]
-  /// By present and former products; hand-made catalogues may have several regions of one.
+  /// By present and former products and bundles of them; hand-made catalogues may have several regions of one.
   private let indicesByProduct: [String: [Int]]
+  /// What opens each region: its own products, present and former, then bundles.
+  private let productsOpening: [[String]]
+  /// The list of products; nil if all regions are for sale.
+  let list: ProductList?
+  /// Countries with prices of their own.
+  let countries: Set<String>
+  /// Regions that everybody with an account has.
+  let isFree: [Bool]
   private let files: [String: FilePlace]
   private let packIndexes: [TilePackIndex?]
   /// Public answers; dropped with the snapshot.
@@ -44,24 +52,45 @@ final class CatalogSnapshot: Sendable {
   ///   - faults: files that do not match the catalogue; regions with such a bundle are not for sale, nor are those that
   ///     no device installs.
   init(
-    _ catalogue: Catalog, products: ProductStates?, places: PlaceDirectory,
+    _ catalogue: Catalog, products: ProductList?, places: PlaceDirectory,
     faults: [String: CatalogFileVerifier.Fault] = [:]
   ) {
     self.places = places
+    list = products
+    countries = Set((products?.products ?? []).flatMap(\.countries.keys))
     regions = catalogue.regions
-    isForSale = regions.map { region in
-      (products?.isReady(region.productId) ?? true) && region.isInstallable && faults[region.file] == nil
+    let names = regions.map(\.names).enumerated()
+    let indexByID = Dictionary(
+      names.flatMap { index, names in names.ids.map { ($0, index) } }, uniquingKeysWith: { first, _ in first })
+    let own = Dictionary(
+      names.flatMap { index, names in names.products.map { ($0, [index]) } }, uniquingKeysWith: { $0 + $1 })
+    let samples = Set((products?.samples ?? []).compactMap { indexByID[$0.id] })
+    let isFree = regions.indices.map(samples.contains)
+    var isSold = regions.map { products?.isReady($0.productId) ?? true }
+    var (opening, opened) = (regions.map(\.names.products), own)
+    for product in products?.products ?? [] where product.isBundle {
+      let indices = products?.regions(openedBy: product, index: { indexByID[$0] }, own: { own[$0] ?? [] }) ?? []
+      opened[product.id] = indices
+      for index in indices {
+        if product.isReady { isSold[index] = true }
+        if !opening[index].contains(product.id) { opening[index].append(product.id) }
+      }
     }
+    let isForSale = regions.enumerated().map { index, region in
+      (isSold[index] || isFree[index]) && region.isInstallable && faults[region.file] == nil
+    }
+    (self.indexByID, self.isFree, self.isForSale) = (indexByID, isFree, isForSale)
+    (productsOpening, indicesByProduct) = (opening, opened)
     hasBundles = regions.isEmpty || regions.contains { $0.isInstallable && faults[$0.file] == nil }
-    listings = regions.map(RegionListing.init)
+    listings = zip(regions, isFree).map { region, isFree in
+      var listing = RegionListing(region)
+      listing.price = products?[region.productId]?.price
+      listing.isFree = isFree ? true : nil
+      return listing
+    }
     listingTexts = ListingTexts(listings)
     searchTexts = regions.map(SearchText.init)
     outlines = regions.map(RegionOutline.init)
-    let names = regions.map(\.names).enumerated()
-    indexByID = Dictionary(
-      names.flatMap { index, names in names.ids.map { ($0, index) } }, uniquingKeysWith: { first, _ in first })
-    indicesByProduct = Dictionary(
-      names.flatMap { index, names in names.products.map { ($0, [index]) } }, uniquingKeysWith: { $0 + $1 })
     var files: [String: FilePlace] = [:]
     for (index, region) in regions.enumerated() {
       func add(_ kind: DownloadRequest.Kind, _ name: String, _ bytes: Int, _ sha256: String) {
@@ -77,6 +106,7 @@ final class CatalogSnapshot: Sendable {
     var hash = SHA256()
     hash.update(data: catalogue.bytes)
     hash.update(data: isForSale.map { $0 ? 1 : 0 })
+    hash.update(data: Array("\(products?.products ?? [])\(isFree)".utf8))
     etag = Hexadecimal.text(hash.finalize().prefix(16))
     libraryWriter = LibraryWriter(regions, isForSale: isForSale)
   }
@@ -85,6 +115,12 @@ final class CatalogSnapshot: Sendable {
   func index(of id: String) -> Int? { indexByID[id] }
   /// The regions that the owner of a product owns, in the order of the catalogue.
   func indices(ofProduct product: String) -> [Int] { indicesByProduct[product] ?? [] }
+  /// The products whose owners own a region: its own, present and former, and bundles.
+  func products(opening index: Int) -> [String] { productsOpening[index] }
+  /// The bundles on sale that have a region, in the order of the list.
+  func bundles(with index: Int) -> [ProductList.Product] {
+    (list?.products ?? []).filter { $0.isBundle && $0.isReady && productsOpening[index].contains($0.id) }
+  }
   /// All present and former products.
   var products: some Collection<String> { indicesByProduct.keys }
   func file(named name: String) -> FilePlace? { files[name] }

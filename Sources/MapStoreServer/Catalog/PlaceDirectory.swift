@@ -120,6 +120,26 @@ final class PlaceDirectory: Sendable {
     }
   }
 
+  /// The most important places of a region.
+  ///
+  /// - Complexity: reads the rows of all bundles, about a microsecond each.
+  func places(of region: Int, limit: Int) -> [FoundPlace] {
+    index.withLock { index in
+      guard let connection = index,
+        let look = try? connection.prepare(
+          "SELECT name, kind, longitude, latitude FROM place WHERE region = ? ORDER BY rowid LIMIT ?")
+      else { return [] }
+      look.bind(1, region)
+      look.bind(2, limit)
+      var found: [FoundPlace] = []
+      while (try? look.step()) == true {
+        found.append(
+          FoundPlace(name: look.text(0), kind: look.text(1), longitude: look.double(2), latitude: look.double(3)))
+      }
+      return found
+    }
+  }
+
   /// Ranks matches within a name behind all matches at its beginning.
   private static let rankWithin = 1 << 40
 }

@@ -32,10 +32,18 @@ struct RegionOutline: Sendable {
   }
 
   private let boundary: RegionBoundary?
-  private let rings: [RegionBoundary.Ring]
+  let rings: [RegionBoundary.Ring]
   private let runs: [Run]
   /// A binary heap's order: below box `n` are `2n + 1` and `2n + 2`; the last ones are the runs'.
   private let boxes: [Box]
+
+  /// Each is an outer ring, followed by holes; empty for a region without an outline.
+  var polygons: [[RegionBoundary.Ring]] { boundary?.polygons ?? [] }
+
+  /// The box around the outline; the east of one across the antimeridian is beyond 180 degrees.
+  var extent: BoundingBox {
+    BoundingBox(west: boxes[0].west, south: boxes[0].south, east: boxes[0].east, north: boxes[0].north)
+  }
 
   private static let edgesOfRun = 16
   /// The length of a degree of a meridian on the sphere with the earth's mean radius.

@@ -15,7 +15,7 @@ final class StoreCatalog: Sendable {
   /// What was read from the folder.
   private struct Contents {
     let catalogue: Catalog
-    let products: ProductStates?
+    let products: ProductList?
     var places: PlaceDirectory
 
     func snapshot(_ faults: [String: CatalogFileVerifier.Fault]) -> CatalogSnapshot {
@@ -139,8 +139,13 @@ final class StoreCatalog: Sendable {
     for region in catalogue.regions where !region.isInstallable {
       logger.notice("\(region.id) is not sold: \(region.file) is no MBTiles bundle, and devices install no other")
     }
+    let list = try products.map { path in
+      let list = try ProductList(path: path)
+      try list.check(against: catalogue.regions, path: path)
+      return list
+    }
     return Contents(
-      catalogue: catalogue, products: try products.map { try ProductStates(path: $0) },
+      catalogue: catalogue, products: list,
       places: PlaceDirectory(catalogue.regions, folder: folder, logger: logger))
   }
 }

@@ -37,6 +37,8 @@ public struct StoreOptions: Sendable {
   public var metricsFrom: Set<String> = ["127.0.0.1", "::1"]
   /// Folders to look for Leaflet in.
   public var webFolders = ["/usr/share/javascript"]
+  /// How the pages look, and where they lead.
+  package var pages = PageOptions()
   public var linkSeconds = 900
   public var sessionSeconds = 30 * 86_400
   /// How long a device may use owned regions without asking again.

@@ -6,9 +6,9 @@ import RegionCatalog
 import ServerSupport
 import TileIndex
 
-/// The handlers of the catalogue: messages for apps, and the web page.
+/// The handlers of the catalogue's messages for apps.
 extension StoreService {
-  private static let caching = "public, max-age=60"
+  static let caching = "public, max-age=60"
 
   func catalogue(_ request: StoreRequest) async throws -> Response {
     let snapshot = catalog.snapshot
@@ -91,7 +91,7 @@ extension StoreService {
   }
 
   /// Sends a whole file from the disk: clients that do not read hold no memory.
-  private func send(_ file: RegularFile, type: String, _ headers: HTTPFields, for request: StoreRequest) -> Response {
+  func send(_ file: RegularFile, type: String, _ headers: HTTPFields, for request: StoreRequest) -> Response {
     var headers = headers
     headers[.contentType] = type
     let body = DownloadBody.make(file, 0..<file.byteCount, channel: request.channel, metrics: metrics)
@@ -99,48 +99,18 @@ extension StoreService {
   }
 
   /// The region of the path. One that is not for sale is visible to its owners only.
-  private func visible(_ request: StoreRequest) async throws -> (CatalogSnapshot, Int) {
+  func visible(_ request: StoreRequest) async throws -> (CatalogSnapshot, Int) {
     let snapshot = catalog.snapshot
     guard let index = snapshot.index(of: request.parameters[0]) else { throw Problem.notFound }
     if !snapshot.isForSale[index] {
       guard let account = request.session?.account,
-        try await request.read({ try self.owns(snapshot.regions[index], account) })
+        try await request.read({ try self.owns(index, of: snapshot, account) })
       else { throw Problem.notFound }
     }
     return (snapshot, index)
   }
 
-  private func caching(_ snapshot: CatalogSnapshot, _ index: Int) -> String {
+  func caching(_ snapshot: CatalogSnapshot, _ index: Int) -> String {
     snapshot.isForSale[index] ? Self.caching : "private, no-cache"
   }
-
-  // MARK: The web page
-
-  func cataloguePage(_ request: StoreRequest) async throws -> Response {
-    let snapshot = catalog.snapshot
-    let query = try CatalogSearch(request.query)
-    let hasMap = libraries.leaflet != nil
-    let body = try await request.body("page \(query)", in: snapshot.replies) {
-      StorePage.document(try query.page(of: snapshot), query: query, hasMap: hasMap)
-    }
-    var response = try Reply.shared(
-      body, type: "text/html; charset=utf-8", etag: "\(snapshot.etag)-p\(query.hashText)",
-      caching: "no-cache", for: request)
-    response.headers[.contentSecurityPolicy] = StorePage.contentSecurityPolicy
-    return response
-  }
-
-  func asset(_ request: StoreRequest) throws -> Response {
-    let name = request.parameters[0]
-    let caching = "public, max-age=300"
-    if let body = Self.assets[name] {
-      return try Reply.body(body, type: MediaType.ofFile(named: name), caching: caching, for: request)
-    }
-    guard let path = libraries.path(of: name), let file = RegularFile(path) else { throw Problem.notFound }
-    return send(file, type: MediaType.ofFile(named: name), [.cacheControl: caching], for: request)
-  }
-
-  private static let assets = [
-    "store.css": ReplyBody(PackageResources.store_css), "store.js": ReplyBody(PackageResources.store_js),
-  ]
 }

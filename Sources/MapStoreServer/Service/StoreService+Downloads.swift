@@ -49,7 +49,8 @@ extension StoreService {
     // The id may be any text; the audit event keeps its beginning.
     let gone = Rejection(.notFound, subject: String(id.prefix(80)), account: account)
     guard let index = snapshot.index(of: id) else { throw gone }
-    let entitlement = try entitlement(to: snapshot.regions[index], of: account)
+    if snapshot.isFree[index] { return index }
+    let entitlement = try entitlement(to: index, of: snapshot, account)
     if entitlement?.status == .active { return index }
     guard snapshot.isForSale[index] || entitlement != nil else { throw gone }
     let reason =
@@ -100,7 +101,7 @@ extension StoreService {
     let (generation, isOwned) = try await request.read {
       (
         try self.ledger.accounts.passwordGeneration(of: link.account) ?? 0,
-        try place.map { try self.owns(snapshot.regions[$0.region], link.account) } ?? false
+        try place.map { try self.owns($0.region, of: snapshot, link.account) } ?? false
       )
     }
     guard generation == link.generation else {

@@ -60,15 +60,21 @@ extension StoreService {
     // In the catalogue's order, then owned regions that have left the catalogue: devices may still have them.
     let products = since.keys.map { (indices: snapshot.indices(ofProduct: $0), product: $0) }
       .sorted { ($0.indices.first ?? .max, $0.product) < ($1.indices.first ?? .max, $1.product) }
+    var grants = products.flatMap { indices, product in
+      // Under former ids too: a device may have the region under one of them.
+      let ids: [String?] = indices.flatMap { snapshot.regions[$0].names.ids }
+      return (ids.isEmpty ? [nil] : ids).map {
+        RegionGrant(regionId: $0, productId: product, since: since[product] ?? 0)
+      }
+    }
+    let granted = Set(products.flatMap(\.indices))
+    for index in snapshot.isFree.indices where snapshot.isFree[index] && !granted.contains(index) {
+      let region = snapshot.regions[index]
+      grants += region.names.ids.map { RegionGrant(regionId: $0, productId: region.productId, since: 0) }
+    }
     let document = GrantDocument(
       accountId: account.description, issuedAt: now, expiresAt: now + Int64(options.grantSeconds) * 1000,
-      grants: products.flatMap { indices, product in
-        // Under former ids too: a device may have the region under one of them.
-        let ids: [String?] = indices.flatMap { snapshot.regions[$0].names.ids }
-        return (ids.isEmpty ? [nil] : ids).map {
-          RegionGrant(regionId: $0, productId: product, since: since[product] ?? 0)
-        }
-      })
+      grants: grants)
     return (document, products.map { "\($0.product) \(since[$0.product] ?? 0)\n" }.joined())
   }
 }
@@ -140,6 +146,7 @@ extension LibraryKey {
       // What is installed under the present id counts.
       if id == present || installed[present] == nil { self.installed[present] = edition }
     }
+    for index in snapshot.isFree.indices where snapshot.isFree[index] { standing[index] = .owned }
     for entitlement in entitlements {
       guard let product = entitlement.productID, let found = Standing(entitlement.status) else { continue }
       for index in snapshot.indices(ofProduct: product) { standing[index] = max(standing[index] ?? found, found) }

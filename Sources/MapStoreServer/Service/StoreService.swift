@@ -32,7 +32,10 @@ final class StoreService: Sendable {
   let proxies: TrustedProxies
   /// Who may read the metrics.
   let monitors: TrustedProxies
-  let libraries: WebLibrary
+  let libraries: WebLibraries
+  let front: ShopFront
+  /// By the hash of the preview, so that they outlive a catalogue.
+  let thumbnails = ReplyCache<String>(bytesMax: 32 << 20, ofOneMax: 256 << 10)
   let passwordsByAddress: RateLimiter
   let passwordsByLogin: RateLimiter
   /// Separate from those of anonymous clients, who can fill a limiter's table.
@@ -84,7 +87,8 @@ final class StoreService: Sendable {
     transfers = ConcurrencyLimiter(max: options.limits.transfersByAccount)
     grants = try GrantSigner(files: options.grantKeys)
     googlePush = try options.googlePush.map { try GooglePush($0, logger: logger) }
-    libraries = WebLibrary(folders: options.webFolders)
+    front = try ShopFront(options.pages)
+    libraries = WebLibraries.find(in: options.webFolders)
     passwordsByAddress = RateLimiter(options.limits.passwordsByAddress)
     passwordsByLogin = RateLimiter(options.limits.passwordsByLogin)
     passwordsByDevice = RateLimiter(options.limits.passwordsByLogin)
@@ -167,14 +171,16 @@ final class StoreService: Sendable {
   }
 
   /// Whether an account may have a region's files now.
-  func owns(_ region: Catalog.Region, _ account: AccountID) throws -> Bool {
-    try entitlement(to: region, of: account)?.status == .active
+  func owns(_ region: Int, of snapshot: CatalogSnapshot, _ account: AccountID) throws -> Bool {
+    if snapshot.isFree[region] { return true }
+    return try entitlement(to: region, of: snapshot, account)?.status == .active
   }
 
-  /// The account's entitlement to one of the region's products, present and former: an active one if there is one.
-  func entitlement(to region: Catalog.Region, of account: AccountID) throws -> Entitlement? {
+  /// The account's entitlement to one of the products that open a region (its own, present and former, and bundles): an
+  /// active one if there is one.
+  func entitlement(to region: Int, of snapshot: CatalogSnapshot, _ account: AccountID) throws -> Entitlement? {
     var first: Entitlement?
-    for product in region.names.products {
+    for product in snapshot.products(opening: region) {
       guard let found = try ledger.owner(of: product, by: account) else { continue }
       if found.status == .active { return found }
       first = first ?? found

@@ -1,3 +1,4 @@
+package import ServerSupport
 import Support
 import TileIndex
 

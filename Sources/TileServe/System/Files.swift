@@ -48,9 +48,3 @@ enum Folder {
     return names.sorted { $0.utf8.lexicographicallyPrecedes($1.utf8) }
   }
 }
-
-/// Checks whether files exist.
-enum FileProbe {
-  /// True for a file or folder that this process may read.
-  static func isReadable(_ path: String) -> Bool { access(path, R_OK) == 0 }
-}

@@ -42,6 +42,9 @@ public final class BrowserPage {
   /// The URLs of all requests so far.
   public var requests: [String] { record.requests }
 
+  /// The bytes of all answers so far as they were transferred.
+  public var transferredBytes: Int { record.transferredBytes }
+
   /// Runs a script in each document that is opened from now on, before the document's own.
   public func runFirst(_ script: String) throws {
     try call("Page.addScriptToEvaluateOnNewDocument", ["source": script])

@@ -6,6 +6,8 @@ final class PageRecord {
   private(set) var complaints: [String] = []
   /// The URLs of all requests in order, without those inside the page (`data:`, `blob:`).
   private(set) var requests: [String] = []
+  /// The bytes of all answers so far as they were transferred: compressed, with their heads.
+  private(set) var transferredBytes = 0
   /// The time of the last network event.
   private(set) var lastActivity = ContinuousClock.now
   private var underWay: [String: String] = [:]
@@ -31,6 +33,7 @@ final class PageRecord {
       }
     case "Network.loadingFinished":
       underWay[request] = nil
+      transferredBytes += Int(parameters["encodedDataLength"] as? Double ?? 0)
       lastActivity = .now
     case "Network.loadingFailed":
       let url = underWay.removeValue(forKey: request)

@@ -1,3 +1,4 @@
+import ServerSupport
 import Support
 import TestSupport
 import Testing

@@ -1,4 +1,5 @@
 import Foundation
+import ServerSupport
 import Support
 import TestSupport
 import Testing

@@ -3,6 +3,7 @@ import CommandSupport
 import Logging
 import MapStoreServer
 import PurchaseLedger
+import ServerSupport
 
 #if canImport(FoundationEssentials)
   import FoundationEssentials
@@ -32,6 +33,7 @@ struct MapStoreSettings {
         .init("refuseAppleV1", .flag), .init("port", .number(0...65_535)),
         .init("linkSeconds", .number(1...86_400)), .init("sessionSeconds", .number(60...315_360_000)),
         .init("grantSeconds", .number(60...315_360_000)), .init("drainTimeout", .number(0...3_600)),
+        .init("pages", .object(pageOptions)),
         .init("limits", .object(counts.map { .init($0.name, .number($0.range)) } + rateOptions)),
       ])
 
@@ -85,7 +87,8 @@ struct MapStoreSettings {
     options.trustedProxies = Set(settings.list("trustedProxies"))
     let monitors = settings.list("metricsFrom")
     if !monitors.isEmpty { options.metricsFrom = Set(monitors) }
-    options.webFolders = settings.list("web") + options.webFolders
+    options.webFolders = settings.list("web") + WebLibraries.folders()
+    options.pages = Self.pages(settings)
     options.linkSeconds = try settings.number("linkSeconds") ?? options.linkSeconds
     options.sessionSeconds = try settings.number("sessionSeconds") ?? options.sessionSeconds
     options.grantSeconds = try settings.number("grantSeconds") ?? options.grantSeconds
@@ -103,6 +106,26 @@ struct MapStoreSettings {
     identity = try Self.identity(settings)
     logLevel = try CommandSettings.choice(settings.text("logLevel") ?? "info", option: "logLevel")
     try settings.checkFolders("web")
+  }
+
+  /// How the pages look, and where they lead.
+  private static let pageOptions: [ConfigurationOption] =
+    ConfigurationOption.texts(
+      "name", "accent", "accentDark", "openInApp", "appStore", "googlePlay", "checkout", "appleApps", "androidPackage",
+      "androidFingerprints") + [.init("logo", .path), .init("texts", .paths)]
+
+  private static func pages(_ settings: CommandSettings) -> PageOptions {
+    func text(_ name: String) -> String? { settings.text("pages.\(name)") }
+    var pages = PageOptions()
+    (pages.name, pages.logo) = (text("name"), text("logo"))
+    (pages.accent, pages.accentDark) = (text("accent"), text("accentDark"))
+    pages.texts = settings.paths("pages.texts")
+    (pages.openInApp, pages.checkout) = (text("openInApp"), text("checkout"))
+    (pages.appStore, pages.googlePlay) = (text("appStore"), text("googlePlay"))
+    pages.appleApps = settings.list("pages.appleApps")
+    pages.androidPackage = text("androidPackage")
+    pages.androidFingerprints = settings.list("pages.androidFingerprints")
+    return pages
   }
 
   private static func googlePush(_ settings: CommandSettings) throws -> StoreOptions.PushRule? {
