@@ -81,15 +81,14 @@ struct QuickstartCommand: AsyncParsableCommand {
       printLine("kept \(shop)/ledger.sqlite")
     }
     try Self.build(shop)
-    printLine(
-      """
-      Edit next, then run this again:
-        \(shop)/regions.json: titles, descriptions, attribution, more regions
-        \(shop)/products.json: prices, bundles, free samples
-        \(shop)/mapstore.json: the shop's name, logo and languages, publicUrl, and whose purchases count: bundleId and
-          rootCertificates for the App Store, packageName and googlePublicKey for Google Play
-      """)
-    guard !noServe else { return printLine("Serve it: mapstore serve --config \(shop.shellQuoted)/mapstore.json") }
+    for line in [
+      "edit next, then run this again:",
+      "  \(shop)/regions.json: titles, descriptions, attribution, more regions",
+      "  \(shop)/products.json: prices, bundles, free samples",
+      "  \(shop)/mapstore.json: the shop's name, logo and languages, publicUrl, and whose purchases count: bundleId and "
+        + "rootCertificates for the App Store, packageName and googlePublicKey for Google Play",
+    ] { printLine(line) }
+    guard !noServe else { return printLine("serve it: mapstore serve --config \("\(shop)/mapstore.json".shellQuoted)") }
     let serve = try ServeCommand.parse(["--config", "\(shop)/mapstore.json", "--port", "\(port)"])
     try await serve.run()
   }
