@@ -20,7 +20,7 @@ import Testing
   /// Subcommands by their command; an empty one is the command itself.
   static let helps: [(command: String, subcommand: String)] =
     ([""] + commands).map { ("tilecut", $0) } + ([""] + ledgerCommands).map { ("purchase-ledger", $0) }
-    + (["serve", "client"] + clientCommands.map { "client \($0)" }).map { ("mapstore", $0) }
+    + (["serve", "quickstart", "client"] + clientCommands.map { "client \($0)" }).map { ("mapstore", $0) }
     + ["", "replay"].map { ("tileserve", $0) }
 
   @Test(arguments: helps) func helpMatchesTheGoldenFile(command: String, subcommand: String) throws {
