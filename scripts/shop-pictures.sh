@@ -37,7 +37,7 @@ take() { # take NAME PATH WIDTH HEIGHT [FLAG...]
   timeout 120 "$browser" --headless=new --disable-gpu --hide-scrollbars --lang=en --virtual-time-budget=5000 \
     --user-data-dir="$work/profile" ${flags[@]+"${flags[@]}"} "$@" --window-size="$size" \
     --screenshot="$work/$name.png" "$url$path" >/dev/null 2>&1
-  # Palettes of 256 colours: the repository has no use for more.
+  # Palettes of 256 colours (apt-get install pngquant): the repository has no use for more.
   if command -v pngquant >/dev/null; then pngquant --force --output "$work/$name.png" 256 "$work/$name.png"; fi
   install -m 644 "$work/$name.png" "$out/$name.png"
   echo "$out/$name.png"
