@@ -33,7 +33,7 @@ extension Accounts {
     let token = SessionToken.random()
     try await ledger.commits.perform { recorder in
       // The password may have changed, or the account been erased, since it was read.
-      let row = try Self.living(credential.id, in: recorder)
+      let row = try recorder.living(credential.id)
       guard let name, try Self.credential(recorder.db, of: name)?.password == credential.password else {
         throw LedgerError(.wrongPassword, at: "sign-in", "login or password is wrong")
       }

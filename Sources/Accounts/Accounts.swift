@@ -32,6 +32,11 @@ public struct Accounts: Sendable {
     guard try find(login) == nil else { throw Self.taken(login) }
     let hash = try await Self.hash(from: network) { [cost] in try PasswordHash(of: password, cost: cost) }
     let id = AccountID.random()
+    guard token?.isNil != true else {
+      throw LedgerError(
+        .account, at: login.folded, "the nil UUID is not a token: libraries send it for none",
+        remedy: "leave it out to get a random one")
+    }
     let token = token ?? AccountToken.random()
     try await ledger.commits.perform { recorder in
       guard try Self.credential(recorder.db, of: login) == nil else { throw Self.taken(login) }
@@ -111,7 +116,7 @@ public struct Accounts: Sendable {
   @discardableResult
   public func erase(_ account: AccountID) async throws -> Bool {
     try await ledger.commits.perform { recorder in
-      let row = try Self.living(account, in: recorder)
+      let row = try recorder.living(account)
       try recorder.append(.accountErased(account))
       try recorder.deletePersonalData(of: row)
     }
@@ -133,12 +138,20 @@ public struct Accounts: Sendable {
 
   /// Changes the password and ends all sessions.
   public func changePassword(of account: AccountID, to password: String, from network: String = "") async throws {
+    try await changePassword(of: account, to: password, from: network, because: nil)
+  }
+
+  /// The same for an operator, whose reason is recorded.
+  package func changePassword(
+    of account: AccountID, to password: String, from network: String = "", because why: ActReason?
+  ) async throws {
     try Self.check(password)
     let hash = try await Self.hash(from: network, for: account) { [cost] in
       try PasswordHash(of: password, cost: cost)
     }
     try await ledger.commits.perform { recorder in
-      let row = try Self.living(account, in: recorder)
+      let row = try recorder.living(account)
+      if let why { try recorder.append(recorder.act(.password, why, account: account)) }
       try Self.replace(hash, of: row, at: recorder.now, in: recorder)
       try Self.endSessions(of: row.number, in: recorder.db)
     }
@@ -160,15 +173,6 @@ public struct Accounts: Sendable {
     } catch is FairQueue.Full {
       throw LedgerError(.busy, at: nil, "too many people sign in at once", remedy: "try again in a minute")
     }
-  }
-
-  /// The row of an open account.
-  static func living(_ account: AccountID, in recorder: EvidenceRecorder) throws -> AccountRow {
-    guard let row = try recorder.account(id: account), row.erasedSeq == nil else {
-      throw LedgerError(
-        .account, at: account.description, "there is no such account", remedy: "`account list` shows them")
-    }
-    return row
   }
 
   private static func taken(_ login: Login) -> LedgerError {

@@ -141,10 +141,12 @@ public struct RegionGrant: Sendable, Hashable, Codable {
   public var productId: String
   /// Milliseconds since 1970: the date of purchase.
   public var since: Int64
+  /// Milliseconds since 1970: when it ends, as a subscription does; absent for what does not end.
+  package var until: Int64?
 
-  /// A region that is owned since a time in milliseconds since 1970.
-  package init(regionId: String?, productId: String, since: Int64) {
-    (self.regionId, self.productId, self.since) = (regionId, productId, since)
+  /// A region that is owned from a time on, and perhaps until another; in milliseconds since 1970.
+  package init(regionId: String?, productId: String, since: Int64, until: Int64? = nil) {
+    (self.regionId, self.productId, self.since, self.until) = (regionId, productId, since, until)
   }
 }
 

@@ -46,7 +46,8 @@ package enum EvidenceForm {
   private static let apple = [
     "jwsRepresentation", "jwsRepresentationIOS", "jwsRepresentationIos", "jwsTransaction", "signedTransaction", "jws",
     "serverVerificationData", "purchaseToken", "fetch_token", "verificationResult", "transactionReceipt",
-    "appStoreReceipt", "receipt-data", "receiptData", "receipt", "Payload", "data",
+    "signedAppTransactionInfo", "appTransaction", "appStoreReceipt", "receipt-data", "receiptData", "receipt",
+    "Payload", "data",
   ]
   /// Objects, or their JSON as text, that hold the evidence.
   private static let nested = [
@@ -180,6 +181,18 @@ package enum EvidenceForm {
       return VerificationError(.unknownKind, "Google's orders, which state prices and no purchase", remedy: send)
     }
     return nil
+  }
+
+  /// The app that a piece of signed evidence names, which is read and not verified.
+  package static func app(in bytes: [UInt8], as kind: EvidenceKind) -> String? {
+    if kind.store == .google {
+      let answer = (try? JSONReader.read(bytes)).flatMap { try? GoogleAnswer($0) }
+      return answer?.body["packageName"]?.string
+    }
+    guard let text = try? AppleFormat.compactJWS(in: bytes), let payload = try? CompactJWS(text).decodedPayload() else {
+      return nil
+    }
+    return (payload["bundleId"] ?? payload["data"]?["bundleId"])?.string
   }
 
   private static func isJWS(_ text: String) -> Bool {

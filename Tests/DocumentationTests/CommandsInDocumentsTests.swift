@@ -24,6 +24,8 @@ import Testing
     Document(path: "docs/how-to/patches.md"),
     Document(path: "docs/how-to/backup.md"),
     Document(path: "docs/how-to/reconcile.md"),
+    Document(path: "docs/how-to/support.md"),
+    Document(path: "docs/how-to/app-review.md"),
     Document(path: "docs/how-to/replace.md", files: ["usa.tif": "continental-us/us-shadedrelief.tif"]),
     Document(path: "docs/how-to/scale.md", files: ["usa.tif": "continental-us/us-shadedrelief.tif"]),
   ]

@@ -34,11 +34,12 @@ import TileIndex
 
   private func signed(
     _ regions: [String] = ["alps"], account: String = "a", issued: Int64 = issued, days: Int64 = 30,
-    key: Curve25519.Signing.PrivateKey? = nil, keyID: String = "k1", change: (inout [UInt8]) -> Void = { _ in }
+    until: Int64? = nil, key: Curve25519.Signing.PrivateKey? = nil, keyID: String = "k1",
+    change: (inout [UInt8]) -> Void = { _ in }
   ) throws -> SignedGrants {
     let document = GrantDocument(
       accountId: account, issuedAt: issued, expiresAt: issued + days * Self.day,
-      grants: regions.map { RegionGrant(regionId: $0, productId: "region.\($0)", since: 0) })
+      grants: regions.map { RegionGrant(regionId: $0, productId: "region.\($0)", since: 0, until: until) })
     var payload = try WireJSON.encode(document)
     let signature = try (key ?? self.key).signature(for: SignedGrants.signedBytes(of: payload))
     change(&payload)
@@ -75,6 +76,20 @@ import TileIndex
     try await give(try signed(), to: manager)
     #expect(try manager.usability(of: "alps", at: Self.issued + 7 * Self.day - 1).isUsable)
     #expect(try manager.usability(of: "alps", at: Self.issued + 7 * Self.day) == .expired(Self.issued + 7 * Self.day))
+  }
+
+  /// A region of a subscription opens for a week after its end, and again with the grants of its renewal.
+  @Test func aSubscriptionEndsAfterItsGrace() async throws {
+    let manager = try manager()
+    let end = Self.issued + 5 * Self.day
+    try await give(try signed(until: end), to: manager)
+    let last = end + 7 * Self.day
+    #expect(try manager.usability(of: "alps", at: end + Self.day) == .usable(until: last))
+    #expect(try manager.usability(of: "alps", at: last) == .expired(last))
+    // A clock that is set back extends nothing.
+    #expect(try manager.usability(of: "alps", at: last - Self.day / 2) == .expired(last))
+    try await give(try signed(issued: Self.issued + 1, until: end + 30 * Self.day), to: manager)
+    #expect(try manager.isUsable("alps", at: last + Self.day))
   }
 
   @Test func aClockThatIsSetBackIsNoticed() async throws {

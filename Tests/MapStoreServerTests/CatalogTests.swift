@@ -377,6 +377,31 @@ import TileIndex
     }
   }
 
+  /// What ends is granted until then; what a device reports to have is noted once.
+  @Test func grantsStateTheirEndAndInstallsAreNoted() async throws {
+    try await TestStore.run { store in
+      let anna = try store.person()
+      let account = try #require(AccountID(anna.session.account.id))
+      let until = TestStore.now + 86_400_000
+      _ = try store.server.service.ledger.grant(
+        TestCatalog.product("alps"), to: account, until: until, ActReason("a gift", by: "carol"))
+      let signed = try GrantChecks.signed(try await store.send("GET", StoreRoute.grants.path, token: anna.token))
+      let document = try WireJSON.decode(GrantDocument.self, from: GrantChecks.bytes(signed.payload))
+      #expect(document.grants.map(\.until) == [until])
+      func noted() throws -> Int {
+        var text = ""
+        try store.server.service.ledger.export(.jsonLines) { text += $0 }
+        return text.split(separator: "\n").count {
+          $0.contains("\"kind\":\"installed\"") && $0.contains(TestCatalog.product("alps"))
+        }
+      }
+      for query in ["", "?installed=alps@1", "?installed=alps@1", "?installed=rhine@1"] {
+        _ = try await store.send("GET", StoreRoute.library.path + query, token: anna.token)
+      }
+      #expect(try noted() == 1)
+    }
+  }
+
   /// A file that was named by mistake may be valuable: no remedy overwrites it.
   @Test func remediesForKeysOverwriteNoFile() throws {
     let folder = try TemporaryFolder()

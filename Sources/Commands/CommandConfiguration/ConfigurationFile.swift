@@ -90,6 +90,13 @@ private struct ConfigurationFileReader {
       guard let text = value.textOrDigits else { throw wrong(place, "must be \(description)") }
       do { try check(text) } catch { throw wrong(place, "must be \(description)") }
       set(.string(text))
+    case .list(let check):
+      let texts = (value.array ?? [value]).map(\.textOrDigits)
+      guard !texts.contains(where: { $0?.isEmpty != false || $0?.contains(",") == true }), !texts.isEmpty else {
+        throw wrong(place, "must be a text in quotation marks, or a list of them, without commas")
+      }
+      for text in texts.compactMap(\.self) { do { try check(text) } catch { throw wrong(place, "\(error)") } }
+      set(.string(texts.compactMap(\.self).joined(separator: ",")))
     case .path:
       guard let text = value.string else { throw wrong(place, "must be a text in quotation marks") }
       set(.string(resolved(text)))

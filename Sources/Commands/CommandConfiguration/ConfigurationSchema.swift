@@ -70,6 +70,8 @@ package struct ConfigurationOption: Sendable {
     case text(Check)
     /// A text, or the digits of a whole number, where both are usual.
     case textOrNumber(Check, mustBe: String)
+    /// A text or whole number, or a list of them; elsewhere the texts have commas between them.
+    case list(Check)
     /// A path; in the file it is relative to the file's folder.
     case path
     /// Such a path, or a list of them.

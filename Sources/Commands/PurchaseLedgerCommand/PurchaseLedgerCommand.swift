@@ -26,7 +26,7 @@ struct PurchaseLedgerCommand: AsyncParsableCommand {
       InspectEvidenceCommand.self, InitCommand.self, PolicyCommand.self, AccountCommand.self, ImportCommand.self,
       PullCommand.self,
       ReconcileCommand.self, DismissCommand.self, StatusCommand.self, QueueCommand.self, EntitlementsCommand.self,
-      HistoryCommand.self,
+      HistoryCommand.self, OrderCommand.self, AnswerCommand.self, ReviewersCommand.self,
       VerifyLedgerCommand.self, ExportCommand.self, MergeLedgerCommand.self, BackupCommand.self, RebuildCommand.self,
       DemoCommand.self,
     ])

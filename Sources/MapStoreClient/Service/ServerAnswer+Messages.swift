@@ -219,6 +219,7 @@ extension RegionGrant: ServerAnswer {
     try AnswerRule.name(regionId, "regionId")
     try AnswerRule.code(productId, "productId")
     try AnswerRule.time(since, "since")
+    if let until { try AnswerRule.time(until, "until") }
   }
 }
 

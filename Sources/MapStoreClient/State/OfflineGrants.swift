@@ -20,6 +20,9 @@ public struct OfflineGrants: Sendable {
     public var offlineMax: Int64 = 90 * 86_400_000
     /// How far the clock may be set back, as happens on journeys, before regions cannot be opened.
     public var setBackMax: Int64 = 86_400_000
+    /// How long a region of a subscription opens without network after the subscription's end: a week, because it may
+    /// have been renewed.
+    public var lapseGrace: Int64 = 7 * 86_400_000
 
     /// Keys that are built in, or kept since `keysChanged` was called with them; without either nothing is verified.
     public init(keys: [GrantKey] = [], keysChanged: (@Sendable ([GrantKey]) -> Void)? = nil) {
@@ -82,16 +85,20 @@ public struct OfflineGrants: Sendable {
     // Errors are ignored: a full disk must not lock the maps.
     if now > greatest + Self.timeStep { try? state.set(Self.timeName, String(now)) }
     if greatest - now > rule.setBackMax { return .clockSetBack(by: greatest - now) }
-    guard try document.accountId == accountID(), try isGranted(region, by: document) else { return .notOwned }
-    let end = min(document.expiresAt, document.issuedAt.addingClamped(rule.offlineMax))
+    let grants = try document.accountId == accountID() ? self.grants(of: region, in: document) : []
+    guard !grants.isEmpty else { return .notOwned }
+    var end = min(document.expiresAt, document.issuedAt.addingClamped(rule.offlineMax))
+    // Of several grants the one that ends last counts. The file stays, and opens again with a document that has a later
+    // end.
+    let ends = grants.map { $0.until?.addingClamped(rule.lapseGrace) ?? .max }
+    end = min(end, ends.max() ?? .max)
     return max(now, greatest) < end ? .usable(until: end) : .expired(end)
   }
 
   /// By id, or by product for regions that left the catalogue or have another id there.
-  private func isGranted(_ region: String, by document: GrantDocument) throws -> Bool {
-    if document.grants.contains(where: { $0.regionId == region }) { return true }
-    guard let product = try state.product(of: region) else { return false }
-    return document.grants.contains { $0.productId == product }
+  private func grants(of region: String, in document: GrantDocument) throws -> [RegionGrant] {
+    let product = try state.product(of: region)
+    return document.grants.filter { $0.regionId == region || (product != nil && $0.productId == product) }
   }
 
   /// The stored document, if it verifies.

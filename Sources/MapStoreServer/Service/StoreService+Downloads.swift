@@ -57,6 +57,7 @@ extension StoreService {
       switch entitlement?.status {
       case .pending?: "the store waits for approval or payment"
       case .revoked?: "it was refunded or taken back"
+      case .expired?: "it has ended"
       case .held?, .withheld?: "it was bought in a way that grants nothing here (\(entitlement?.reason ?? ""))"
       case .active?, nil: "no purchase of it is known"
       }

@@ -2,6 +2,8 @@ import Hummingbird
 import MapStoreWire
 import PurchaseLedger
 import RegionCatalog
+import Support
+import Synchronization
 import TileIndex
 
 /// The handlers of an account's library and grants.
@@ -22,6 +24,7 @@ extension StoreService {
     let key = try await request.read { [ledger] in
       LibraryKey(try ledger.entitlements(of: account), installed: installed, in: snapshot)
     }
+    if !request.isHead { try await noteInstalled(key, of: account, in: snapshot) }
     let body = try await request.body(key, in: snapshot.libraries) {
       snapshot.libraryWriter.document(LibraryEntry.all(of: snapshot, key))
     }
@@ -29,42 +32,74 @@ extension StoreService {
       body, type: "application/json", etag: "\(snapshot.etag)-l\(body.tag)", caching: "private, no-cache", for: request)
   }
 
+  /// Records what a device reports to have of what its account owns, once for each edition: an answer about a refund
+  /// may say that it was delivered.
+  private func noteInstalled(_ key: LibraryKey, of account: AccountID, in snapshot: CatalogSnapshot) async throws {
+    for (id, edition) in key.installed {
+      guard let index = snapshot.index(of: id), key.standing[index] == .owned else { continue }
+      let product = snapshot.regions[index].productId
+      let note = "\(account) \(product) \(edition)"
+      guard reported.withLock({ $0.value(for: note) }) == nil else { continue }
+      try await recordGranted(
+        kind: Ledger.installed, account: account, subject: product, outcome: "reported", detail: edition, once: note)
+      reported.withLock { $0.insert(true, for: note, byteCount: 128 + note.utf8.count) }
+    }
+  }
+
   func grants(_ request: StoreRequest) async throws -> Response {
     let account = try request.account()
     let snapshot = catalog.snapshot
     let now = clock.now()
-    let since = try await request.read { [ledger] in
-      var since: [String: Int64] = [:]
+    let owned = try await request.read { [ledger] in
+      var owned: [String: OwnedTime] = [:]
       for entitlement in try ledger.entitlements(of: account) where entitlement.status == .active {
         guard let product = entitlement.productID else { continue }
-        since[product] = min(since[product] ?? .max, entitlement.since)
+        owned[product] = OwnedTime(entitlement).joined(owned[product])
       }
-      return since
+      return owned
     }
     let (signed, text) = try await request.compute {
-      let (document, text) = self.grants(since, of: account, now: now, in: snapshot)
+      let (document, text) = self.grants(owned, of: account, now: now, in: snapshot)
       return (ReplyBody(try WireJSON.encode(try self.grants.sign(document))), text)
     }
     // Devices ask at each start: equal grants are recorded once a day.
     if !request.isHead {
       try await recordGranted(
-        kind: "offline-grant", account: account, subject: nil, detail: "\(since.count) regions", onceADay: text)
+        kind: "offline-grant", account: account, subject: nil, detail: "\(owned.count) regions", onceADay: text)
     }
     return try Reply.body(signed, caching: "no-store", for: request)
   }
 
-  /// The grants of products owned since some time, and a text that differs when they do.
+  /// From when and until when a product is owned.
+  private struct OwnedTime {
+    var since: Int64
+    /// Nil for what does not end.
+    var until: Int64?
+
+    init(_ entitlement: Entitlement) { (since, until) = (entitlement.since, entitlement.until) }
+
+    func joined(_ other: OwnedTime?) -> OwnedTime {
+      guard let other else { return self }
+      var all = self
+      all.since = min(since, other.since)
+      all.until = until.flatMap { own in other.until.map { max(own, $0) } }
+      return all
+    }
+  }
+
+  /// The grants of products owned for some time, and a text that differs when they do.
   private func grants(
-    _ since: [String: Int64], of account: AccountID, now: Int64, in snapshot: CatalogSnapshot
+    _ owned: [String: OwnedTime], of account: AccountID, now: Int64, in snapshot: CatalogSnapshot
   ) -> (GrantDocument, String) {
     // In the catalogue's order, then owned regions that have left the catalogue: devices may still have them.
-    let products = since.keys.map { (indices: snapshot.indices(ofProduct: $0), product: $0) }
+    let products = owned.keys.map { (indices: snapshot.indices(ofProduct: $0), product: $0) }
       .sorted { ($0.indices.first ?? .max, $0.product) < ($1.indices.first ?? .max, $1.product) }
     var grants = products.flatMap { indices, product in
       // Under former ids too: a device may have the region under one of them.
       let ids: [String?] = indices.flatMap { snapshot.regions[$0].names.ids }
       return (ids.isEmpty ? [nil] : ids).map {
-        RegionGrant(regionId: $0, productId: product, since: since[product] ?? 0)
+        RegionGrant(
+          regionId: $0, productId: product, since: owned[product]?.since ?? 0, until: owned[product]?.until)
       }
     }
     let granted = Set(products.flatMap(\.indices))
@@ -75,7 +110,10 @@ extension StoreService {
     let document = GrantDocument(
       accountId: account.description, issuedAt: now, expiresAt: now + Int64(options.grantSeconds) * 1000,
       grants: grants)
-    return (document, products.map { "\($0.product) \(since[$0.product] ?? 0)\n" }.joined())
+    let text = products.map { item in
+      "\(item.product) \(owned[item.product]?.since ?? 0)\(owned[item.product]?.until.map { " \($0)" } ?? "")\n"
+    }
+    return (document, text.joined())
   }
 }
 
@@ -161,7 +199,7 @@ extension LibraryKey.Standing {
     case .active: self = .owned
     case .pending: self = .pending
     case .revoked: self = .revoked
-    case .held, .withheld: return nil
+    case .held, .withheld, .expired: return nil
     }
   }
 }

@@ -166,7 +166,7 @@ extension PurchaseItem {
         case .active?: .active
         case .pending?: .pending
         case .revoked?: .revoked
-        case .held?: .held
+        case .held?, .expired?: .held
         case .withheld?: .withheld
         // The evidence was refused or quarantined as a whole.
         case nil: booking.outcome == .quarantined ? .pending : .notYours

@@ -57,6 +57,8 @@ final class StoreService: Sendable {
   let sellsAtGoogle: Bool
   /// Whether an account was erased while other connections read: the ledger's write-ahead log still has to be emptied.
   let mustEmptyLog = Mutex(false)
+  /// What devices reported lately, which is recorded.
+  let reported = Mutex(LRUTable<String, Bool>(byteCountMax: 16 << 20))
   /// Why the ledger cannot be used, as of the last check.
   let ledgerFailure = Mutex<String?>(nil)
   /// The catalogue whose products were compared with those of the ledger, and those that only the ledger has.
@@ -141,17 +143,19 @@ final class StoreService: Sendable {
     }
   }
 
-  /// Records what an account was given, once a day.
+  /// Records what an account was given or has, once a day or once.
   ///
   /// While another process holds the ledger's lock the answer waits a second for that, and the event follows when the
   /// lock is free: an owner's map does not depend on a note of it.
   func recordGranted(
-    kind: String, account: AccountID, subject: String?, detail: String?, onceADay occasion: String
+    kind: String, account: AccountID, subject: String?, outcome: String = "granted", detail: String?,
+    onceADay occasion: String? = nil, once note: String? = nil
   ) async throws {
     try await Deadline.waiting(atMost: .seconds(1)) { [ledger, faults] isAlone in
       do {
         try await ledger.recordAudit(
-          kind: kind, account: account, subject: subject, outcome: "granted", detail: detail, onceADay: occasion)
+          kind: kind, account: account, subject: subject, outcome: outcome, detail: detail, onceADay: occasion,
+          once: note)
       } catch  where isAlone() {
         faults.error("given out", "what was given out could not be noted: \(error)", of: error)
       }

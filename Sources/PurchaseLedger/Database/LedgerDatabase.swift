@@ -87,7 +87,12 @@ final class LedgerDatabase: Sendable {
   }
 
   /// Opens a ledger.
-  static func open(at path: String) throws -> LedgerDatabase {
+  ///
+  /// - Parameter fold: Fills the new tables of a file of an earlier version, in the transaction that brings it to the
+  ///   present one.
+  static func open(
+    at path: String, folding fold: @Sendable (SQLiteConnection) throws -> Void = { _ in }
+  ) throws -> LedgerDatabase {
     try reporting(path) {
       // Checked before the file is opened, which would switch any database to a write-ahead log.
       try checkHeader(path)
@@ -99,7 +104,10 @@ final class LedgerDatabase: Sendable {
       }
       try writer.execute("PRAGMA synchronous = FULL; PRAGMA wal_autocheckpoint = \(checkpointPages)")
       if try version(of: writer) != LedgerSchema.version {
-        try writer.transaction(.immediate) { try LedgerSchema.migrate(writer) }
+        try writer.transaction(.immediate) {
+          try LedgerSchema.migrate(writer)
+          try fold(writer)
+        }
       }
       try setCache(writer, isBulk: false)
       return LedgerDatabase(path, writer: writer)
@@ -113,6 +121,7 @@ final class LedgerDatabase: Sendable {
       // This connection never writes: what tries to is refused as on read-only media.
       let writer = try connect(path, isReadOnly: true)
       try checkVersion(of: writer, at: path)
+      try LedgerSchema.adapt(writer)
       return LedgerDatabase(path, writer: writer, isReadOnly: true)
     }
   }
@@ -123,6 +132,7 @@ final class LedgerDatabase: Sendable {
     let db = try SQLiteConnection(uri: nameToRead(path), flags: SQLITE_OPEN_READONLY)
     db.setBusyTimeout(milliseconds: 2000)
     try checkVersion(of: db, at: path)
+    try LedgerSchema.adapt(db)
     return db
   }
 

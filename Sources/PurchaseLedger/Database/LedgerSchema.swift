@@ -5,9 +5,9 @@ import Support
 enum LedgerSchema {
   /// "MPLD" in the file's header.
   static let applicationID: Int32 = 0x4D50_4C44
-  static let version: Int64 = 4
+  static let version: Int64 = 5
   /// The versions that `migrate` brings to the present one. Reading commands read them as they are.
-  static let olderVersions: Set<Int64> = [3]
+  static let olderVersions: Set<Int64> = [3, 4]
 
   /// Creates the tables of a new ledger.
   static func create(_ db: SQLiteConnection) throws {
@@ -20,7 +20,62 @@ enum LedgerSchema {
   static func migrate(_ db: SQLiteConnection) throws {
     // A process of the older version that still has the file open may have named its version again.
     try db.execute(questions.replacing("CREATE TABLE", with: "CREATE TABLE IF NOT EXISTS"))
+    if try !db.hasTable("act") {
+      try db.execute(
+        """
+        CREATE TEMP TABLE earlier AS SELECT * FROM main.entitlement;
+        DROP TABLE main.entitlement;
+        \(entitlement(version: version))
+        INSERT INTO entitlement SELECT *, NULL FROM temp.earlier;
+        DROP TABLE temp.earlier;
+        \(aside)
+        UPDATE store_transaction SET token = NULL, token_date = NULL WHERE token = zeroblob(16);
+        UPDATE entitlement SET token = NULL WHERE token = zeroblob(16);
+        """)
+    }
     try db.execute("PRAGMA user_version = \(version)")
+  }
+
+  /// New in version 5: what stores say beside the facts, what operators did, and questions about refunds.
+  private static let aside = """
+    CREATE TABLE trait (
+      store INTEGER, environment INTEGER, transaction_id TEXT, name TEXT, value TEXT NOT NULL, date INTEGER NOT NULL,
+      PRIMARY KEY (store, environment, transaction_id, name)) WITHOUT ROWID;
+    CREATE INDEX trait_value ON trait (name, value);
+    CREATE TABLE act (
+      seq INTEGER PRIMARY KEY, action TEXT NOT NULL, store INTEGER, environment INTEGER, transaction_id TEXT,
+      account INTEGER, other INTEGER, subject TEXT, date INTEGER NOT NULL, until INTEGER);
+    CREATE INDEX act_transaction ON act (transaction_id) WHERE transaction_id IS NOT NULL;
+    CREATE INDEX act_account ON act (account, action) WHERE account IS NOT NULL;
+    CREATE INDEX act_subject ON act (subject) WHERE subject IS NOT NULL;
+    CREATE TABLE refund_question (
+      store INTEGER, environment INTEGER, transaction_id TEXT, uuid TEXT, asked_at INTEGER NOT NULL,
+      due_at INTEGER NOT NULL, answered INTEGER,
+      PRIMARY KEY (store, environment, transaction_id, uuid)) WITHOUT ROWID;
+    CREATE INDEX refund_question_uuid ON refund_question (uuid);
+    """
+
+  /// Lets the statements of this version read a file of an earlier one, which has less: what it lacks is empty.
+  static func adapt(_ db: SQLiteConnection) throws {
+    guard try LedgerDatabase.version(of: db) < version, try !db.hasTable("act") else { return }
+    try db.execute("CREATE TEMP VIEW entitlement AS SELECT *, NULL AS until FROM main.entitlement")
+    try db.execute(
+      aside.replacing("CREATE TABLE", with: "CREATE TEMP TABLE").replacing("CREATE INDEX ", with: "CREATE INDEX temp."))
+  }
+
+  static func entitlement(version: Int64) -> String {
+    let until = version > 4
+    return """
+      CREATE TABLE entitlement (
+        store INTEGER, environment INTEGER, original_id TEXT, account INTEGER, product_id TEXT NOT NULL,
+        product_type TEXT NOT NULL, status INTEGER NOT NULL, reason TEXT NOT NULL, since INTEGER NOT NULL,
+        refunded_milli INTEGER NOT NULL, token BLOB,\(until ? " until INTEGER," : "")
+        PRIMARY KEY (store, environment, original_id)) WITHOUT ROWID;
+      CREATE INDEX entitlement_account ON entitlement
+        (account, product_id, product_type, status, reason, since, refunded_milli, token\(until ? ", until" : ""))
+        WHERE account IS NOT NULL;
+      CREATE INDEX entitlement_orphan ON entitlement (token) WHERE token IS NOT NULL;
+      """
   }
 
   /// New in version 4: what failed of the questions to the stores, and who waits for an answer about a bare token.
@@ -84,6 +139,9 @@ enum LedgerSchema {
     ("entitlement", ["store", "environment", "original_id"]),
     ("posting", ["store", "environment", "transaction_id", "entry"]),
     ("policy", ["name"]),
+    ("trait", ["store", "environment", "transaction_id", "name"]),
+    ("act", ["seq"]),
+    ("refund_question", ["store", "environment", "transaction_id", "uuid"]),
   ]
 
   /// Google's purchases that are not acknowledged. Written as one term, because with three terms SQLite compares the
@@ -96,7 +154,9 @@ enum LedgerSchema {
   /// Tokens have about 150 characters; the last 12 are selective enough for an index.
   static let tokenEnd = "substr(purchase_token, -12)"
 
-  static func createProjections(_ db: SQLiteConnection) throws {
+  /// - Parameter version: The file's; an older one lacks tables and a column.
+  static func createProjections(_ db: SQLiteConnection, version: Int64 = Self.version) throws {
+    try db.execute(entitlement(version: version) + (version > 4 ? aside : ""))
     try db.execute(
       """
       CREATE TABLE account (
@@ -122,14 +182,6 @@ enum LedgerSchema {
       CREATE INDEX transaction_unacknowledged ON store_transaction (purchase_date) WHERE \(isUnacknowledged);
       CREATE INDEX transaction_order ON store_transaction (environment, \(tokenEnd)) WHERE \(isOrder);
       CREATE INDEX transaction_token_only ON store_transaction (environment) WHERE \(isTokenOnly);
-      CREATE TABLE entitlement (
-        store INTEGER, environment INTEGER, original_id TEXT, account INTEGER, product_id TEXT NOT NULL,
-        product_type TEXT NOT NULL, status INTEGER NOT NULL, reason TEXT NOT NULL, since INTEGER NOT NULL,
-        refunded_milli INTEGER NOT NULL, token BLOB,
-        PRIMARY KEY (store, environment, original_id)) WITHOUT ROWID;
-      CREATE INDEX entitlement_account ON entitlement
-        (account, product_id, product_type, status, reason, since, refunded_milli, token) WHERE account IS NOT NULL;
-      CREATE INDEX entitlement_orphan ON entitlement (token) WHERE token IS NOT NULL;
       CREATE TABLE posting (
         store INTEGER, environment INTEGER, transaction_id TEXT, entry INTEGER, date INTEGER NOT NULL,
         debit INTEGER NOT NULL, credit INTEGER NOT NULL, amount INTEGER NOT NULL CHECK (amount >= 0),

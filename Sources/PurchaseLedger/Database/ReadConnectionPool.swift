@@ -63,6 +63,7 @@ final class ReadConnectionPool: Sendable {
     try connection.execute("PRAGMA cache_size = -16384")
     // It is safe because the file never shrinks while it is open.
     if isMapped { try connection.execute("PRAGMA mmap_size = \(1 << 34)") }
+    try LedgerSchema.adapt(connection)
     // The path may name another file by now.
     try files.check()
     return Pooled(connection: connection)

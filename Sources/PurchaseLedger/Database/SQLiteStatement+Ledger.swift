@@ -57,3 +57,18 @@ extension SQLiteConnection {
     }
   }
 }
+
+extension SQLiteConnection {
+  func hasTable(_ name: String) throws -> Bool {
+    let select = try cached("SELECT 1 FROM sqlite_schema WHERE type = 'table' AND name = ?")
+    select.bind(1, name)
+    return try select.first { _ in true } ?? false
+  }
+
+  /// Whether a table or view of the connection's own has the name.
+  func hasTemporary(_ name: String) throws -> Bool {
+    let select = try cached("SELECT 1 FROM sqlite_temp_schema WHERE name = ?")
+    select.bind(1, name)
+    return try select.first { _ in true } ?? false
+  }
+}

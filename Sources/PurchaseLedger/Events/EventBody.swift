@@ -58,6 +58,12 @@ extension EventContent {
       encoder.i64(revision.number)
       encoder.u16(revision.mask)
       fact.encodeBody(into: &encoder)
+    case .trait(let trait):
+      encoder.transaction(trait.key)
+      encoder.text(trait.name.rawValue)
+      encoder.text(trait.value)
+      encoder.i64(trait.date)
+    case .act(let act): act.encodeBody(into: &encoder)
     }
     return encoder.bytes
   }
@@ -66,7 +72,7 @@ extension EventContent {
   private var keyFields: [UInt8]? {
     var encoder = CanonicalEncoder()
     switch self {
-    case .transaction, .claim, .policy, .quarantine, .correction, .acknowledgement, .accountErased, .amendment:
+    case .transaction, .claim, .policy, .quarantine, .correction, .acknowledgement, .accountErased, .amendment, .trait:
       return nil
     case .notification(let fact):
       encoder.u8(fact.store.code)
@@ -78,6 +84,7 @@ extension EventContent {
       encoder.i64(date)
       encoder.i64(percentage)
     case .audit(_, _, _, _, _, let nonce): encoder.id16(nonce.uuid)
+    case .act(let act): encoder.id16(act.nonce.uuid)
     }
     return encoder.bytes
   }
@@ -195,6 +202,11 @@ extension EventContent {
         throw CanonicalDecoder.Damaged()
       }
       return .amendment(try StoreTransaction(from: &decoder), revision: revision)
+    case .trait:
+      let key = try decoder.key()
+      let name = TransactionTrait.Name(rawValue: try decoder.text())
+      return .trait(TransactionTrait(key: key, name, try decoder.text(), date: try decoder.i64()))
+    case .act: return .act(try Act(from: &decoder))
     }
   }
 }

@@ -27,6 +27,10 @@ package enum EventContent: Sendable, Hashable {
   /// An operator's decision for a fact's values of some fields, where only the tie-break or an earlier decision
   /// favoured other values.
   case amendment(StoreTransaction, revision: Revision)
+  /// What a store says of a transaction beside its fact.
+  case trait(TransactionTrait)
+  /// What an operator did for a customer, or a customer decided.
+  case act(Act)
 
   /// The type, which is stored beside the body.
   package var type: EventType {
@@ -43,6 +47,8 @@ package enum EventContent: Sendable, Hashable {
     case .acknowledgement: .acknowledgement
     case .audit: .audit
     case .amendment: .amendment
+    case .trait: .trait
+    case .act: .act
     }
   }
 
@@ -62,6 +68,8 @@ package enum EventContent: Sendable, Hashable {
     case .claim(let key, _, _, _), .decision(let key, _, _, _, _), .correction(_, _, let key): key
     case .acknowledgement(let key): key
     case .quarantine(_, _, let key, _, _): key
+    case .trait(let trait): trait.key
+    case .act(let act): act.transaction
     case .accountOpened, .accountErased, .policy, .audit: nil
     }
   }
@@ -93,11 +101,15 @@ public enum EventType: UInt16, Sendable, Hashable, CaseIterable {
   case audit = 11
   /// An operator decided between values of a fact.
   case amendment = 12
+  /// A store said more of a transaction than its fact.
+  case trait = 13
+  /// An operator acted for a customer.
+  case act = 14
 }
 
 extension EventType {
   /// Types that state what a store said in the evidence that the event names.
-  static let stating: [Self] = [.transaction, .notification, .amendment]
+  static let stating: [Self] = [.transaction, .notification, .amendment, .trait]
   /// Types whose evidence was verified when the event was recorded: those of `stating`, and claims.
   static let vouching = stating + [.claim]
   /// Types whose content follows from the evidence that they name, at least in part.

@@ -103,6 +103,21 @@ extension EventContent {
       line.add("revision", revision.number)
       line.add("fields", raw: "[\(revision.fieldNames.map(\.quotedAsJSON).joined(separator: ","))]")
       fact.write(into: &line)
+    case .trait(let trait):
+      trait.key.write(into: &line)
+      line.add("name", trait.name.rawValue)
+      line.add("value", trait.value)
+      line.add("date", trait.date == 0 ? nil : trait.date)
+    case .act(let act):
+      line.add("action", act.action.rawValue)
+      act.transaction?.write(into: &line)
+      line.add("account", act.account?.description)
+      line.add("other", act.other?.description)
+      line.add("subject", act.subject)
+      line.add("date", act.date)
+      line.add("until", act.until)
+      line.add("reason", act.reason)
+      line.add("author", act.author)
     }
   }
 }

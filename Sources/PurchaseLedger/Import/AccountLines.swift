@@ -60,6 +60,16 @@ struct AccountLines {
       try recorder.append(.accountErased(id))
       try recorder.deletePersonalData(of: account)
       return true
+    case .act(let act):
+      for account in [act.account, act.other].compactMap(\.self) where try recorder.account(id: account) == nil {
+        throw VerificationError(.noSuchAccount, "account \(account) is not in this ledger")
+      }
+      try checkMayChange("says what an operator did for a customer")
+      guard try recorder.append(.act(act)) != nil else { return false }
+      if act.action == .merge, let account = try act.account.flatMap({ try recorder.account(id: $0) }) {
+        try recorder.deletePersonalData(of: account)
+      }
+      return true
     case .credential(let credential): return try apply(credential, recorder)
     }
   }

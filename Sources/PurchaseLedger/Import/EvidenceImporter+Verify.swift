@@ -124,7 +124,7 @@ extension EvidenceImporter {
   }
 
   private var hasAllSettings: Bool {
-    !identity.rootCertificates.isEmpty && identity.bundleID != nil && identity.hasLicensingKey
+    !identity.rootCertificates.isEmpty && !identity.bundleIDs.isEmpty && identity.hasLicensingKey
       && identity.packageName != nil
   }
 
@@ -133,10 +133,11 @@ extension EvidenceImporter {
     _ kind: EvidenceKind, in environment: StoreEnvironment?
   ) -> LedgerError.MissingSetting? {
     switch kind {
-    case .transaction, .notification, .renewal, .receipt:
+    case .transaction, .notification, .renewal, .receipt, .appTransaction:
       if identity.rootCertificates.isEmpty { return .rootCertificates }
       if identity.bundleID == nil { return .bundleID }
-      return kind == .notification && environment == .production && identity.appAppleID == nil ? .appAppleID : nil
+      return [.notification, .appTransaction].contains(kind) && environment == .production && identity.appAppleID == nil
+        ? .appAppleID : nil
     case .verifyReceipt, .notificationV1: return identity.bundleID == nil ? .bundleID : nil
     case .googlePurchase where !identity.hasLicensingKey: return .googlePublicKey
     case .googlePurchase, .googleProduct, .googleVoided, .googleNotification, .googleToken:

@@ -14,6 +14,7 @@ struct QuestionRun {
   private var failures: [Name: FailedQuestion]
   private var failedNow: Set<Name> = []
   private var subjects: Set<String> = []
+  private var appsSaid: Set<String> = []
   private var hasAnswer = false
   private var outages = 0
   private var refusals = 0
@@ -63,12 +64,32 @@ struct QuestionRun {
 
   /// Pulls a store's list of changes. Where the store refuses it, the run goes on with what it may ask.
   mutating func list(
-    of store: Store, _ environment: StoreEnvironment, _ pull: () async throws -> PullReport
+    of store: Store, _ environment: StoreEnvironment, app: String?, _ pull: () async throws -> PullReport
   ) async throws {
-    let key = TransactionKey(store: store, environment: environment, id: store.feedCursor(in: environment))
+    let key = TransactionKey(store: store, environment: environment, id: store.feedCursor(in: environment, of: app))
     let question = StoreQuestion(
       hint: LookupHint(key: key, productID: nil, purchaseToken: nil), since: clock.now())
     try await ask(.list, question, always: true, pull)
+  }
+
+  /// Asks the apps' clients one after the other until one knows the subject.
+  ///
+  /// - Returns: Whether the store has answered; false where there is no client.
+  @discardableResult
+  mutating func ask<Client>(
+    _ kind: FailedQuestion.Kind, _ question: StoreQuestion, always: Bool, of clients: [Client],
+    _ send: (Client) async throws -> PullReport
+  ) async throws -> Bool {
+    guard let last = clients.last else { return false }
+    return try await ask(kind, question, always: always) {
+      for client in clients.dropLast() {
+        do { return try await send(client) } catch let error as LedgerError {
+          // Google refuses another app's token, and Apple does not know another app's transaction.
+          guard [.notInStore, .storeRefusal].contains(error.code) else { throw error }
+        }
+      }
+      return try await send(last)
+    }
   }
 
   /// Asks a question unless it failed lately.
@@ -94,6 +115,16 @@ struct QuestionRun {
       try await fail(name, question, error)
       return false
     }
+  }
+
+  /// Says, once for each app, that there are purchases of an app that the configuration does not name.
+  mutating func noteUnknown(app: String, _ question: StoreQuestion) {
+    guard appsSaid.insert(app).inserted else { return }
+    report.refusals.append(
+      VerificationError(
+        question.key.store == .apple ? .wrongBundle : .wrongPackage,
+        "\(question.key.id) is of the app \(app), which is not asked about",
+        remedy: "add it to \(question.key.store == .apple ? "bundleId" : "packageName")"))
   }
 
   /// Drops a question that cannot be asked.

@@ -5,10 +5,12 @@ package struct StorePull: Sendable {
   private let snapshot: Snapshot
   private let environment: StoreEnvironment
   private let clock: LedgerClock
+  private let hasSeveralApps: Bool
 
   package init(ledger: Ledger, clock: LedgerClock) throws {
     self.ledger = ledger
     self.clock = clock
+    hasSeveralApps = try ledger.readStatement { try !StoreQuestion.otherApps($0).isEmpty }
     snapshot = Snapshot(of: ledger)
     environment = try ledger.policy.environment
   }
@@ -21,12 +23,14 @@ package struct StorePull: Sendable {
   ///   - everyone: Pulls the history of each customer, not only those of queued queries.
   ///   - transactions: Additional customers, each by the id of a transaction.
   package func apple(
-    _ client: AppStoreClient, _ wanted: FeedStart = .next, everyone: Bool, transactions: [String],
+    _ clients: [AppStoreClient], _ wanted: FeedStart = .next, everyone: Bool, transactions: [String],
     progress: (Int, Int) -> Void
   ) async throws -> PullReport {
     var run = try QuestionRun(ledger, clock)
-    try await run.list(of: .apple, environment) {
-      try await client.pullNotifications(wanted, into: snapshot)
+    for client in clients where !run.isOver {
+      try await run.list(of: .apple, environment, app: client.otherApp) {
+        try await client.pullNotifications(wanted, into: snapshot)
+      }
     }
     // A gap of the history, also one that an earlier pull found and did not close.
     if try snapshot.lostWindow(of: .apple, environment) != nil { run.report.isWindowLost = true }
@@ -47,13 +51,14 @@ package struct StorePull: Sendable {
       let isOfRound = index >= questions.count - round.count
       if run.isNew(question.key.id) {
         let id = question.key.id
-        let isAnswered = try await run.ask(.history, question, always: isNamed || isOfRound) {
-          try await client.pullHistory(of: id, again: isAgain, into: snapshot)
+        let asked = try self.clients(clients, for: question, \.app, \.otherApp, &run)
+        let isAnswered = try await run.ask(.history, question, always: isNamed || isOfRound, of: asked) {
+          try await $0.pullHistory(of: id, again: isAgain, into: snapshot)
         }
         // Who has no history has no refunds.
         if isAnswered {
-          try await run.ask(.refunds, question, always: true) {
-            try await client.pullRefunds(of: id, again: isAgain, into: snapshot)
+          try await run.ask(.refunds, question, always: true, of: asked) {
+            try await $0.pullRefunds(of: id, again: isAgain, into: snapshot)
           }
         }
       }
@@ -72,14 +77,16 @@ package struct StorePull: Sendable {
   ///
   /// - Parameter acknowledge: Acknowledges purchases to Google and records that.
   package func google(
-    _ client: GooglePlayClient, _ wanted: FeedStart = .next, everyone: Bool, acknowledge: Bool,
+    _ clients: [GooglePlayClient], _ wanted: FeedStart = .next, everyone: Bool, acknowledge: Bool,
     progress: (Int, Int) -> Void
   ) async throws -> PullReport {
     var run = try QuestionRun(ledger, clock)
     // First, because of the deadline: Google refunds purchases that are not acknowledged.
-    if acknowledge { try await acknowledgeAll(client, &run, again: false) }
-    if !run.isOver {
-      try await run.list(of: .google, environment) { try await client.pullVoided(wanted, into: snapshot) }
+    if acknowledge { try await acknowledgeAll(clients, &run, again: false) }
+    for client in clients where !run.isOver {
+      try await run.list(of: .google, environment, app: client.otherApp) {
+        try await client.pullVoided(wanted, into: snapshot)
+      }
     }
     // A gap that an earlier pull found and did not close.
     if try snapshot.lostWindow(of: .google, environment) != nil { run.report.isWindowLost = true }
@@ -100,8 +107,9 @@ package struct StorePull: Sendable {
         !question.isSubscription
       {
         if run.isNew(token) {
-          try await run.ask(.purchase, question, always: isOfRound) {
-            try await client.pullProduct(product, token: token, ofSeveral: orders.contains(token), into: snapshot)
+          let asked = try self.clients(clients, for: question, \.packageName, \.otherApp, &run)
+          try await run.ask(.purchase, question, always: isOfRound, of: asked) {
+            try await $0.pullProduct(product, token: token, ofSeveral: orders.contains(token), into: snapshot)
           }
         }
       } else if index < hints.count {
@@ -111,7 +119,7 @@ package struct StorePull: Sendable {
       if isOfRound, !run.isOver { try await round.pass(question.key.id, run) }
     }
     // What is left of the failed acknowledgements; time has passed meanwhile.
-    if acknowledge { try await acknowledgeAll(client, &run, again: true) }
+    if acknowledge { try await acknowledgeAll(clients, &run, again: true) }
     if isWhole, !run.isOver, try await round.end() {
       try snapshot.cover(.google, environment)
       // Each purchase was queried, so the gap is closed unless an answer was quarantined.
@@ -120,15 +128,33 @@ package struct StorePull: Sendable {
     return run.report
   }
 
+  /// The clients of the app that a question is about: of the first app where nothing else is said of a recorded
+  /// transaction, and all of them, one after the other, for one that is not recorded.
+  private func clients<Client>(
+    _ clients: [Client], for question: StoreQuestion, _ app: (Client) -> String, _ otherApp: (Client) -> String?,
+    _ run: inout QuestionRun
+  ) throws -> [Client] {
+    guard clients.count > 1 || otherApp(clients[0]) != nil || hasSeveralApps else { return clients }
+    let (named, isKnown) = try ledger.readStatement { try StoreQuestion.app(of: question.key, $0) }
+    if let named {
+      let own = clients.filter { app($0) == named }
+      if own.isEmpty { run.noteUnknown(app: named, question) }
+      return own
+    }
+    return isKnown ? clients.filter { otherApp($0) == nil } : clients
+  }
+
   private func isOwn(_ question: StoreQuestion, _ store: Store) -> Bool {
     question.key.store == store && question.key.environment == environment
   }
 
   /// - Parameter again: Only those that failed in this run, and says which are overdue.
-  private func acknowledgeAll(_ client: GooglePlayClient, _ run: inout QuestionRun, again: Bool) async throws {
+  private func acknowledgeAll(
+    _ clients: [GooglePlayClient], _ run: inout QuestionRun, again: Bool
+  ) async throws {
     // The store's clock counts as soon as it is known. Without a delay no clock does: one that is days behind would
     // leave purchases to Google's refund.
-    let time = client.requests.clock.now
+    let time = clients[0].requests.clock.now
     let delay = Int64(try ledger.policy.acknowledgeAfterSeconds) * 1000
     let until = delay == 0 ? .max : time - delay
     // The products of one order share a token, and are acknowledged at once.
@@ -145,13 +171,32 @@ package struct StorePull: Sendable {
         // An answer of the store's about this purchase would be the same again.
         if failure.isUnknown { continue }
       }
-      let isAnswered = try await run.ask(.acknowledgement, question, always: again) {
+      let asked = try self.clients(clients, for: question, \.packageName, \.otherApp, &run)
+      let isAnswered = try await run.ask(.acknowledgement, question, always: again, of: asked) {
         if !done.contains(token) {
-          try await client.acknowledge(product, token: token, isSubscription: question.isSubscription)
+          try await $0.acknowledge(product, token: token, isSubscription: question.isSubscription)
         }
         return PullReport()
       }
       if isAnswered { done.insert(token) }
     }
+  }
+}
+
+extension StorePull {
+  /// The same of one app.
+  package func apple(
+    _ client: AppStoreClient, _ wanted: FeedStart = .next, everyone: Bool, transactions: [String],
+    progress: (Int, Int) -> Void
+  ) async throws -> PullReport {
+    try await apple([client], wanted, everyone: everyone, transactions: transactions, progress: progress)
+  }
+
+  /// The same of one app.
+  package func google(
+    _ client: GooglePlayClient, _ wanted: FeedStart = .next, everyone: Bool, acknowledge: Bool,
+    progress: (Int, Int) -> Void
+  ) async throws -> PullReport {
+    try await google([client], wanted, everyone: everyone, acknowledge: acknowledge, progress: progress)
   }
 }

@@ -93,7 +93,8 @@ extension EventCheck {
   /// What follows from evidence is compared with it by `verifySignatures(with:into:progress:)`.
   private func fault(of event: LedgerEvent) throws -> Fault? {
     switch event.content {
-    case .transaction, .notification, .quarantine: return nil
+    case .transaction, .notification, .quarantine, .trait: return nil
+    case .act(let act): return try actFault(act)
     case .amendment(let fact, let revision): return try amendmentFault(fact, revision)
     case .claim(let key, let account, let isTransfer, let after):
       return try claimFault(key, account, isTransfer, after, evidence: event.evidence)
@@ -131,7 +132,10 @@ extension EventCheck {
   private func claimFault(
     _ key: TransactionKey, _ account: AccountID, _ isTransfer: Bool, _ after: Int64, evidence: [UInt8]?
   ) throws -> Fault? {
-    guard let row = try row(key) else { return Fault("claims a transaction that no earlier event states") }
+    let isOfApp = try key.isApp && RowKey(key).map { try !projections.traits.traits(of: $0).isEmpty } ?? false
+    guard let claimed = try row(key)?.key ?? (isOfApp ? RowKey(key) : nil) else {
+      return Fault("claims a transaction that no earlier event states")
+    }
     guard let evidence else { return Fault("names no evidence for its claim") }
     guard let claimant = try projections.accounts.account(id: account), claimant.erasedSeq == nil else {
       return Fault("claims for an account that is not open")
@@ -139,12 +143,26 @@ extension EventCheck {
     if isTransfer, policy.secondClaim != .transfer {
       return Fault("moves a purchase to another account, which the policy second-claim refused at that time")
     }
-    let previous = try projections.claims.claims(of: row.key).last { $0.account == claimant.number }?.seq ?? 0
+    let previous =
+      try projections.claims.claims(of: claimed).last { $0.account == claimant.number && $0.mode != ClaimRow.assigned }?
+      .seq ?? 0
     if after != previous { return Fault("does not follow the account's previous claim of the transaction") }
     if policy.unsignedEvidence == .refuse, let kind = try kind(of: evidence), !kind.isSigned {
       return Fault("claims by unsigned evidence, which the policy unsigned-evidence refused at that time")
     }
     return nil
+  }
+
+  private func actFault(_ act: Act) throws -> Fault? {
+    for account in [act.account, act.other].compactMap(\.self) {
+      guard try projections.accounts.account(id: account) != nil else {
+        return Fault("acts for an account that was never opened")
+      }
+    }
+    guard let key = act.transaction, !key.isGranted, !key.isApp, act.action != .answer, try row(key) == nil else {
+      return nil
+    }
+    return Fault("acts on a transaction that no earlier event states")
   }
 
   /// An amendment settles a tie between a fact and the row, in exactly the fields that have one.

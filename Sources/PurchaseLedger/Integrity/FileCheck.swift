@@ -92,7 +92,7 @@ struct FileCheck {
     let version = try LedgerDatabase.version(of: db)
     let expected = try LedgerDatabase.scratch().write { db in
       try LedgerSchema.createPrimary(db, version: version)
-      try LedgerSchema.createProjections(db)
+      try LedgerSchema.createProjections(db, version: version)
       return try Self.objects(db)
     }
     for (name, sql) in ours.sorted(by: { $0.key < $1.key }) where expected[name] != sql {

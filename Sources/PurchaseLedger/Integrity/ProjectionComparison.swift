@@ -15,8 +15,8 @@ struct ProjectionComparison {
       Self(
         table: "entitlement",
         key: [
-          "account", "product_id", "product_type", "status", "reason", "since", "refunded_milli", "token", "store",
-          "environment", "original_id",
+          "account", "product_id", "product_type", "status", "reason", "since", "refunded_milli", "token", "until",
+          "store", "environment", "original_id",
         ], index: ("entitlement_account", "account IS NOT NULL")),
       Self(table: "account", key: ["id", "number"], index: ("sqlite_autoindex_account_1", "TRUE")),
       Self(table: "account", key: ["token", "number"], index: ("sqlite_autoindex_account_2", "TRUE")),
@@ -30,6 +30,8 @@ struct ProjectionComparison {
     let exists = try db.cached("SELECT 1 FROM sqlite_schema WHERE type = 'index' AND name = ?")
     exists.bind(1, index?.name)
     if index != nil, try exists.first({ _ in true }) == nil { return }
+    // A file of an earlier version lacks tables, and has a view for one.
+    if try !db.hasTable(table) || (index != nil && db.hasTemporary(table)) { return }
     let columns = index == nil ? try db.columns(in: table).map(\.name) : []
     let others = columns.filter { !key.contains($0) }
     let source = index.map { "\(table) INDEXED BY \($0.name) WHERE \($0.condition)" } ?? table

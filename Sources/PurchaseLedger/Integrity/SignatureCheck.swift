@@ -89,6 +89,11 @@ private struct SignatureCheck: Sendable {
       case .claim(let key, _, _, _)?, .decision(let key, _, _, _, _)?, .correction(_, _, let key)?:
         claim = .transaction(key)
         context = Self.context(of: key, in: key.environment)
+      case .trait(let trait)?:
+        claim = .event(Self.key(of: .trait(trait)))
+        var context = Self.context(of: trait.key, in: trait.key.environment)
+        if trait.name == .app { context.packageName = trait.value }
+        self.context = context
       case .quarantine(let kind, _, let key, let signedDate, let note)?:
         claim = .waiting(kind, key, signedDate: signedDate, note: note)
         context = Self.context(of: key, in: key?.environment)
@@ -231,6 +236,10 @@ private struct SignatureCheck: Sendable {
           verdict.claims.insert(.transaction(fact.key))
           facts.insert(PreparedFact(fact, isKnown: true).key)
         }
+        for trait in content.allTraits {
+          verdict.claims.insert(.event(Statement.key(of: .trait(trait))))
+          verdict.claims.insert(.transaction(trait.key))
+        }
         for fact in content.earlierTransactions where fact.environment.code != nil {
           verdict.claims.insert(.event(PreparedFact(fact, isKnown: true).key))
         }
@@ -255,7 +264,8 @@ private struct SignatureCheck: Sendable {
   /// The contexts in which to decode evidence: only Google's product resource takes product and token from its context.
   private func contexts(_ stated: Set<EvidenceContext>, for kind: EvidenceKind) -> Set<EvidenceContext> {
     if stated.isEmpty { return [EvidenceContext(environment: environment)] }
-    return kind == .googleProduct ? stated : Set(stated.map { EvidenceContext(environment: $0.environment) })
+    return kind == .googleProduct
+      ? stated : Set(stated.map { EvidenceContext(packageName: $0.packageName, environment: $0.environment) })
   }
 
   private func areBooked(_ keys: Set<EventKey>) throws -> Bool {

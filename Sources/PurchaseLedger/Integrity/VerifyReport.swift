@@ -70,7 +70,8 @@ public struct VerifyReport: Sendable {
     let name: String? =
       switch content {
       case .transaction(let fact), .amendment(let fact, _): fact.trust == .unsigned ? "unsigned fact" : nil
-      case .notification, .quarantine, .decision: nil
+      case .notification, .quarantine, .decision, .trait: nil
+      case .act(let act): act.action.rawValue
       case .claim(_, _, let isTransfer, _): isTransfer ? "transfer" : "claim"
       case .accountOpened: "opened account"
       case .accountErased: "erased account"

@@ -57,6 +57,7 @@ extension EvidenceRecorder {
     let isNew = try book(piece.facts, evidence: piece.sha256)
     var hasNews = isNew.contains(true)
     if try book(content.notification, evidence: piece.sha256) { hasNews = true }
+    if try bookTraits(of: content, evidence: piece.sha256) { hasNews = true }
     var results = isNew.map { Booking.Result(outcome: $0 ? .accepted : .duplicate, reason: nil) }
     if content.isNamedBeside {
       // Product and token given beside the same bytes are the operator's; the last ones win.
@@ -71,6 +72,7 @@ extension EvidenceRecorder {
       if try piece.facts.contains(where: { try wasClaimedLater($0, than: piece.submission, by: claimant) }) {
         isExplicit = false
       }
+      if try claimApps(in: content, by: claimant, evidence: piece.sha256) { hasNews = true }
       let isTransfer = policy.secondClaim == .transfer && isExplicit
       for (index, fact) in piece.facts.enumerated()
       where try claim(

@@ -10,6 +10,8 @@ package final class EvidenceRecorder {
   package let now: Int64
   /// Receives what is submitted.
   var spool: SpoolWriter
+  /// The first app of each store, as far as it was looked up.
+  var firstApps: [Store: String] = [:]
   /// Created when the first query is queued.
   private var queue: LookupQueue?
 
@@ -120,10 +122,17 @@ package final class EvidenceRecorder {
   /// Records the policies that differ from the current ones.
   func record(_ wanted: LedgerPolicy) throws {
     let select = try db.cached("SELECT value, seq FROM policy WHERE name = ?")
+    let defaults = LedgerPolicy().settings
     for (name, value) in wanted.settings {
       select.bind(1, name)
       let known = try select.first { ($0.text(0), $0.int64(1)) }
       if known?.0 == value { continue }
+      // Ledgers of earlier versions lack these: what is not recorded has its default.
+      if known == nil, ["formerly-paid", "subscriptions", "sandbox-grant-days"].contains(name),
+        defaults.contains(where: { $0 == (name, value) })
+      {
+        continue
+      }
       if let known, name == "environment" {
         throw LedgerError(
           .configuration, at: "policy environment",
@@ -144,11 +153,13 @@ extension EvidenceRecorder {
     guard let row = try projections.row(fact.row.key) else { return false }
     // The account's claims of this transaction, not of its grant: later evidence may change which transactions form a
     // grant.
-    let claims = try projections.claims.claims(of: row.key).filter { $0.account == account.number }
+    let claims = try projections.claims.claims(of: row.key).filter {
+      $0.account == account.number && $0.mode != ClaimRow.assigned
+    }
     if let own = claims.last(where: { $0.mode >= (isTransfer ? 1 : 0) })?.seq, projections.accounts.lastErasure <= own {
       let wasTakenSince = try projections.members(of: row.grant).contains { member in
         try projections.claims.claims(of: member.key).contains {
-          $0.account != account.number && $0.mode == 1 && $0.seq > own
+          $0.account != account.number && $0.mode >= 1 && $0.seq > own
         }
       }
       if !wasTakenSince { return false }

@@ -110,11 +110,3 @@ extension FailedQuestion {
     }
   }
 }
-
-extension SQLiteConnection {
-  func hasTable(_ name: String) throws -> Bool {
-    let select = try cached("SELECT 1 FROM sqlite_schema WHERE type = 'table' AND name = ?")
-    select.bind(1, name)
-    return try select.first { _ in true } ?? false
-  }
-}

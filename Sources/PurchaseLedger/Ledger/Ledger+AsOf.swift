@@ -24,7 +24,7 @@ extension Ledger {
         guard let (fold, owners) = try projections.folds(of: grant),
           let then = fold.asOf(time), try owners.claimed(by: time, db).owner == owner
         else { return nil }
-        return Entitlement(then.entitlement(account: owner, orphan: nil), account: account)
+        return Entitlement(then.entitlement(account: owner, orphan: nil), account: account, at: time)
       }
     }
   }
@@ -41,7 +41,9 @@ extension GrantFold {
       }
       return row
     }
-    return members.isEmpty ? nil : GrantFold(key: key, members: members, policy: policy, isTest: isTest)
+    var then = GrantFold(key: key, members: members, policy: policy, isTest: isTest)
+    (then.isTaken, then.said, then.reviewUntil) = (isTaken, said, reviewUntil)
+    return members.isEmpty ? nil : then
   }
 }
 

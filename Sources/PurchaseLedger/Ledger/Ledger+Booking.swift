@@ -134,13 +134,16 @@ extension Ledger {
   /// Records an audit event: what was done or tried, by whom and with what outcome. The texts must not contain personal
   /// data.
   ///
-  /// - Parameter occasion: Limits events that repeat: one a day (UTC) for each occasion across all processes, enforced
-  ///   by the event's key. Nil records each one.
+  /// - Parameters:
+  ///   - occasion: Limits events that repeat: one a day (UTC) for each occasion across all processes, enforced by the
+  ///     event's key. Nil records each one.
+  ///   - note: The same, for what is recorded once for ever.
   package func recordAudit(
     kind: String, account: AccountID?, subject: String?, outcome: String, detail: String?,
-    onceADay occasion: String? = nil
+    onceADay occasion: String? = nil, once note: String? = nil
   ) async throws {
-    let nonce = occasion.map { AccountID(Self.nonce("\(kind) \(outcome)", account, $0, day: clock.now() / 86_400_000)) }
+    let day = note == nil ? clock.now() / 86_400_000 : -1
+    let nonce = (note ?? occasion).map { AccountID(Self.nonce("\(kind) \(outcome)", account, $0, day: day)) }
     let content = EventContent.audit(
       kind: kind, account: account, subject: subject, outcome: outcome, detail: detail, nonce: nonce ?? .random())
     if nonce != nil {
@@ -205,7 +208,7 @@ extension EvidenceRecorder {
         let row = try projections.entitlement(of: grant)
       else { return nil }
       let account = try row.account.flatMap { try projections.accounts.account(number: $0) }
-      return Entitlement(row, account: account.map { AccountID($0.id) })
+      return Entitlement(row, account: account.map { AccountID($0.id) }, at: now)
     }
   }
 }

@@ -30,6 +30,11 @@ extension Ledger {
       }
       for credential in try Ledger.credentials(db) { try line(SpoolLine.account(.credential(credential), at: now)) }
       try exportPieces(db, openAccounts: Set(opened.map { AccountID($0.id) }), to: line, progress: progress)
+      let acts = try db.cached(
+        "SELECT \(LedgerEvent.columns) FROM event WHERE type = \(EventType.act.rawValue) ORDER BY seq")
+      for event in try acts.all({ try LedgerEvent($0, in: path) }) {
+        if case .act(let act) = event.content { try line(SpoolLine.account(.act(act), at: event.recordedAt)) }
+      }
       for account in accounts where account.erasedSeq != nil {
         try line(SpoolLine.account(.erased(AccountID(account.id)), at: now))
       }

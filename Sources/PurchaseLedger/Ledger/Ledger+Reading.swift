@@ -10,7 +10,7 @@ extension Ledger {
       select.bind(1, account.uuid)
       let rows = try select.all { EntitlementRow($0) }
       let sorted = rows.count > 1 ? rows.sorted { $0.key < $1.key } : rows
-      return sorted.map { Entitlement($0, account: account) }
+      return sorted.map { Entitlement($0, account: account, at: clock.now()) }
     }
   }
 
@@ -21,15 +21,16 @@ extension Ledger {
       let select = try db.cached(Self.ownedGrants + " AND product_id = ?")
       select.bind(1, account.uuid)
       select.bind(2, product)
-      return try select.all { Entitlement(EntitlementRow($0), account: account) }
+      return try select.all { Entitlement(EntitlementRow($0), account: account, at: clock.now()) }
     }
     func rank(_ status: Entitlement.Status) -> Int {
       switch status {
       case .active: 0
       case .pending: 1
       case .held: 2
-      case .revoked: 3
-      case .withheld: 4
+      case .expired: 3
+      case .revoked: 4
+      case .withheld: 5
       }
     }
     return all.min { rank($0.status) < rank($1.status) }
@@ -63,7 +64,9 @@ extension Ledger {
         WHERE store = ? AND environment = ? AND original_id = ?
         """)
       select.bind(1, key)
-      return try select.first { Entitlement(EntitlementRow($0), account: $0.uuid(11).map(AccountID.init)) }
+      return try select.first {
+        Entitlement(EntitlementRow($0), account: $0.uuid(12).map(AccountID.init), at: clock.now())
+      }
     }
   }
 
@@ -93,6 +96,7 @@ extension LedgerEvent {
     switch content {
     case .transaction(let fact), .amendment(let fact, _): fact.transactionID == id || fact.originalTransactionID == id
     case .audit(_, _, let subject, _, _, _): subject == id
+    case .act(let act): act.transaction?.id == id || act.subject == id
     default: content.transactionKey?.id == id
     }
   }

@@ -63,7 +63,7 @@ public final class Ledger: Sendable {
   package static func open(
     at path: String, policy: LedgerPolicy?, clock: LedgerClock, spools: Bool
   ) throws -> Ledger {
-    let database = try LedgerDatabase.open(at: path)
+    let database = try LedgerDatabase.open(at: path) { try RefundQuestion.fold($0, path) }
     let ledger = Ledger(path: path, database: database, clock: clock, spools: spools)
     // Opening waits for no writer where nothing is to be recorded.
     if let policy, try ledger.policy != policy { _ = try ledger.change(to: policy) }

@@ -8,6 +8,8 @@ package enum SpoolLine {
     case opened(AccountID, token: AccountToken)
     case erased(AccountID)
     case credential(Credential)
+    /// What an operator did for a customer.
+    case act(Act)
   }
 
   /// An account's login and hashed password.
@@ -25,6 +27,7 @@ package enum SpoolLine {
   private static let opened = "account-opened"
   private static let erased = "account-erased"
   private static let credential = "credential"
+  private static let actName = "act"
   /// The beginning of every line about an account.
   static let mark = Array(#"{"spool":"#.utf8)
 
@@ -87,6 +90,7 @@ package enum SpoolLine {
       ]
     case .erased(let account):
       members = [.init("spool", .string(erased)), .init("account", .string(account.description))]
+    case .act: members = [.init("spool", .string(actName))]
     case .credential(let credential):
       members = [
         .init("spool", .string(Self.credential)), .init("account", .string(credential.account.description)),
@@ -96,6 +100,7 @@ package enum SpoolLine {
         .init("changedAt", .init(credential.changedAt)),
       ]
     }
+    if case .act(let act) = line { members += Self.members(act) }
     members.append(.init("time", .init(time)))
     return JSONValue.object(members).bytes
   }
@@ -115,6 +120,7 @@ package enum SpoolLine {
     func number(_ name: String) -> Int64? {
       if case .number(let digits)? = value[name] { Int64(digits) } else { nil }
     }
+    if text("spool") == actName, let act = Self.act(value) { return .act(act) }
     if let account = text("account").flatMap({ AccountID($0) }) {
       switch text("spool") {
       case opened: if let token = text("token").flatMap({ AccountToken($0) }) { return .opened(account, token: token) }
@@ -136,6 +142,39 @@ package enum SpoolLine {
       }
     }
     throw VerificationError(.malformed, "the line about an account is damaged, or of a newer version")
+  }
+
+  private static func members(_ act: Act) -> [JSONValue.Member] {
+    func text(_ name: String, _ value: String?) -> [JSONValue.Member] { value.map { [.init(name, .string($0))] } ?? [] }
+    var members = text("action", act.action.rawValue)
+    if let key = act.transaction {
+      members += text("store", key.store.rawValue) + text("environment", key.environment.rawValue)
+      members += text("transactionId", key.id)
+    }
+    members += text("account", act.account?.description) + text("other", act.other?.description)
+    members += text("subject", act.subject)
+    members.append(.init("date", .init(act.date)))
+    if let until = act.until { members.append(.init("until", .init(until))) }
+    return members + text("reason", act.reason) + text("author", act.author) + text("nonce", act.nonce.description)
+  }
+
+  private static func act(_ value: JSONValue) -> Act? {
+    func id(_ name: String) -> AccountID? { value[name]?.string.flatMap { AccountID($0) } }
+    guard let action = value["action"]?.string, let date = value["date"]?.integer,
+      let reason = value["reason"]?.string, let author = value["author"]?.string, let nonce = id("nonce")
+    else { return nil }
+    var key: TransactionKey?
+    if let id = value["transactionId"]?.string {
+      guard let store = value["store"]?.string.flatMap(Store.init), let environment = value["environment"]?.string
+      else {
+        return nil
+      }
+      key = TransactionKey(store: store, environment: StoreEnvironment(storeText: environment), id: id)
+    }
+    return Act(
+      Act.Action(rawValue: action), transaction: key, account: id("account"), other: id("other"),
+      subject: value["subject"]?.string, date: date, until: value["until"]?.integer, reason: reason, author: author,
+      nonce: nonce)
   }
 
   /// Whether a line has the login and password of one of these accounts.

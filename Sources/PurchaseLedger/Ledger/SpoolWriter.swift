@@ -41,6 +41,7 @@ struct SpoolWriter {
     case .accountErased(let account):
       try append(.erased(account))
       erased.insert(account)
+    case .act(let act): try append(SpoolLine.Account.act(act))
     default: break
     }
   }

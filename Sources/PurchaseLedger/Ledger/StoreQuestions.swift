@@ -102,18 +102,47 @@ extension StoreQuestion {
     return try select.all(StoreQuestion.init)
   }
 
+  /// The apps beside the first one of each store, by store.
+  static func otherApps(_ db: SQLiteConnection) throws -> [(store: Store, app: String)] {
+    try db.cached("SELECT DISTINCT store, value FROM trait WHERE name = 'app' ORDER BY 1, 2").all { row in
+      Store(code: UInt8(truncatingIfNeeded: row.int64(0))).map { ($0, row.text(1)) }
+    }.compactMap(\.self)
+  }
+
+  /// The app of a question's transaction, or of its copies.
+  ///
+  /// - Returns: Nil for the ledger's first app; the second value is false for a transaction that is not recorded.
+  static func app(of key: TransactionKey, _ db: SQLiteConnection) throws -> (app: String?, isKnown: Bool) {
+    guard let key = RowKey(key) else { return (nil, false) }
+    let app = """
+      SELECT (SELECT value FROM trait AS t WHERE t.store = s.store AND t.environment = s.environment
+        AND t.transaction_id = s.transaction_id AND t.name = 'app')
+      FROM store_transaction AS s WHERE s.store = ?1 AND s.environment = ?2
+      """
+    let select = try db.cached(
+      """
+      \(app) AND s.transaction_id = ?3
+      UNION ALL \(app) AND s.original_id = ?3 AND s.transaction_id <> s.original_id ORDER BY 1 DESC LIMIT 1
+      """)
+    select.bind(1, key)
+    return try select.first { ($0.optionalText(0), true) } ?? (nil, false)
+  }
+
   /// One transaction of each known customer of a store, in the order of the ids: the history of one transaction is the
   /// customer's whole history.
   ///
-  /// An account counts as one customer; a grant without owner counts as a customer of its own.
+  /// An account counts as one customer of each app; a grant without owner counts as a customer of its own.
   static func customers(
     _ db: SQLiteConnection, of store: Store, in environment: StoreEnvironment
   ) throws -> [StoreQuestion] {
     let select = try db.cached(
       """
-      SELECT min(original_id) AS id FROM entitlement WHERE store = ?1 AND environment = ?2 AND account IS NOT NULL
-      GROUP BY account
+      SELECT min(original_id) AS id FROM entitlement AS e
+      LEFT JOIN trait AS t ON t.store = ?1 AND t.environment = ?2 AND t.transaction_id = e.original_id AND t.name = 'app'
+      WHERE e.store = ?1 AND e.environment = ?2 AND e.account IS NOT NULL AND instr(original_id, ':') = 0
+      GROUP BY account, t.value
       UNION ALL SELECT original_id FROM entitlement WHERE store = ?1 AND environment = ?2 AND account IS NULL
+        AND instr(original_id, ':') = 0
       ORDER BY id
       """)
     select.bind(1, store.code)

@@ -20,6 +20,8 @@ public struct Entitlement: Sendable, Hashable {
     case held = 3
     /// Of another environment than the ledger's, or withheld by a policy.
     case withheld = 4
+    /// It ended: a subscription that was not renewed, or what a reviewer or tester had for a while. Never stored.
+    case expired = 5
   }
 
   /// The grant's key, with the id of the original transaction.
@@ -38,11 +40,13 @@ public struct Entitlement: Sendable, Hashable {
   public var since: Int64
   /// The partially refunded share in thousandths of a percent.
   package var refundedMilli: Int64
+  /// When it ends, in milliseconds since 1970; nil for what does not end.
+  package var until: Int64?
 
   /// An entitlement; `since` in milliseconds since 1970.
   package init(
     grant: TransactionKey, account: AccountID?, productID: String?, productType: ProductType, status: Status,
-    reason: String, since: Int64, refundedMilli: Int64
+    reason: String, since: Int64, refundedMilli: Int64, until: Int64? = nil
   ) {
     self.grant = grant
     self.account = account
@@ -52,16 +56,20 @@ public struct Entitlement: Sendable, Hashable {
     self.reason = reason
     self.since = since
     self.refundedMilli = refundedMilli
+    self.until = until
   }
 }
 
 extension Entitlement {
-  /// - Parameter account: The id of the row's account.
-  init(_ row: EntitlementRow, account: AccountID?) {
+  /// - Parameters:
+  ///   - account: The id of the row's account.
+  ///   - now: What has ended by then is expired.
+  init(_ row: EntitlementRow, account: AccountID?, at now: Int64) {
+    let hasEnded = row.status == .active && row.until.map { $0 <= now } ?? false
     self.init(
       grant: row.key.transactionKey, account: account, productID: row.productID.isEmpty ? nil : row.productID,
-      productType: row.productType, status: row.status, reason: row.reason, since: row.since,
-      refundedMilli: row.refundedMilli)
+      productType: row.productType, status: hasEnded ? .expired : row.status, reason: row.reason, since: row.since,
+      refundedMilli: row.refundedMilli, until: row.until)
   }
 }
 
@@ -77,19 +85,21 @@ struct EntitlementRow: Sendable, Equatable {
   var refundedMilli: Int64
   /// The grant's account token while no account has it; an account opened later with this token becomes the owner.
   var orphan: UUID?
+  /// When it ends.
+  var until: Int64?
 }
 
 extension EntitlementRow {
   static let columns = """
-    store, environment, original_id, account, product_id, product_type, status, reason, since, refunded_milli, token
+    store, environment, original_id, account, product_id, product_type, status, reason, since, refunded_milli, token, until
     """
 
   static let upsert = """
-    INSERT INTO entitlement (\(columns)) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
+    INSERT INTO entitlement (\(columns)) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
     ON CONFLICT (store, environment, original_id) DO UPDATE SET
       account = excluded.account, product_id = excluded.product_id, product_type = excluded.product_type,
       status = excluded.status, reason = excluded.reason, since = excluded.since,
-      refunded_milli = excluded.refunded_milli, token = excluded.token
+      refunded_milli = excluded.refunded_milli, token = excluded.token, until = excluded.until
     """
 
   func bind(to statement: SQLiteStatement) {
@@ -102,6 +112,7 @@ extension EntitlementRow {
     statement.bind(9, since)
     statement.bind(10, refundedMilli)
     statement.bind(11, orphan)
+    statement.bind(12, until)
   }
 
   /// Reads a row selected as `columns`.
@@ -115,6 +126,7 @@ extension EntitlementRow {
     since = row.int64(8)
     refundedMilli = row.int64(9)
     orphan = row.uuid(10)
+    until = row.optionalInt64(11)
   }
 }
 
@@ -126,6 +138,15 @@ struct GrantFold {
   let policy: LedgerPolicy
   /// Whether the store has called the purchase a test.
   var isTest = false
+  /// Whether an operator took it away.
+  var isTaken = false
+  /// Until when test purchases of its owner count.
+  var reviewUntil: Int64?
+  /// What the store says of the original transaction beside the fact.
+  var said: [TransactionTrait.Name: String] = [:]
+
+  /// Whether it is a test purchase in a ledger of real ones.
+  var isTestHere: Bool { isTest || key.environment != policy.environment.code }
 
   /// The original transaction, of which the others are copies; nil if it is not known.
   private var original: TransactionRow? { members.first { $0.key.id == key.id } }
@@ -154,13 +175,52 @@ struct GrantFold {
     let standing = members.filter { !isDead($0) }
     let living = standing.filter { $0.statement != .pending }
     let shown = living.isEmpty ? standing : living
-    let (status, reason) = status(of: type, isSubscription: isSubscription, shown: shown, isLiving: !living.isEmpty)
+    var (status, reason) = status(of: type, isSubscription: isSubscription, shown: shown, isLiving: !living.isEmpty)
+    var product = described { $0.productID.isEmpty ? nil : $0.productID } ?? ""
+    let since = (living.isEmpty ? members : living).map(\.purchaseDate).min() ?? 0
+    var until: Int64?
+    if isSubscription, policy.subscriptions == .grant, status == .held, let period = Period(living, said) {
+      (status, reason, until) = (.active, period.isInRetry ? "billing-retry" : "subscription", period.until)
+      if !period.product.isEmpty { product = period.product }
+    }
+    if isTestHere, status != .revoked {
+      let ends = [
+        reviewUntil, policy.sandboxGrantDays == 0 ? nil : since + Int64(policy.sandboxGrantDays) * 86_400_000,
+      ]
+      if [.active, .pending].contains(status), let end = ends.compactMap(\.self).max() {
+        (status, reason, until) = (status, "review", min(end, until ?? end))
+      } else {
+        (status, reason, until) = (.withheld, testReason, nil)
+      }
+    }
+    if isTaken, [.active, .pending].contains(status) { (status, reason) = (.revoked, "support") }
     return EntitlementRow(
-      key: key, account: account, productID: described { $0.productID.isEmpty ? nil : $0.productID } ?? "",
-      productType: type, status: status, reason: reason,
-      since: (living.isEmpty ? members : living).map(\.purchaseDate).min() ?? 0,
+      key: key, account: account, productID: product, productType: type, status: status, reason: reason, since: since,
       refundedMilli: living.compactMap { row in row.refund?.sharedMilli(of: row.quantity) }.max() ?? 0,
-      orphan: orphan)
+      orphan: orphan, until: until)
+  }
+
+  private var testReason: String {
+    isTest ? "sandbox" : StoreEnvironment(code: key.environment)?.rawValue.lowercased() ?? ""
+  }
+
+  /// The last period of a subscription that was paid for.
+  private struct Period {
+    var product: String
+    var until: Int64
+    var isInRetry: Bool
+
+    /// Nil where no end is stated.
+    init?(_ living: [TransactionRow], _ said: [TransactionTrait.Name: String]) {
+      // After an upgrade the later purchase counts, also if it ends earlier.
+      let last = living.filter { $0.expiresDate != nil }.max {
+        ($0.purchaseDate, $0.expiresDate ?? 0, $0.key) < ($1.purchaseDate, $1.expiresDate ?? 0, $1.key)
+      }
+      guard let last, let expires = last.expiresDate else { return nil }
+      product = last.productID
+      until = max(expires, said[.graceUntil].flatMap { Int64($0) } ?? 0)
+      isInRetry = said[.billingRetry] == "true"
+    }
   }
 
   private func status(
@@ -170,10 +230,6 @@ struct GrantFold {
       let revoked = members.filter { $0.statement == .revoked }
       return (.revoked, revoked.allSatisfy { $0.revocation?.type == "FAMILY_REVOKE" } ? "family-revoke" : "refunded")
     }
-    if key.environment != policy.environment.code {
-      return (.withheld, StoreEnvironment(code: key.environment)?.rawValue.lowercased() ?? "")
-    }
-    if isTest { return (.withheld, "sandbox") }
     if policy.familySharing == .withhold,
       shown.allSatisfy({ $0.ownership == OwnershipType.familyShared.rawValue })
     {
@@ -223,7 +279,7 @@ struct OwnerFold {
   /// The owner's account number; nil if the grant has no owner.
   var owner: Int64? {
     if claims.isEmpty { return tokenAccount.flatMap { $0.erasedSeq == nil ? $0.number : nil } }
-    if tokenAccount == nil && refusesClaims { return nil }
+    if tokenAccount == nil, refusesClaims, !claims.contains(where: { $0.mode == ClaimRow.assigned }) { return nil }
     var steps: [(seq: Int64, step: Step)] = claims.map { ($0.seq, .claim($0)) }
     if let tokenAccount { steps.append((tokenAccount.openedSeq, .opened)) }
     var seen: Set<Int64> = []
@@ -234,15 +290,19 @@ struct OwnerFold {
 
     var owner: Int64?
     var isTokenLive = false
+    /// Whether an operator decided; only another decision changes that.
+    var isAssigned = false
     for (_, step) in steps {
       switch step {
       case .opened:
-        owner = tokenAccount?.number
+        if !isAssigned { owner = tokenAccount?.number }
         isTokenLive = true
       case .erased(let number):
         if number == tokenAccount?.number { isTokenLive = false }
-        if owner == number { owner = nil }
+        if owner == number { (owner, isAssigned) = (nil, false) }
+      case .claim(let claim) where claim.mode == ClaimRow.assigned: (owner, isAssigned) = (claim.account, true)
       case .claim(let claim):
+        if isAssigned { continue }
         if isTokenLive && claim.account != tokenAccount?.number { continue }
         if owner == nil || claim.mode == 1 { owner = claim.account }
       }

@@ -40,6 +40,14 @@ public struct LedgerPolicy: Sendable, Hashable {
     case refuse
   }
 
+  /// What subscriptions entitle to.
+  package enum Subscriptions: String, Sendable, CaseIterable {
+    /// Nothing.
+    case hold
+    /// Their product until they end.
+    case grant
+  }
+
   /// The environment whose purchases grant entitlements.
   public var environment = StoreEnvironment.production
   /// `second-claim`.
@@ -60,6 +68,12 @@ public struct LedgerPolicy: Sendable, Hashable {
   public var evidenceBytesMax = 4_194_304
   /// `acknowledge-after-seconds`: the age at which an unacknowledged purchase of Google's enters the queue.
   public var acknowledgeAfterSeconds = 0
+  /// `formerly-paid`: products that those have who paid for the app before a version.
+  var formerlyPaid: [FormerlyPaid] = []
+  /// `subscriptions`: whether a subscription entitles to its product while it runs.
+  package var subscriptions = Subscriptions.hold
+  /// `sandbox-grant-days`: how long everybody's test purchases count in a ledger of real ones.
+  package var sandboxGrantDays = 0
 
   /// The defaults.
   public init() {}
@@ -75,6 +89,8 @@ extension LedgerPolicy {
       ("unsigned-evidence", unsignedEvidence.rawValue), ("future-skew-seconds", String(futureSkewSeconds)),
       ("evidence-size-cap", String(evidenceBytesMax)),
       ("acknowledge-after-seconds", String(acknowledgeAfterSeconds)), ("absence", "report"),
+      ("formerly-paid", FormerlyPaid.text(formerlyPaid)), ("subscriptions", subscriptions.rawValue),
+      ("sandbox-grant-days", String(sandboxGrantDays)),
     ]
   }
 
@@ -100,6 +116,13 @@ extension LedgerPolicy {
     case "evidence-size-cap": evidenceBytesMax = try Self.parse(value, for: name, within: 1...(1 << 30))
     case "acknowledge-after-seconds":
       acknowledgeAfterSeconds = try Self.parse(value, for: name, within: 0...(1 << 31))
+    case "formerly-paid":
+      guard let list = FormerlyPaid.list(value) else {
+        throw Self.unknown(value, for: name, allowed: ["a list such as region.us:3.0,region.fr:2.1"])
+      }
+      formerlyPaid = list
+    case "subscriptions": subscriptions = try Self.parse(value, for: name)
+    case "sandbox-grant-days": sandboxGrantDays = try Self.parse(value, for: name, within: 0...90)
     case "absence":
       guard value == "report" else { throw Self.unknown(value, for: name, allowed: ["report"]) }
     default:

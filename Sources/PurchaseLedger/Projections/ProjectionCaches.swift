@@ -88,8 +88,10 @@ struct AccountCache {
 struct ClaimRow: Sendable, Equatable {
   var seq: Int64
   var account: Int64
-  /// 0 for bind, 1 for transfer.
+  /// 0 for bind, 1 for transfer, 2 for an operator's decision.
   var mode: UInt8
+
+  static let assigned: UInt8 = 2
 }
 
 /// Reads and writes claims; caches those of the batch's transactions.

@@ -1,7 +1,7 @@
 import Support
 
 extension Projections {
-  /// Folds one event. Notifications, quarantine, decisions, corrections and audits change no projection.
+  /// Folds one event. Quarantine, decisions, corrections and audits change no projection.
   func apply(_ content: EventContent, seq: Int64) throws {
     switch content {
     case .transaction(let fact): try join(TransactionRow(fact), digest: nil)
@@ -12,7 +12,10 @@ extension Projections {
     case .policy(let name, let value, _): try setPolicy(name, value, seq: seq)
     case .acknowledgement(let key):
       if let key = RowKey(key) { try acknowledge(key) }
-    case .notification, .quarantine, .decision, .correction, .audit: break
+    case .trait(let trait): try add(trait)
+    case .act(let act): try apply(act, seq: seq)
+    case .notification(let fact): try RefundQuestion(fact)?.insert(into: db)
+    case .quarantine, .decision, .correction, .audit: break
     }
   }
 
@@ -20,6 +23,7 @@ extension Projections {
     guard let key = RowKey(key), let account = try accounts.account(id: account) else { return }
     try claims.add(ClaimRow(seq: seq, account: account.number, mode: isTransfer ? 1 : 0), to: key)
     if let row = try row(key) { touch(row.grant) }
+    if key.transactionKey.isApp { try touchGrants(ofApp: key) }
   }
 
   /// Opens an account; grants with its token become its own.
@@ -56,7 +60,9 @@ extension Projections {
     // An unknown value stays in the table and has no effect.
     try? changed.set(name, to: value)
     guard changed != policy else { return }
+    let gained = changed.formerlyPaid != policy.formerlyPaid
     policy = changed
+    if gained { for app in try traits.apps() { try touchGrants(ofApp: app) } }
     try foldAllGrants()
   }
 

@@ -17,6 +17,8 @@ final class Projections {
   private var grants: [RowKey: EntitlementRow?] = [:]
   var accounts: AccountCache
   var claims: ClaimCache
+  var acts: ActCache
+  var traits: TraitCache
 
   private var orders: OrderTokens
   /// Whether the store has called any of Google's purchases a test: most ledgers have none, which saves a query for
@@ -58,6 +60,8 @@ final class Projections {
     self.policy = policy
     accounts = try AccountCache(db)
     claims = try ClaimCache(db)
+    acts = try ActCache(db)
+    traits = try TraitCache(db)
     orders = try OrderTokens(db)
     hasTestOrders = try db.cached(Self.selectAnyTestOrder).first { $0.int64(0) != 0 } ?? false
     selectRow = try db.cached(
@@ -163,9 +167,17 @@ final class Projections {
   /// The entitlement after everything applied so far; nil if no transaction belongs to the grant.
   func entitlement(of grant: RowKey) throws -> EntitlementRow? {
     if let known = grants[grant], let known { return known }
-    guard let (fold, owners) = try folds(of: grant) else { return nil }
-    let orphan = owners.tokenAccount == nil ? fold.token : nil
-    let entitlement = fold.entitlement(account: owners.owner, orphan: orphan)
+    let entitlement: EntitlementRow?
+    if let (found, owners) = try folds(of: grant) {
+      var fold = found
+      let orphan = owners.tokenAccount == nil ? fold.token : nil
+      var owner = owners.owner
+      if owner == nil, fold.token == nil || !owners.refusesClaims { owner = try ownerByApp(fold.members) }
+      if let owner, fold.isTestHere { fold.reviewUntil = try acts.last(.reviewer, for: owner)?.until }
+      entitlement = fold.entitlement(account: owner, orphan: orphan)
+    } else {
+      entitlement = try entitlementWithoutPurchase(grant)
+    }
     if grants[grant] != nil { grants[grant] = entitlement }
     return entitlement
   }
@@ -175,14 +187,14 @@ final class Projections {
     let members = try members(of: grant).filter { try !$0.isTokenOnly || $0.statement != .pending || !orders.has($0) }
     guard !members.isEmpty else { return nil }
     let isTest = try hasTestOrders && members.contains { try self.isTest($0.key) }
-    let fold = GrantFold(key: grant, members: members, policy: policy, isTest: isTest)
+    var fold = GrantFold(key: grant, members: members, policy: policy, isTest: isTest)
+    fold.isTaken = try isTaken(members)
+    fold.said = try traits.traits(of: grant)
     let token = fold.token
-    let tokenAccount = try token.flatMap { try accounts.account(token: $0) }
-    let claims = try members.flatMap { try self.claims.claims(of: $0.key) }
-    let owners = OwnerFold(
-      tokenAccount: tokenAccount, claims: claims,
-      claimants: try claims.compactMap { try accounts.account(number: $0.account) },
-      refusesClaims: token != nil && policy.unknownToken == .refuse)
+    var tokenAccount = try token.flatMap { try accounts.account(token: $0) }
+    if token == nil { tokenAccount = try linkedAccount(members) }
+    let owners = try owners(
+      token: tokenAccount, keys: members.map(\.key), refusesClaims: token != nil && policy.unknownToken == .refuse)
     return (fold, owners)
   }
 

@@ -57,8 +57,9 @@ struct TransactionRow: Sendable, Equatable {
     trust = fact.trust
     revocation = fact.revocation
     voided = PartialRefunds(fact)
-    token = fact.appAccountToken?.uuid
-    tokenDate = fact.appAccountToken == nil ? nil : fact.signedDate
+    let stated = fact.appAccountToken.flatMap { $0.isNil ? nil : $0 }
+    token = stated?.uuid
+    tokenDate = stated == nil ? nil : fact.signedDate
     isAcknowledged = fact.isAcknowledged
     versions = FieldVersions()
     versions = Self.versions(of: self, revision: revision)

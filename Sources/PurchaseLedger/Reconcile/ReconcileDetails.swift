@@ -165,7 +165,9 @@ struct ReconcileDetails {
     let account = try projections.account(token: token)
     // The token of an erased account also voids claims from before the erasure; a token without account does so only by
     // policy.
-    guard account.map({ $0.number != owner.number }) ?? refusesUnknownTokens else { return line }
+    guard account.map({ projections.heir(of: $0.number) != owner.number }) ?? refusesUnknownTokens else { return line }
+    // An operator has decided otherwise.
+    if try projections.isAssigned(fact.grant) { return line }
     line.class = .accountConflict
     line.claimant = account.map { AccountID($0.id) }
     return line
@@ -190,6 +192,8 @@ struct ReconcileDetails {
 private struct ReconcileProjections {
   private let selectOwner: SQLiteStatement
   private let selectToken: SQLiteStatement
+  private let selectAssigned: SQLiteStatement
+  private let acts: ActCache
 
   init(_ db: SQLiteConnection) throws {
     let columns = "a.number, a.id, a.token, a.opened_seq, a.erased_seq"
@@ -199,6 +203,20 @@ private struct ReconcileProjections {
       WHERE e.store = ? AND e.environment = ? AND e.original_id = ?
       """)
     selectToken = try db.cached("SELECT \(columns) FROM account AS a WHERE a.token = ?")
+    selectAssigned = try db.cached(
+      """
+      SELECT 1 FROM act AS x LEFT JOIN store_transaction AS t USING (store, environment, transaction_id)
+      WHERE x.action = 'transfer' AND x.store = ?1 AND x.environment = ?2
+        AND (x.transaction_id = ?3 OR t.original_id = ?3)
+      """)
+    acts = try ActCache(db)
+  }
+
+  func heir(of account: Int64) -> Int64 { acts.heir(of: account) }
+
+  func isAssigned(_ grant: RowKey) throws -> Bool {
+    selectAssigned.bind(1, grant)
+    return try selectAssigned.first { _ in true } ?? false
   }
 
   func owner(of grant: RowKey) throws -> AccountRow? {

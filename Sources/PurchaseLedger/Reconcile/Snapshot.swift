@@ -64,6 +64,7 @@ package struct Snapshot: SnapshotSink {
       var scopes: Set<String> = []
       for (entry, piece) in zip(page.evidence, pieces) {
         guard try recorder.keepPulled(piece, entry.content) else { continue }
+        if !isApart { _ = try recorder.bookTraits(of: entry.content, evidence: piece.sha256) }
         for fact in piece.facts {
           if entry.content.kind == .googleVoided {
             for other in try StoreQuestion.others(of: fact.row.key, recorder.db) {

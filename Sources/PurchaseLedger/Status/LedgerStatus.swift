@@ -13,6 +13,8 @@ package struct LedgerStatus: Sendable {
   package struct Feed: Sendable, Hashable {
     package var store: Store
     package var environment: StoreEnvironment
+    /// Another app than the ledger's first one; nil for that.
+    package var app: String?
     /// The recorded transactions.
     package var transactions = 0
     /// When the store last answered a pull; nil if it was never pulled.
@@ -28,6 +30,9 @@ package struct LedgerStatus: Sendable {
     package var clockMilliseconds: Int64?
     /// When all of the store's transactions were pulled; nil if not all were.
     var coveredAt: Int64?
+
+    /// In lines for people.
+    var name: String { "\(store.rawValue) \(environment.rawValue)" + (app.map { " \($0)" } ?? "") }
 
     /// Up to when the store's records were read. Pages of an unfinished window are read; what they reach is not known.
     package var readTo: Int64? {
@@ -59,6 +64,9 @@ package struct LedgerStatus: Sendable {
   package var failures = 0
   package var failuresGivenUp = 0
   package var nextTry: Int64?
+  /// Questions of the stores about refunds, and until when the first may be answered.
+  package var refunds = 0
+  package var refundsUntil: Int64?
   package var quarantined = 0
   package var quarantinedSince: Int64?
   package var unpriced = 0
@@ -96,7 +104,8 @@ extension LedgerStatus {
     let stores: [JSONValue] = feeds.map { feed in
       .object([
         .init("store", .string(feed.store.rawValue)), .init("environment", .string(feed.environment.rawValue)),
-        .init("transactions", .init(feed.transactions)), .init("lastPull", time(feed.pulledAt)),
+        .init("app", .init(feed.app)), .init("transactions", .init(feed.transactions)),
+        .init("lastPull", time(feed.pulledAt)),
         .init("lastPullAgeSeconds", age(feed.pulledAt)), .init("readTo", time(feed.readTo)),
         .init("readToAgeSeconds", age(feed.readTo)), .init("windowStart", time(feed.windowStart)),
         .init("windowEnd", time(feed.windowEnd)), .init("windowUnfinished", .bool(feed.isUnfinished)),
@@ -117,6 +126,7 @@ extension LedgerStatus {
           .init("waiting", .init(lookups)), .init("oldest", time(lookupSince)), .init("failures", .init(failures)),
           .init("givenUp", .init(failuresGivenUp)), .init("nextTry", time(nextTry)),
         ])),
+      .init("refunds", .object([.init("waiting", .init(refunds)), .init("deadline", time(refundsUntil))])),
       .init(
         "quarantine", .object([.init("pieces", .init(quarantined)), .init("oldest", time(quarantinedSince))])),
       .init("unpriced", .init(unpriced)), .init("unowned", .init(unowned)), .init("reconcile", run(reconciled)),
@@ -146,7 +156,7 @@ extension LedgerStatus {
       if feed.isUnfinished { parts.append("not read to its end") }
       if let lost = feed.lostSince { parts.append("gap since \(ReconcileReport.time(lost))") }
       if let clock = feed.clockMilliseconds { parts.append("clock differs by \(clock / 1000) s") }
-      lines.append("\(feed.store.rawValue) \(feed.environment.rawValue): \(parts.joined(separator: ", "))")
+      lines.append("\(feed.name): \(parts.joined(separator: ", "))")
     }
     if feeds.isEmpty { lines.append("stores: nothing recorded, nothing pulled") }
     lines.append(
@@ -155,6 +165,8 @@ extension LedgerStatus {
     lines.append(
       "queue: \(lookups) waiting, \(failures) failed, \(failuresGivenUp) given up"
         + (nextTry.map { ", next try \(ReconcileReport.time($0))" } ?? ""))
+    lines.append(
+      "refund questions: \(refunds)" + (refundsUntil.map { ", the first until \(ReconcileReport.time($0))" } ?? ""))
     lines.append("quarantine: \(quarantined)")
     lines.append("unpriced sales: \(unpriced), unowned purchases: \(unowned)")
     lines.append(

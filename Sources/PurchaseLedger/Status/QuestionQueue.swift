@@ -13,6 +13,8 @@ package struct QuestionQueue: Sendable {
       case unconfirmed
       /// Another question that failed: a customer's history or refunds, a list.
       case failed
+      /// A store asks about a refund; it decides without an answer after the deadline.
+      case refund
     }
 
     package var kind: Kind
@@ -20,7 +22,7 @@ package struct QuestionQueue: Sendable {
     package var productID: String?
     /// When it was bought, or asked for.
     package var since: Int64
-    /// Of an acknowledgement.
+    /// Of an acknowledgement, or of a question about a refund.
     package var deadline: Int64?
     /// How it failed; nil if it has not been asked yet.
     package var failure: FailedQuestion?
@@ -36,12 +38,12 @@ package struct QuestionQueue: Sendable {
   package var needsPerson: Bool { items.contains { $0.failure != nil || isDue($0) } }
 
   func isDue(_ item: Item) -> Bool {
-    item.deadline.map { $0 - now < StatusLimits.acknowledgementLeft } ?? false
+    item.kind == .acknowledgement && item.deadline.map { $0 - now < StatusLimits.acknowledgementLeft } ?? false
   }
 }
 
 extension Ledger {
-  /// All that waits for the stores: acknowledgements, the one due first first, then questions, unconfirmed purchases
+  /// All that waits for the stores: questions about refunds, acknowledgements, each the one due first first, then questions, unconfirmed purchases
   /// and other questions that failed.
   package func queue() throws -> QuestionQueue {
     let environment = try policy.environment
@@ -58,6 +60,9 @@ extension Ledger {
           .init(
             kind: kind, key: question.key, productID: product, since: question.since, deadline: deadline,
             failure: failed))
+      }
+      for question in try RefundQuestion.open(db, at: clock.now()) {
+        queue.items.append(.init(kind: .refund, key: question.key, since: question.askedAt, deadline: question.dueAt))
       }
       for question in try StoreQuestion.unacknowledged(db) { add(.acknowledgement, question, [.acknowledgement]) }
       let lookups = try StoreQuestion.lookups(db)
@@ -124,7 +129,7 @@ extension QuestionQueue {
 
   private var summary: String {
     let counts = Item.Kind.allCases.map { kind in items.count { $0.kind == kind } }
-    return "\(counts[0]) to acknowledge, \(counts[1]) questions, \(counts[2]) unconfirmed, "
+    return "\(counts[0]) to acknowledge, \(counts[1]) questions, \(counts[2]) unconfirmed, \(counts[4]) refunds, "
       + "\(items.count { $0.failure != nil }) failed"
   }
 

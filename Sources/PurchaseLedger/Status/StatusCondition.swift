@@ -63,7 +63,7 @@ extension LedgerStatus {
       found.append(
         .init(
           code: code, store: feed?.store, environment: feed?.environment,
-          message: (feed.map { "\($0.store.rawValue) \($0.environment.rawValue): " } ?? "") + message))
+          message: (feed.map { "\($0.name): " } ?? "") + message))
     }
     let age = ReconcileReport.age
     func isLate(_ time: Int64?) -> Bool { now - (time ?? firstEventAt ?? now) > limits.ageMax }

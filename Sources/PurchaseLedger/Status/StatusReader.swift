@@ -56,6 +56,8 @@ private struct StatusReader {
       status.failuresGivenUp = Int(try number("SELECT count(*) FROM failed_question WHERE next_at IS NULL") ?? 0)
       status.nextTry = try number("SELECT min(next_at) FROM failed_question")
     }
+    let refunds = try RefundQuestion.open(db, at: status.now)
+    (status.refunds, status.refundsUntil) = (refunds.count, refunds.first?.dueAt)
     status.quarantined = Int(try number("SELECT count(*) FROM evidence WHERE outcome = 2") ?? 0)
     status.quarantinedSince = try number("SELECT min(received_at) FROM evidence WHERE outcome = 2")
     status.unpriced = try UnpricedSales(db).count()
@@ -76,30 +78,50 @@ private struct StatusReader {
 
   /// Stores and environments that were pulled or have transactions, or are configured.
   private func feeds(_ own: StoreEnvironment) throws -> [LedgerStatus.Feed] {
-    try Store.allCases.flatMap { store in
-      try [StoreEnvironment.production, .sandbox].compactMap { environment in
-        let code = environment.code ?? 0
-        var feed = LedgerStatus.Feed(store: store, environment: environment)
-        feed.transactions = Int(
-          try number(
-            "SELECT count(*) FROM store_transaction WHERE store = \(store.code) AND environment = \(code)") ?? 0)
-        let scope = try Snapshot.cursor(Snapshot.scope(store.code, code), db)
-        if scope?.value == Snapshot.whole { feed.coveredAt = scope?.updatedAt }
-        let window = try Snapshot.cursor(store.feedCursor(in: environment), db)
-        feed.pulledAt = [scope?.updatedAt, window?.updatedAt].compactMap(\.self).max()
-        if let window = window.flatMap({ NotificationWindow($0.value) }) {
-          (feed.windowStart, feed.windowEnd) = (window.start, window.end)
-          feed.isUnfinished = window.page != nil
-        }
-        feed.lostSince = try Snapshot.lostWindow(of: store, environment, db)?.from
-        if let clock = try Snapshot.cursor("clock.\(store.rawValue).\(environment.rawValue)", db), feed.pulledAt != nil
-        {
-          feed.clockMilliseconds = Int64(clock.value)
-        }
-        let isExpected = environment == own && expected.contains(store)
-        return feed.pulledAt != nil || feed.transactions > 0 || isExpected ? feed : nil
+    let others = try StoreQuestion.otherApps(db)
+    return try Store.allCases.flatMap { store in
+      try [StoreEnvironment.production, .sandbox].flatMap { environment in
+        let apps: [String?] = [nil] + others.filter { $0.store == store }.map { $0.app }
+        return try apps.compactMap { try feed(of: store, environment, app: $0, own, apps.count > 1) }
       }
     }
+  }
+
+  /// - Parameter isOneOfSeveral: Whether the store has other apps too.
+  private func feed(
+    of store: Store, _ environment: StoreEnvironment, app: String?, _ own: StoreEnvironment, _ isOneOfSeveral: Bool
+  ) throws -> LedgerStatus.Feed? {
+    let code = environment.code ?? 0
+    var feed = LedgerStatus.Feed(store: store, environment: environment, app: app)
+    let ofApp = """
+      AND (SELECT value FROM trait AS t WHERE t.store = s.store AND t.environment = s.environment
+        AND t.transaction_id = s.transaction_id AND t.name = 'app') \(app == nil ? "IS NULL" : "= ?")
+      """
+    let count = try db.prepare(
+      """
+      SELECT count(*) FROM store_transaction AS s WHERE s.store = \(store.code) AND s.environment = \(code)
+      \(isOneOfSeveral ? ofApp : "")
+      """)
+    if let app { count.bind(1, app) }
+    feed.transactions = try count.first { $0.int(0) } ?? 0
+    let window = try Snapshot.cursor(store.feedCursor(in: environment, of: app), db)
+    if let window = window.flatMap({ NotificationWindow($0.value) }) {
+      (feed.windowStart, feed.windowEnd) = (window.start, window.end)
+      feed.isUnfinished = window.page != nil
+    }
+    feed.pulledAt = window?.updatedAt
+    // What concerns the whole store is said with its first app.
+    if app == nil {
+      let scope = try Snapshot.cursor(Snapshot.scope(store.code, code), db)
+      if scope?.value == Snapshot.whole { feed.coveredAt = scope?.updatedAt }
+      feed.pulledAt = [scope?.updatedAt, window?.updatedAt].compactMap(\.self).max()
+      feed.lostSince = try Snapshot.lostWindow(of: store, environment, db)?.from
+      if let clock = try Snapshot.cursor("clock.\(store.rawValue).\(environment.rawValue)", db), feed.pulledAt != nil {
+        feed.clockMilliseconds = Int64(clock.value)
+      }
+    }
+    let isExpected = environment == own && app == nil && expected.contains(store)
+    return feed.pulledAt != nil || feed.transactions > 0 || isExpected ? feed : nil
   }
 
   private func lastRun(_ name: String) throws -> LedgerStatus.LastRun? {

@@ -31,6 +31,10 @@ package final class AppStoreClient: Sendable {
   let baseURL: String
   let environment: StoreEnvironment
   let verifier: any StoreEvidenceVerifier
+  /// The app that Apple is asked about.
+  let app: String
+  /// The same where it is not the ledger's first app, whose list of changes has no name of its own.
+  let otherApp: String?
   private let client: StoreConnections
 
   /// A client of the App Store Server API for one environment.
@@ -41,8 +45,11 @@ package final class AppStoreClient: Sendable {
   /// - Throws: `LedgerError` if the key is not a P-256 key.
   package init(
     credentials: AppStoreCredentials, environment: StoreEnvironment, verifier: any StoreEvidenceVerifier,
-    clock: LedgerClock = .system, baseURL: String? = nil, rate: Double = 20, retry: RetryPolicy = .init()
+    clock: LedgerClock = .system, baseURL: String? = nil, rate: Double = 20, retry: RetryPolicy = .init(),
+    isFirstApp: Bool = true
   ) throws(LedgerError) {
+    app = credentials.bundleID
+    otherApp = isFirstApp ? nil : credentials.bundleID
     let key: P256.Signing.PrivateKey
     do { key = try P256.Signing.PrivateKey(pemRepresentation: credentials.privateKey) } catch {
       throw LedgerError(
@@ -51,7 +58,7 @@ package final class AppStoreClient: Sendable {
     }
     self.environment = environment
     self.verifier = verifier
-    let host = environment == .sandbox ? "api.storekit-sandbox.itunes.apple.com" : "api.storekit.itunes.apple.com"
+    let host = environment == .sandbox ? "api.storekit-sandbox.apple.com" : "api.storekit.apple.com"
     self.baseURL = try StoreRequests.checked(baseURL ?? "https://\(host)", option: "apple.baseUrl")
     let client = StoreConnections()
     self.client = client
@@ -90,7 +97,7 @@ package final class AppStoreClient: Sendable {
   }
 
   /// Verifies the pieces of a page.
-  private func verified(
+  func verified(
     _ pieces: [String], as kind: EvidenceKind, _ report: inout PullReport
   ) async -> [(bytes: [UInt8], content: VerifiedEvidence)] {
     var evidence: [(bytes: [UInt8], content: VerifiedEvidence)] = []
@@ -137,7 +144,7 @@ extension AppStoreClient {
   ///   must then be queried.
   package func pullNotifications(_ wanted: FeedStart = .next, into sink: any SnapshotSink) async throws -> PullReport {
     let feed = StoreFeed(
-      store: .apple, environment: environment, requests: requests,
+      store: .apple, environment: environment, app: otherApp, requests: requests,
       request: { [baseURL] window in
         let page = window.page.map { "?paginationToken=\(StoreRequests.escape($0))" } ?? ""
         let body = "{\"startDate\":\(window.start),\"endDate\":\(window.end)}"

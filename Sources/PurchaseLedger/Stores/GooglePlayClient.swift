@@ -7,6 +7,8 @@ package final class GooglePlayClient: Sendable {
   let requests: StoreRequests
   let application: String
   let packageName: String
+  /// The same where it is not the ledger's first app, whose list of changes has no name of its own.
+  let otherApp: String?
   let environment: StoreEnvironment
   let verifier: any StoreEvidenceVerifier
   private let client: StoreConnections
@@ -19,9 +21,10 @@ package final class GooglePlayClient: Sendable {
   package init(
     packageName: String, credentials: GoogleCredentials, environment: StoreEnvironment,
     verifier: any StoreEvidenceVerifier, clock: LedgerClock = .system, baseURL: String? = nil, rate: Double = 20,
-    retry: RetryPolicy = .init()
+    retry: RetryPolicy = .init(), isFirstApp: Bool = true
   ) throws(LedgerError) {
     self.packageName = packageName
+    otherApp = isFirstApp ? nil : packageName
     self.environment = environment
     self.verifier = verifier
     let base = try StoreRequests.checked(

@@ -55,7 +55,7 @@ package struct PullReport: Sendable {
   package var isHeld: Bool { refusedByConfiguration > 0 && pieces == 0 }
 
   /// What the last page states.
-  var facts: [StoreTransaction] = []
+  package internal(set) var facts: [StoreTransaction] = []
 
   /// Nothing pulled yet.
   package init() {}

@@ -1,8 +1,10 @@
 /// The list of changes that each store keeps for a while: Apple's notifications, Google's voided purchases.
 extension Store {
   /// The name of the cursor of the list, which every pull reads.
-  func feedCursor(in environment: StoreEnvironment) -> String {
-    (self == .apple ? "apple.notifications." : "google.voided.") + environment.rawValue
+  ///
+  /// - Parameter app: Another app than the ledger's first one, which has a list of its own.
+  func feedCursor(in environment: StoreEnvironment, of app: String? = nil) -> String {
+    (self == .apple ? "apple.notifications." : "google.voided.") + environment.rawValue + (app.map { ".\($0)" } ?? "")
   }
 
   /// How long the store keeps it, in milliseconds: Apple 180 days, 30 in the sandbox; Google 30.

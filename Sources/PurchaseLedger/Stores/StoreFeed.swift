@@ -6,6 +6,8 @@ import Support
 struct StoreFeed: Sendable {
   var store: Store
   var environment: StoreEnvironment
+  /// Another app than the ledger's first one; nil for that.
+  var app: String?
   var requests: StoreRequests
   /// The question for a page of a window.
   var request: @Sendable (NotificationWindow) -> StoreRequests.Request
@@ -32,7 +34,7 @@ struct StoreFeed: Sendable {
     return run.report
   }
 
-  var cursorName: String { store.feedCursor(in: environment) }
+  var cursorName: String { store.feedCursor(in: environment, of: app) }
 
   private enum Answer {
     case page(JSONValue)

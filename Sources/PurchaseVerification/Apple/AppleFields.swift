@@ -62,14 +62,24 @@ enum AppleDetails {
 
   static func ofNotification(_ payload: JSONValue) -> [VerifiedEvidence.Detail] { details(payload, notificationFields) }
 
+  static func ofAppTransaction(_ payload: JSONValue) -> [VerifiedEvidence.Detail] {
+    details(payload, appTransactionFields)
+  }
+
+  private static let appTransactionFields: Set<String> = [
+    "bundleId", "appAppleId", "appTransactionId", "applicationVersion", "originalApplicationVersion",
+    "originalPurchaseDate", "originalPlatform", "preorderDate",
+  ]
   private static let transactionFields: Set<String> = [
     "bundleId", "originalPurchaseDate", "webOrderLineItemId", "subscriptionGroupIdentifier", "storefront",
     "storefrontId",
-    "appTransactionId", "offerType", "offerIdentifier", "isUpgraded",
+    "appTransactionId", "offerType", "offerIdentifier", "isUpgraded", "billingPlanType", "billingPeriodNumber",
+    "totalBillingPeriods", "commitmentExpiresDate", "commitmentPrice", "previousOriginalTransactionId",
   ]
   private static let renewalFields: Set<String> = [
     "autoRenewProductId", "autoRenewStatus", "expirationIntent", "isInBillingRetryPeriod", "gracePeriodExpiresDate",
-    "renewalDate", "renewalPrice", "currency",
+    "renewalDate", "renewalPrice", "currency", "renewalBillingPlanType", "commitmentAutoRenewProductId",
+    "commitmentAutoRenewStatus", "commitmentRenewalBillingPlanType", "commitmentRenewalDate", "commitmentRenewalPrice",
   ]
   private static let notificationFields: Set<String> = [
     "bundleId", "appAppleId", "bundleVersion", "status", "consumptionRequestReason", "requestIdentifier", "productId",
@@ -78,7 +88,9 @@ enum AppleDetails {
 
   private static func details(_ payload: JSONValue, _ names: Set<String>) -> [VerifiedEvidence.Detail] {
     var details: [VerifiedEvidence.Detail] = []
-    for member in payload.members ?? [] where names.contains(member.name) {
+    // Commitments of twelve months are objects of their own (API 1.21).
+    let inner = payload["commitmentInfo"]?.members ?? []
+    for member in (payload.members ?? []) + inner where names.contains(member.name) {
       switch member.value {
       case .string(let text), .number(let text): if text.utf8.count <= 256 { details.append(.init(member.name, text)) }
       case .bool(let value): details.append(.init(member.name, value ? "true" : "false"))

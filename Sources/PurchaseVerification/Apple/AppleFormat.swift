@@ -2,11 +2,11 @@ import Support
 
 /// Detects which of Apple's formats the bytes have, from their content only, and removes what wraps the evidence.
 enum AppleFormat {
-  /// The kind of a signed payload, from its fields. Nil for other payloads, such as app transactions.
+  /// The kind of a signed payload, from its fields. Nil for other payloads.
   static func kind(of payload: JSONValue) -> EvidenceKind? {
     if payload["notificationType"] != nil { return .notification }
     if payload["transactionId"] != nil { return .transaction }
-    if payload["receiptType"] != nil || payload["applicationVersion"] != nil { return nil }
+    if payload["receiptType"] != nil || payload["applicationVersion"] != nil { return .appTransaction }
     // Renewal info has no distinctive field that is always present.
     return payload["environment"] != nil && payload["bundleId"] == nil ? .renewal : nil
   }
@@ -17,6 +17,7 @@ enum AppleFormat {
     if document["signedPayload"] != nil { return .notification }
     if document["signedTransactionInfo"] != nil { return .transaction }
     if document["signedRenewalInfo"] != nil { return .renewal }
+    if document["signedAppTransactionInfo"] != nil { return .appTransaction }
     if document["status"]?.integer != nil || document["latest_receipt_info"] != nil { return .verifyReceipt }
     // An empty response: the store gave no final answer.
     if document.members?.isEmpty == true { return .verifyReceipt }
@@ -24,12 +25,12 @@ enum AppleFormat {
     return receipt.members != nil ? .verifyReceipt : nil
   }
 
-  /// The JWS, which may stand in `signedPayload`, `signedTransactionInfo` or `signedRenewalInfo` of a JSON document.
+  /// The JWS, which may stand in a member of a JSON document, such as `signedPayload`.
   static func compactJWS(in bytes: [UInt8]) throws(VerificationError) -> [UInt8] {
     let range = bytes.trimmedRange
     guard let first = bytes[range].first, first == UInt8(ascii: "{") else { return bytes }
     let document = try document(in: bytes)
-    for name in ["signedPayload", "signedTransactionInfo", "signedRenewalInfo"] {
+    for name in ["signedPayload", "signedTransactionInfo", "signedRenewalInfo", "signedAppTransactionInfo"] {
       if let text = document[name]?.string { return Array(text.utf8) }
     }
     throw VerificationError(.malformed, "the JSON document holds no JWS")

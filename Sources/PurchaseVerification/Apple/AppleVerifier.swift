@@ -23,7 +23,7 @@ package struct AppleVerifier: StoreEvidenceVerifier {
     _ bytes: [UInt8], as kind: EvidenceKind, context: EvidenceContext, at now: Int64, trusted: Bool
   ) async throws(VerificationError) -> VerifiedEvidence {
     switch kind {
-    case .transaction, .notification, .renewal:
+    case .transaction, .notification, .renewal, .appTransaction:
       try await verifySigned(try AppleFormat.compactJWS(in: bytes), as: kind, at: now, trusted: trusted)
     case .receipt: try await verifyReceipt(bytes, at: now, trusted: trusted)
     case .verifyReceipt: try decode(answer: try AppleFormat.document(in: bytes), context: context, at: now)
@@ -49,8 +49,10 @@ package struct AppleVerifier: StoreEvidenceVerifier {
       case .transaction: try transaction(in: opened)
       case .renewal: try renewal(in: opened)
       case .notification: try await notification(in: opened, trusted: trusted)
+      case .appTransaction: try appTransaction(in: opened)
       default:
-        throw VerificationError(.wrongKind, "neither a transaction nor a notification nor renewal info, by its fields")
+        throw VerificationError(
+          .wrongKind, "none of a transaction, notification, renewal info and app transaction, by its fields")
       }
     evidence.quarantine = evidence.quarantine ?? opened.inconsistency
     // One layer dated in the future quarantines the whole.
@@ -69,6 +71,7 @@ package struct AppleVerifier: StoreEvidenceVerifier {
       kind: .receipt, store: .apple, environment: receipt.environment,
       transactions: unknown == nil ? receipt.facts : [], signedDate: receipt.creationDate,
       quarantine: unknown ?? receipt.inconsistency, details: receipt.details)
+    evidence.app = receipt.bundleID
     if receipt.environment == .sandbox { evidence.addNote("sandbox") }
     if receipt.facts.isEmpty { evidence.addNote("no-transactions") }
     quarantineFuture(&evidence, receipt.creationDate, at: now)
@@ -86,31 +89,44 @@ package struct AppleVerifier: StoreEvidenceVerifier {
 
 /// The app and the environment that Apple's evidence must be of. Every layer is checked.
 struct AppleIdentity: Sendable {
-  let bundleID: String?
-  let appAppleID: Int64?
+  let bundleIDs: [String]
+  let appAppleIDs: [Int64]
   let requiredEnvironment: StoreEnvironment?
   let requiresApp: Bool
 
   init(_ identity: StoreIdentity) {
-    bundleID = identity.bundleID
-    appAppleID = identity.appAppleID
+    bundleIDs = identity.bundleIDs
+    appAppleIDs = identity.appAppleIDs
     requiredEnvironment = identity.requiredEnvironment
     requiresApp = identity.requiresApp
   }
 
   func check(bundleID found: String?, in layer: String) throws(VerificationError) {
-    if bundleID == nil, requiresApp {
+    if bundleIDs.isEmpty, requiresApp {
       throw VerificationError(.noBundleID, "cannot be checked without the app's bundle id", remedy: "configure it")
     }
-    guard let bundleID, found != bundleID else { return }
-    throw VerificationError(.wrongBundle, "the \(layer) is of \(found ?? "no app"), not of \(bundleID)")
+    if bundleIDs.isEmpty || found.map(bundleIDs.contains) == true { return }
+    throw VerificationError(
+      .wrongBundle, "the \(layer) is of \(found ?? "no app"), not of \(bundleIDs.joined(separator: " or "))")
   }
 
   /// Apple states its id of the app in production only.
-  func check(appAppleID found: Int64?, environment: StoreEnvironment, in layer: String) throws(VerificationError) {
-    guard let appAppleID, environment == .production, found != appAppleID else { return }
+  func check(
+    appAppleID found: Int64?, of bundleID: String?, environment: StoreEnvironment, in layer: String
+  ) throws(VerificationError) {
+    guard environment == .production, !appAppleIDs.isEmpty else { return }
+    var allowed = appAppleIDs
+    // Where each app has its number, a bundle id goes with its own.
+    if appAppleIDs.count > 1, appAppleIDs.count == bundleIDs.count,
+      let place = bundleID.flatMap(bundleIDs.firstIndex)
+    {
+      allowed = [appAppleIDs[place]]
+    }
+    if found.map(allowed.contains) == true { return }
     throw VerificationError(
-      .wrongApp, "the \(layer) is of the app \(found.map(String.init) ?? "without an Apple id"), not of \(appAppleID)")
+      .wrongApp,
+      "the \(layer) is of the app \(found.map(String.init) ?? "without an Apple id"), not of "
+        + allowed.map(String.init).joined(separator: " or "))
   }
 
   /// - Returns: The reason to quarantine, or nil if the environment is a known one of the store.

@@ -29,10 +29,12 @@ struct JWSVerifier: Sendable {
     let jws = try CompactJWS(bytes)
     let payload = try jws.decodedPayload()
     guard payload.members != nil else { throw VerificationError(.malformed, "the payload is not a JSON object") }
-    guard let date = payload["signedDate"] else {
+    // An app transaction has no other date of its signature.
+    let isOfApp = AppleFormat.kind(of: payload) == .appTransaction
+    guard let date = payload["signedDate"] ?? (isOfApp ? payload["receiptCreationDate"] : nil) else {
       // An error in the header is more informative than a missing date.
       _ = try await chain(of: jws)
-      throw VerificationError(.incomplete, "the payload has no signedDate")
+      throw VerificationError(.incomplete, "the payload has no \(isOfApp ? "receiptCreationDate" : "signedDate")")
     }
     guard let milliseconds = date.integer else {
       throw VerificationError(.dateOutOfRange, "signedDate is no date in milliseconds")

@@ -11,12 +11,14 @@ extension AppleVerifier {
     if message.hasCarrier {
       try identity.check(bundleID: message.bundleID, in: "notification")
       if let environment = message.environment {
-        try identity.check(appAppleID: message.appAppleID, environment: environment, in: "notification")
+        try identity.check(
+          appAppleID: message.appAppleID, of: message.bundleID, environment: environment, in: "notification")
       }
     }
     var evidence = VerifiedEvidence(
       kind: .notification, store: .apple, environment: message.environment, signedDate: opened.signedDate,
       details: AppleDetails.ofNotification(message.carrier))
+    evidence.app = message.bundleID
     if let environment = message.environment {
       evidence.quarantine = try identity.check(environment, in: "notification")
       if environment == .sandbox { evidence.addNote("sandbox") }
@@ -61,6 +63,7 @@ extension AppleVerifier {
       message.settle(&earlier)
       evidence.earlierTransactions = [earlier]
     }
+    try evidence.addTraits(of: opened.payload, fact)
     evidence.details += AppleDetails.ofTransaction(opened.payload)
   }
 
@@ -76,6 +79,7 @@ extension AppleVerifier {
     evidence.quarantine =
       evidence.quarantine ?? unknown ?? mismatch(fact.environment, message, "renewal info") ?? opened.inconsistency
     evidence.renewal = fact
+    try evidence.addTraits(ofRenewal: opened.payload, fact)
   }
 
   private func mismatch(_ inner: StoreEnvironment, _ message: NotificationPayload, _ layer: String)

@@ -81,7 +81,7 @@ extension AppleVerifier {
     let signed = try SignedTransaction(opened.payload, signedDate: opened.signedDate)
     // Apple leaves the bundle id out of a few transactions that people have paid for.
     var unnamed: VerificationError?
-    if signed.bundleID == nil, identity.bundleID != nil {
+    if signed.bundleID == nil, !identity.bundleIDs.isEmpty {
       unnamed = VerificationError(
         .incomplete, "the transaction names no bundle id", remedy: "ask the store for this transaction again")
     } else {
@@ -93,6 +93,8 @@ extension AppleVerifier {
       kind: .transaction, store: .apple, environment: fact.environment, transactions: unknown == nil ? [fact] : [],
       signedDate: opened.signedDate, quarantine: unknown ?? unnamed ?? signed.inconsistency,
       details: AppleDetails.ofTransaction(opened.payload))
+    evidence.app = signed.bundleID
+    if unknown == nil { try evidence.addTraits(of: opened.payload, fact) }
     evidence.addNotes(about: fact)
     evidence.note(signed)
     return evidence
@@ -101,10 +103,12 @@ extension AppleVerifier {
   func renewal(in opened: JWSVerifier.Opened) throws(VerificationError) -> VerifiedEvidence {
     let fact = try renewalFact(in: opened)
     let unknown = try identity.check(fact.environment, in: "renewal info")
-    return VerifiedEvidence(
+    var evidence = VerifiedEvidence(
       kind: .renewal, store: .apple, environment: fact.environment, renewal: fact, signedDate: opened.signedDate,
       quarantine: unknown, notes: fact.environment == .sandbox ? ["sandbox"] : [],
       details: AppleDetails.ofRenewal(opened.payload))
+    try evidence.addTraits(ofRenewal: opened.payload, fact)
+    return evidence
   }
 
   func renewalFact(in opened: JWSVerifier.Opened) throws(VerificationError) -> RenewalFact {

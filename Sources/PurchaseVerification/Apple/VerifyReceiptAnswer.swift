@@ -17,12 +17,13 @@ extension AppleVerifier {
     guard let receipt = answer["receipt"], receipt.members != nil else {
       return waiting("status 0, but the answer has no receipt", context)
     }
-    try identity.check(bundleID: (receipt["bundle_id"] ?? receipt["bid"])?.string, in: "receipt")
+    let app = (receipt["bundle_id"] ?? receipt["bid"])?.string
+    try identity.check(bundleID: app, in: "receipt")
     let (environment, mismatch) = try environment(of: answer, receipt, context)
     // Both are 0 in the sandbox, and old responses have neither.
     for name in ["adam_id", "app_item_id"] {
       guard let id = try AppleFields(receipt).integer(name), id != 0 else { continue }
-      try identity.check(appAppleID: id, environment: environment, in: "receipt")
+      try identity.check(appAppleID: id, of: app, environment: environment, in: "receipt")
     }
     let unknown = try identity.check(environment, in: "receipt")
     let entries = Self.entries(of: answer, receipt)

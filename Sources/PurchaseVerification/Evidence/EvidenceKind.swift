@@ -23,6 +23,8 @@ public enum EvidenceKind: UInt8, Sendable, Hashable, Codable, CaseIterable {
   /// A purchase token with its product, which is all that some client libraries hand over. Unsigned: only a question to
   /// the store.
   case googleToken = 11
+  /// Apple's signed app transaction: who has the app, and since which version (JWS).
+  case appTransaction = 12
 
   /// The name in reports and in commands.
   public var name: String {
@@ -38,13 +40,14 @@ public enum EvidenceKind: UInt8, Sendable, Hashable, Codable, CaseIterable {
     case .googleVoided: "google-voided"
     case .googleNotification: "google-notification"
     case .googleToken: "google-token"
+    case .appTransaction: "app-transaction"
     }
   }
 
   /// The store that issues this kind.
   package var store: Store {
     switch self {
-    case .transaction, .notification, .renewal, .receipt, .verifyReceipt, .notificationV1: .apple
+    case .transaction, .notification, .renewal, .receipt, .verifyReceipt, .notificationV1, .appTransaction: .apple
     case .googlePurchase, .googleProduct, .googleVoided, .googleNotification, .googleToken: .google
     }
   }
@@ -52,7 +55,7 @@ public enum EvidenceKind: UInt8, Sendable, Hashable, Codable, CaseIterable {
   /// Whether the store's signature covers everything that is read from the evidence.
   package var isSigned: Bool {
     switch self {
-    case .transaction, .notification, .renewal, .receipt, .googlePurchase: true
+    case .transaction, .notification, .renewal, .receipt, .googlePurchase, .appTransaction: true
     case .verifyReceipt, .notificationV1, .googleProduct, .googleVoided, .googleNotification, .googleToken: false
     }
   }
@@ -61,7 +64,7 @@ public enum EvidenceKind: UInt8, Sendable, Hashable, Codable, CaseIterable {
   /// context.
   package var isWhole: Bool {
     switch self {
-    case .transaction, .notification, .renewal, .receipt, .verifyReceipt, .notificationV1: true
+    case .transaction, .notification, .renewal, .receipt, .verifyReceipt, .notificationV1, .appTransaction: true
     case .googlePurchase, .googleProduct, .googleVoided, .googleNotification, .googleToken: false
     }
   }

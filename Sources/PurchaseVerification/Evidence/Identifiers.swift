@@ -118,6 +118,11 @@ public struct AccountToken: Sendable, Hashable, Codable, CustomStringConvertible
 
   package static func random() -> Self { Self(UUID()) }
 
+  /// Whether it is the nil UUID, which client libraries send for no token.
+  package var isNil: Bool { uuid == Self.nilUUID }
+
+  private static let nilUUID = UUID(uuid: (0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0))
+
   public var description: String { uuid.uuidString.lowercased() }
 }
 

@@ -5,10 +5,18 @@ import Support
 public struct StoreIdentity: Sendable {
   /// The pinned roots in DER. Without any, none of Apple's signed evidence verifies.
   public var rootCertificates: [[UInt8]]
-  /// The app's bundle id at Apple; evidence of others is refused.
-  public package(set) var bundleID: String?
-  /// Checked only in production, where Apple states it.
-  public var appAppleID: Int64?
+  /// The bundle ids of the apps at Apple; evidence of others is refused.
+  package var bundleIDs: [String]
+  /// The first app's bundle id at Apple.
+  package var bundleID: String? { bundleIDs.first }
+  /// The apps' numbers at Apple: one for all bundle ids, or one for each in their order. Checked only in production,
+  /// where Apple states them.
+  package var appAppleIDs: [Int64]
+  /// The first app's number at Apple.
+  public var appAppleID: Int64? {
+    get { appAppleIDs.first }
+    set { appAppleIDs = newValue.map { [$0] } ?? [] }
+  }
   /// If set, evidence of another environment is rejected.
   package var requiredEnvironment: StoreEnvironment?
   /// Whether evidence of a store whose app is not named is refused instead of accepted for any app.
@@ -19,8 +27,10 @@ public struct StoreIdentity: Sendable {
   package var otherLicensingKeys: [LicensingKey] = []
   /// Whether Google's signatures can be checked.
   package var hasLicensingKey: Bool { googlePublicKey != nil || !otherLicensingKeys.isEmpty }
-  /// The app's package name at Google; evidence of others is refused.
-  public package(set) var packageName: String?
+  /// The package names of the apps at Google; evidence of others is refused.
+  package var packageNames: [String]
+  /// The first app's package name at Google.
+  package var packageName: String? { packageNames.first }
   /// How far a signing date may lie ahead of the local clock, in milliseconds.
   public var futureSkewMilliseconds: Int64
   /// Larger pieces are rejected before they are parsed.
@@ -63,11 +73,11 @@ public struct StoreIdentity: Sendable {
     futureSkewMilliseconds: Int64 = 300_000, evidenceBytesMax: Int = 4_194_304
   ) {
     self.rootCertificates = rootCertificates
-    self.bundleID = bundleID
-    self.appAppleID = appAppleID
+    bundleIDs = bundleID.map { [$0] } ?? []
+    appAppleIDs = appAppleID.map { [$0] } ?? []
     self.requiredEnvironment = requiredEnvironment
     self.googlePublicKey = googlePublicKey
-    self.packageName = packageName
+    packageNames = packageName.map { [$0] } ?? []
     self.futureSkewMilliseconds = futureSkewMilliseconds
     self.evidenceBytesMax = evidenceBytesMax
   }

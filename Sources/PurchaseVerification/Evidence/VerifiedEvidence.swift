@@ -12,6 +12,10 @@ public struct VerifiedEvidence: Sendable {
   public var notification: NotificationFact?
   /// What it says about the renewal of a subscription.
   package var renewal: RenewalFact?
+  /// The app: a bundle id or package name, where the evidence or its context says it.
+  package var app: String?
+  /// What it says of transactions beside the facts.
+  package var traits: [TransactionTrait] = []
   /// Transactions to query the store about, taken from unsigned messages.
   package var lookups: [LookupHint]
   /// When the store signed or stated it; see `StoreTransaction.signedDate`.

@@ -79,7 +79,8 @@ struct GoogleAnswer {
 
   /// The members of a real-time developer notification that carry its message.
   static let messageNames = [
-    "oneTimeProductNotification", "voidedPurchaseNotification", "subscriptionNotification", "testNotification",
+    "oneTimeProductNotification", "voidedPurchaseNotification", "subscriptionNotification",
+    "pendingRefundReviewNotification", "testNotification",
   ]
   private static let textNames = ["receipt", "INAPP_PURCHASE_DATA", "purchaseData", "originalJson", "json"]
   private static let signatureNames = ["signature", "INAPP_DATA_SIGNATURE", "dataSignature"]
@@ -114,6 +115,14 @@ struct GoogleFields {
       guard let member = value[name] else { continue }
       guard let text = member.identifier else { throw VerificationError(.malformed, "\(name) is no text") }
       if !text.isEmpty { return try FieldRules.identifier(text, name, bytesMax: length) }
+    }
+    return nil
+  }
+
+  /// The account's id of the app's own making in the first of these fields, and its token if it is a UUID.
+  func account(_ names: String...) throws(VerificationError) -> (id: String, token: AccountToken?)? {
+    for name in names {
+      if let id = try identifier(name) { return (id, AccountToken(id)) }
     }
     return nil
   }

@@ -32,16 +32,18 @@ extension GoogleVerifier {
       found.notes.append("no-transactions")
       return found
     }
+    let account = try fields.account("obfuscatedExternalAccountId")
     let purchase = StoreTransaction(
       store: .google, environment: isTest ? .sandbox : .production, transactionID: id,
       originalTransactionID: GoogleFields.original(of: id), productID: nil, purchaseDate: date,
-      appAccountToken: try fields.identifier("obfuscatedExternalAccountId").flatMap(AccountToken.init),
+      appAccountToken: account?.token,
       purchaseToken: token,
       isAcknowledged: body["acknowledgementState"]?.string == "ACKNOWLEDGEMENT_STATE_ACKNOWLEDGED",
       signedDate: date, trust: .unsigned, statement: statement,
       revocation: statement == .revoked ? Revocation(date: date, reason: "cancelled") : nil)
     let lines = try items.map { item throws(VerificationError) in try LineItem(item) }
     found.transactions = zip(purchase.split(among: lines.map(\.product)), lines).map { $1.completed($0) }
+    found.addTraits(of: account)
     if statement == .pending { found.notes.append("pending") }
     found.isNamedBeside = body["purchaseToken"] == nil && context.purchaseToken != nil
     let isOfOther = context.productID.map { asked in !lines.contains { $0.product == asked } } ?? false

@@ -115,16 +115,17 @@ extension GoogleVerifier {
       found.notes.append("unknown-type")
       return found
     }
-    let account = try fields.identifier("obfuscatedExternalAccountId", "obfuscatedAccountId")
+    let account = try fields.account("obfuscatedExternalAccountId", "obfuscatedAccountId")
     found.transactions = [
       StoreTransaction(
         store: .google, environment: environment, transactionID: id,
         originalTransactionID: order.map(GoogleFields.original) ?? id, productID: product, productType: type,
         purchaseDate: date, quantity: max(1, try fields.count("quantity") ?? 1),
-        appAccountToken: account.flatMap(AccountToken.init), reason: reason, purchaseToken: token,
+        appAccountToken: account?.token, reason: reason, purchaseToken: token,
         isAcknowledged: isAcknowledged, signedDate: date, trust: trust, statement: statement,
         revocation: statement == .revoked ? Revocation(date: date, reason: "cancelled") : nil)
     ]
+    found.addTraits(of: account)
     if environment == .sandbox { found.notes.append("sandbox") }
     if statement == .pending { found.notes.append("pending") }
     return found

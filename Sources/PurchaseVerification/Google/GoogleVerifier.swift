@@ -61,6 +61,7 @@ package struct GoogleVerifier: StoreEvidenceVerifier {
     default: throw VerificationError(.wrongKind, "a \(kind.name) does not come from Google")
     }
     try checkEnvironment(evidence)
+    evidence.app = answer.body["packageName"]?.string ?? context.packageName
     if let date = evidence.signedDate, date > now, date - now > identity.futureSkewMilliseconds {
       evidence.quarantine = VerificationError(
         .signedInFuture, "dated \(date), later than our clock \(now) allows",
@@ -96,7 +97,7 @@ package struct GoogleVerifier: StoreEvidenceVerifier {
 
   /// Rejects another app's package name, and a missing one if the format always has it.
   func checkPackage(_ name: String?, isRequired: Bool) throws(VerificationError) {
-    guard let expected = identity.packageName else {
+    guard !identity.packageNames.isEmpty else {
       guard identity.requiresApp else { return }
       throw VerificationError(
         .noPackageName, "cannot be checked without the app's package name", remedy: "configure it")
@@ -105,7 +106,10 @@ package struct GoogleVerifier: StoreEvidenceVerifier {
       if isRequired { throw VerificationError(.incomplete, "packageName is missing") }
       return
     }
-    guard name == expected else { throw VerificationError(.wrongPackage, "is of \(name), not of \(expected)") }
+    guard identity.packageNames.contains(name) else {
+      throw VerificationError(
+        .wrongPackage, "is of \(name), not of \(identity.packageNames.joined(separator: " or "))")
+    }
   }
 
   /// The environment of evidence that names none.

@@ -16,7 +16,7 @@ import Testing
         ]
         .flatMap { try db.rows("PRAGMA \($0)") }
       }
-      #expect(values == ["wal", "2", "1", "1", "8192", "1297108036", "4"])
+      #expect(values == ["wal", "2", "1", "1", "8192", "1297108036", "5"])
     }
   }
 

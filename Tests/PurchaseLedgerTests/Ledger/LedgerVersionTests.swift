@@ -20,7 +20,13 @@ import Testing
     let account = try test.account()
     test.ledger.close()
     // A process of version 3 that still has a migrated file open may name its version again.
-    let tables = isNamedAgain ? "" : "DROP TABLE failed_question; DROP TABLE claimant;"
+    let tables =
+      isNamedAgain
+      ? ""
+      : """
+      DROP TABLE failed_question; DROP TABLE claimant; DROP TABLE entitlement; DROP TABLE trait; DROP TABLE act;
+      DROP TABLE refund_question; \(LedgerSchema.entitlement(version: 3))
+      """
     let older = try SQLiteConnection(uri: SQLiteConnection.uri(path: test.path, parameters: []), flags: 2)
     try older.execute("\(tables) PRAGMA user_version = 3")
     try older.close()
@@ -31,8 +37,39 @@ import Testing
       reading.close()
     }
     let opened = try Ledger.open(at: test.path, policy: nil, clock: .fixed(TestLedger.now))
-    #expect(try opened.read { try $0.rows("PRAGMA user_version") } == ["4"])
+    #expect(try opened.read { try $0.rows("PRAGMA user_version") } == ["5"])
     #expect(try opened.verify().isClean && opened.entitlements(of: account).isEmpty)
+    opened.close()
+  }
+
+  /// What a file of version 4 lacks is made from its events: questions about refunds, and entitlements without an end.
+  @Test func version4IsReadAndMigrated() throws {
+    let test = try TestLedger()
+    let account = try test.account()
+    let fact = StoreTransaction.sample("1")
+    let note = NotificationFact(
+      store: .apple, environment: .production, uuid: "u", type: "CONSUMPTION_REQUEST", subtype: nil,
+      signedDate: TestLedger.now - 1000, transaction: fact.key)
+    try test.book(fact, notification: note, as: account)
+    let before = try test.projections()
+    test.ledger.close()
+    let older = try SQLiteConnection(uri: SQLiteConnection.uri(path: test.path, parameters: []), flags: 2)
+    try older.execute(
+      """
+      CREATE TEMP TABLE earlier AS SELECT * FROM main.entitlement; ALTER TABLE temp.earlier DROP COLUMN until;
+      DROP TABLE main.entitlement; DROP TABLE trait; DROP TABLE act; DROP TABLE refund_question;
+      \(LedgerSchema.entitlement(version: 4)) INSERT INTO main.entitlement SELECT * FROM temp.earlier;
+      PRAGMA user_version = 4
+      """)
+    try older.close()
+    let reading = try Ledger.openToRead(at: test.path, clock: .fixed(TestLedger.now))
+    #expect(try reading.verify().isClean && reading.entitlements(of: account).map(\.status) == [.active])
+    #expect(try reading.queue().items.isEmpty && reading.read { try $0.rows("PRAGMA user_version") } == ["4"])
+    reading.close()
+    #expect(try LedgerStatus.read(test.path, clock: .fixed(TestLedger.now)).schemaVersion == 4)
+    let opened = try Ledger.open(at: test.path, policy: nil, clock: .fixed(TestLedger.now))
+    #expect(try opened.verify().isClean && TestLedger.projections(opened) == before)
+    #expect(try opened.refundQuestions().map(\.key.id) == ["1"])
     opened.close()
   }
 
@@ -52,11 +89,11 @@ import Testing
     kill(process.processIdentifier, SIGKILL)
     process.waitUntilExit()
     let reading = try Ledger.openToRead(at: path, clock: .system)
-    #expect(try ["3", "4"].contains(reading.read { try $0.rows("PRAGMA user_version") }[0]))
+    #expect(try ["3", "5"].contains(reading.read { try $0.rows("PRAGMA user_version") }[0]))
     #expect(try reading.verify().isClean && reading.queue().items.isEmpty)
     reading.close()
     let opened = try Ledger.open(at: path, policy: nil, clock: .system)
-    #expect(try opened.read { try $0.rows("PRAGMA user_version") } == ["4"] && opened.verify().isClean)
+    #expect(try opened.read { try $0.rows("PRAGMA user_version") } == ["5"] && opened.verify().isClean)
     opened.close()
   }
 
@@ -67,7 +104,7 @@ import Testing
     let folder = try TemporaryFolder()
     try test.ledger.write { try $0.db.execute("PRAGMA user_version = \(version)") }
     let copy = try copy(of: test.path, in: folder)
-    #expect(try Data(contentsOf: URL(fileURLWithPath: copy))[63] == 4)
+    #expect(try Data(contentsOf: URL(fileURLWithPath: copy))[63] == 5)
     for open in [
       { try Ledger.openToRead(at: copy, clock: .system) }, { try Ledger.open(at: copy, policy: nil, clock: .system) },
     ] {

@@ -42,7 +42,7 @@ import Testing
     #expect(effect.settings == [.init(name: "family-sharing", present: "grant", wanted: "withhold")])
     #expect(effect.moves == [.init(from: .active, to: .withheld, count: 3)])
     #expect(effect.endingCount == 3 && effect.beginningCount == 0)
-    #expect(try test.projections() == before && test.events(.policy) == LedgerPolicy().settings.count)
+    #expect(try test.projections() == before && test.events(.policy) == LedgerPolicy().settings.count - 3)
     #expect(try test.ledger.change(to: policy) == effect)
     #expect(try test.status("3") == .withheld && test.status("4") == .active)
     #expect(try test.ledger.effect(of: policy).settings.isEmpty)

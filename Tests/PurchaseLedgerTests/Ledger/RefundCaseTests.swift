@@ -116,13 +116,14 @@ import Testing
   @Test func case25_consumptionRequestsChangeNothing() throws {
     let test = try TestLedger()
     try test.book(.sample())
-    let before = try test.projections()
+    func projections() throws -> [String: [String]] { try test.projections().filter { $0.key != "refund_question" } }
+    let before = try projections()
     for index in 1...5 {
       let request = notification("CONSUMPTION_REQUEST", "u\(index)")
       #expect(try test.book(.sample(), notification: request, channel: .storeNotification).outcome == .accepted)
     }
     #expect(try test.events(.notification) == 5 && test.events(.transaction) == 1)
-    #expect(try test.projections() == before)
+    #expect(try projections() == before)
   }
 
   @Test func case37_aPurchaseIsListedUntilItIsAcknowledgedOrRefunded() async throws {

@@ -23,13 +23,14 @@ struct MapStoreSettings {
     environmentPrefix: "mapstore", manual: "docs/reference/store.md lists its members",
     otherVariables: ["PASSWORD"],
     options: ConfigurationOption.texts(
-      "host", "publicUrl", "accelPrefix", "trustedProxies", "metricsFrom", "bundleId", "packageName", "logLevel", "web",
+      "host", "publicUrl", "accelPrefix", "trustedProxies", "metricsFrom", "logLevel", "web",
       "googlePushAudience", "googlePushAccount")
       + ["catalogue", "ledger", "products", "googlePublicKey", "googlePushKeys"].map { .init($0, .path) }
       + ["hmacKeyFiles", "grantKeyFiles", "rootCertificates"].map { .init($0, .paths) }
       + [.init("googlePublicKeys", .datedPaths)]
       + [
-        .init("appAppleId", .textOrNumber({ _ in }, mustBe: "the app's number at Apple")),
+        .init("bundleId", .list({ _ in })), .init("packageName", .list({ _ in })),
+        .init("appAppleId", .list({ _ in })),
         .init("refuseAppleV1", .flag), .init("port", .number(0...65_535)),
         .init("linkSeconds", .number(1...86_400)), .init("sessionSeconds", .number(60...315_360_000)),
         .init("grantSeconds", .number(60...315_360_000)), .init("drainTimeout", .number(0...3_600)),
@@ -144,8 +145,8 @@ struct MapStoreSettings {
   private static func identity(_ settings: CommandSettings) throws -> StoreIdentity {
     var identity = StoreIdentity()
     identity.rootCertificates = try settings.paths("rootCertificates").map(Self.der)
-    identity.bundleID = settings.text("bundleId")
-    identity.appAppleID = try settings.text("appAppleId").map { text in
+    identity.bundleIDs = settings.list("bundleId")
+    identity.appAppleIDs = try settings.list("appAppleId").map { text in
       guard let id = Int64(text) else {
         throw ConfigurationError(option: "appAppleId", "\"\(text)\" is no number; give the app's number")
       }
@@ -155,7 +156,7 @@ struct MapStoreSettings {
     identity.otherLicensingKeys = try settings.datedPaths("googlePublicKeys").map {
       LicensingKey(der: try Self.der($0.path), from: $0.from, until: $0.until)
     }
-    identity.packageName = settings.text("packageName")
+    identity.packageNames = settings.list("packageName")
     identity.requiresApp = true
     return identity
   }

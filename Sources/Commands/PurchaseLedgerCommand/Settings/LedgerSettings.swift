@@ -17,10 +17,11 @@ struct LedgerSettings {
 
   static let schema = ConfigurationSchema(
     environmentPrefix: "purchaseLedger", manual: "see purchase-ledger --help and docs/reference/ledger.md",
-    options: ConfigurationOption.texts("bundleId", "environment", "packageName") + [
+    options: [
+      .text("environment"), .init("bundleId", .list({ _ in })), .init("packageName", .list({ _ in })),
       .init("ledger", .path), .init("googlePublicKey", .path), .init("googlePublicKeys", .datedPaths),
       .init("rootCertificates", .paths),
-      .init("appAppleId", .textOrNumber(checkAppAppleID, mustBe: "the app's number at Apple, above 0")),
+      .init("appAppleId", .list({ _ = try appAppleID($0) })),
       .init(
         "now",
         .textOrNumber({ _ in }, mustBe: "milliseconds since 1970 or a time such as \"2026-11-21T15:00:00Z\"")),
@@ -43,18 +44,13 @@ struct LedgerSettings {
     ledgerPath = values.text("ledger") ?? "ledger.sqlite"
     environment = try values.text("environment").map(Self.environment)
     var identity = StoreIdentity(rootCertificates: try values.paths("rootCertificates").map(InputFile.der))
-    identity.bundleID = values.text("bundleId")
-    identity.appAppleID = try values.text("appAppleId").map { text in
-      guard let id = Int64(text), id > 0 else {
-        throw ConfigurationError(option: "appAppleId", "\"\(text)\" is no number of an app at Apple")
-      }
-      return id
-    }
+    identity.bundleIDs = values.list("bundleId")
+    identity.appAppleIDs = try values.list("appAppleId").map(Self.appAppleID)
     identity.googlePublicKey = try values.text("googlePublicKey").map(InputFile.der)
     identity.otherLicensingKeys = try values.datedPaths("googlePublicKeys").map {
       LicensingKey(der: try InputFile.der($0.path), from: $0.from, until: $0.until)
     }
-    identity.packageName = values.text("packageName")
+    identity.packageNames = values.list("packageName")
     identity.requiresApp = true
     clock = try values.text("now").map { .fixed(try TimeArgument.milliseconds($0, option: "now")) } ?? .system
     policies = values.members(of: "policy")
@@ -71,10 +67,11 @@ struct LedgerSettings {
     environment ?? policies.last { $0.name == "environment" }.map { StoreEnvironment(storeText: $0.value) }
   }
 
-  @Sendable private static func checkAppAppleID(_ text: String) throws {
+  @Sendable private static func appAppleID(_ text: String) throws -> Int64 {
     guard let id = Int64(text), id > 0 else {
       throw ConfigurationError(option: "appAppleId", "\"\(text)\" is no number of an app at Apple")
     }
+    return id
   }
 
   @Sendable private static func checkPolicy(_ name: String, _ value: String) throws {

@@ -11,24 +11,31 @@ extension LedgerSettings {
     return stores
   }
 
-  func appStoreClient(for ledger: Ledger) throws -> AppStoreClient {
+  /// One client for each app, with the same key.
+  func appStoreClients(for ledger: Ledger) throws -> [AppStoreClient] {
     // Without these every response of the store would be refused, or responses about any app accepted.
     if identity.rootCertificates.isEmpty { _ = try required(nil, "rootCertificates") }
     if try ledger.policy.environment == .production {
       _ = try required(identity.appAppleID.map(String.init), "appAppleId")
     }
     let file = try required(values.text("apple.privateKey"), "apple.privateKey")
-    let credentials = AppStoreCredentials(
+    var credentials = AppStoreCredentials(
       issuerID: try required(values.text("apple.issuerId"), "apple.issuerId"),
       keyID: try required(values.text("apple.keyId"), "apple.keyId"),
       privateKey: String(decoding: try InputFile.read(file), as: UTF8.self),
       bundleID: try required(identity.bundleID, "bundleId"))
-    return try AppStoreClient(
-      credentials: credentials, environment: ledger.policy.environment,
-      verifier: AppleVerifier(identity: identity(for: ledger)), clock: clock, baseURL: values.text("apple.baseUrl"))
+    let first = try ledger.firstApp(of: .apple, among: identity.bundleIDs)
+    let verifier = try AppleVerifier(identity: identity(for: ledger))
+    return try identity.bundleIDs.map { app in
+      credentials.bundleID = app
+      return try AppStoreClient(
+        credentials: credentials, environment: ledger.policy.environment, verifier: verifier, clock: clock,
+        baseURL: values.text("apple.baseUrl"), isFirstApp: app == first)
+    }
   }
 
-  func googlePlayClient(for ledger: Ledger) throws -> GooglePlayClient {
+  /// One client for each app, with the same credentials.
+  func googlePlayClients(for ledger: Ledger) throws -> [GooglePlayClient] {
     let credentials: GoogleCredentials
     if let file = values.text("google.accessTokenFile") {
       let text = String(decoding: try InputFile.read(file), as: UTF8.self)
@@ -37,10 +44,14 @@ extension LedgerSettings {
       let file = try required(values.text("google.serviceAccount"), "google.serviceAccount")
       credentials = try .serviceAccount(json: InputFile.read(file), file: file)
     }
-    return try GooglePlayClient(
-      packageName: try required(identity.packageName, "packageName"), credentials: credentials,
-      environment: ledger.policy.environment, verifier: GoogleVerifier(identity: identity(for: ledger)), clock: clock,
-      baseURL: values.text("google.baseUrl"))
+    _ = try required(identity.packageName, "packageName")
+    let first = try ledger.firstApp(of: .google, among: identity.packageNames)
+    let verifier = try GoogleVerifier(identity: identity(for: ledger))
+    return try identity.packageNames.map { app in
+      try GooglePlayClient(
+        packageName: app, credentials: credentials, environment: ledger.policy.environment, verifier: verifier,
+        clock: clock, baseURL: values.text("google.baseUrl"), isFirstApp: app == first)
+    }
   }
 
   private func required(_ value: String?, _ name: String) throws -> String {
@@ -52,19 +63,19 @@ extension LedgerSettings {
   }
 }
 
-extension AppStoreClient {
-  /// Shuts the client down after the work, also after a failure.
-  func closing<Value>(_ work: (AppStoreClient) async throws -> Value) async throws -> Value {
+extension [AppStoreClient] {
+  /// Shuts the clients down after the work, also after a failure.
+  func closing<Value>(_ work: (Self) async throws -> Value) async throws -> Value {
     let result = await Result { try await work(self) }
-    try? await shutdown()
+    for client in self { try? await client.shutdown() }
     return try result.get()
   }
 }
 
-extension GooglePlayClient {
-  func closing<Value>(_ work: (GooglePlayClient) async throws -> Value) async throws -> Value {
+extension [GooglePlayClient] {
+  func closing<Value>(_ work: (Self) async throws -> Value) async throws -> Value {
     let result = await Result { try await work(self) }
-    try? await shutdown()
+    for client in self { try? await client.shutdown() }
     return try result.get()
   }
 }

@@ -7,8 +7,14 @@ import Support
 /// `purchase-ledger account`
 struct AccountCommand: AsyncParsableCommand {
   static let configuration = CommandConfiguration(
-    commandName: "account", abstract: "Adds, lists and erases accounts.",
-    subcommands: [AddCommand.self, ListCommand.self, EraseCommand.self])
+    commandName: "account", abstract: "Adds, lists, helps and erases accounts.",
+    discussion: """
+      What is done for a customer is an event with its reason and author, which history and export show.
+      """,
+    subcommands: [
+      AddCommand.self, ListCommand.self, PasswordCommand.self, TransferCommand.self, GrantCommand.self,
+      RevokeCommand.self, MergeCommand.self, LinkCommand.self, ConsentCommand.self, EraseCommand.self,
+    ])
 
   struct AddCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(

@@ -72,15 +72,15 @@ struct PullCommand: AsyncParsableCommand {
     let report = try await scope.progress.showing("questions") { printer in
       switch scope.store {
       case .apple:
-        let client = try settings.appStoreClient(for: ledger)
-        return try await client.closing {
+        let clients = try settings.appStoreClients(for: ledger)
+        return try await clients.closing {
           try await pull.apple($0, start, everyone: scope.all, transactions: scope.transaction) {
             printer.show($0, of: $1)
           }
         }
       case .google:
-        let client = try settings.googlePlayClient(for: ledger)
-        return try await client.closing {
+        let clients = try settings.googlePlayClients(for: ledger)
+        return try await clients.closing {
           try await pull.google($0, start, everyone: scope.all, acknowledge: scope.acknowledge) {
             printer.show($0, of: $1)
           }

@@ -28,24 +28,27 @@ struct EntitlementsCommand: AsyncParsableCommand {
       if options.json {
         printLine(entitlement.json.text)
       } else {
-        let reason = entitlement.reason.isEmpty ? "" : " (\(entitlement.reason))"
-        printLine(
-          """
-          \(entitlement.productID ?? "?")  \(entitlement.status)\(reason)  \
-          since \(TimeArgument.text(entitlement.since))  \
-          \(entitlement.grant.store.rawValue) \(entitlement.grant.id)
-          """)
+        printLine(entitlement.line)
       }
     }
   }
 }
 
 extension Entitlement {
+  /// For people.
+  var line: String {
+    let reason = reason.isEmpty ? "" : " (\(reason))"
+    let until = until.map { " until \(TimeArgument.text($0))" } ?? ""
+    return "\(productID ?? "?")  \(status)\(reason)  since \(TimeArgument.text(since))\(until)  "
+      + "\(grant.origin) \(grant.id)"
+  }
+
   var json: JSONValue {
     .fields([
       ("productId", .init(productID)), ("status", .string("\(status)")), ("reason", .string(reason)),
-      ("store", .string(grant.store.rawValue)), ("environment", .string(grant.environment.rawValue)),
+      ("store", .string(grant.origin)), ("environment", .string(grant.environment.rawValue)),
       ("originalTransactionId", .string(grant.id)), ("type", .string(productType.rawValue)), ("since", .init(since)),
+      ("until", .init(until)),
       ("refundedPercentage", .init(refundedMilli)), ("account", .init(account?.description)),
     ])
   }
@@ -100,6 +103,14 @@ private enum EventText {
     case .acknowledgement(let key): return "\(key.id) acknowledged"
     case .audit(let kind, let account, let subject, let outcome, _, _):
       return "audit \(kind) \(subject ?? "") \(outcome)\(account.map { " by \($0)" } ?? "")"
+    case .trait(let trait): return "\(trait.name.rawValue) of \(trait.key.id): \(trait.value.withoutControls)"
+    case .act(let act):
+      let words = [
+        act.transaction?.id, act.subject, act.account.map { "account \($0)" }, act.other.map { "into \($0)" },
+        act.until.map { "until \(TimeArgument.text($0))" },
+      ]
+      return
+        "\(act.action.rawValue) \(words.compactMap(\.self).joined(separator: " ")), by \(act.author): \(act.reason)"
     }
   }
 }
