@@ -35,4 +35,34 @@ package enum TileOverlay {
       }
     }
   }
+
+  /// True for a bundle whose tiles at the edge of the finest zoom are opaque although its bounds end within them: what
+  /// lies beyond covers other bundles.
+  ///
+  /// - Complexity: looks up 64 tiles and decodes 8 of them at most.
+  package static func isOpaqueAtEdge(_ bundle: any BundleReader) throws -> Bool {
+    guard let zoom = try bundle.zooms().last, let range = try bundle.range(zoom: zoom) else { return false }
+    let matrix = bundle.matrixSet[zoom]
+    if let bounds = bundle.metadata.bounds {
+      // A pixel is rounding.
+      let tiles = bundle.matrixSet.geographicBounds(of: range)
+      let slack = (tiles.width / Double(range.columns.count * matrix.tileWidth)) * 1.5
+      guard
+        bounds.west > tiles.west + slack || bounds.east < tiles.east - slack || bounds.south > tiles.south + slack
+          || bounds.north < tiles.north - slack
+      else { return false }
+    }
+    let ends = [range.columns.lowerBound, range.columns.upperBound]
+    let sides = range.rows.prefix(16).flatMap { row in ends.map { TileID(unchecked: zoom, $0, row) } }
+    let rows = [range.rows.lowerBound, range.rows.upperBound]
+    let rims = range.columns.prefix(16).flatMap { column in rows.map { TileID(unchecked: zoom, column, $0) } }
+    var found = 0
+    for tile in sides + rims where found < 8 {
+      let isOpaque = try bundle.withTile(tile) { bytes in (try? ImageDecoder.decode(bytes))?.opacity == .opaque }
+      guard let isOpaque else { continue }
+      guard isOpaque else { return false }
+      found += 1
+    }
+    return found > 0
+  }
 }

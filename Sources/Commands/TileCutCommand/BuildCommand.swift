@@ -121,7 +121,7 @@ struct BuildCommand: ParsableCommand {
         try builder.build(cancellation: cancellation) { printer.show($0) }
       }
     printer.finish()
-    print(json ? try prettyJSON(report) : Self.text(report))
+    printText(json ? try prettyJSON(report) : Self.text(report))
   }
 
   /// One attempt at one region.
@@ -142,7 +142,7 @@ struct BuildCommand: ParsableCommand {
       ]
       return printText(JSONValue.object(members).indentedText)
     }
-    print("shard \(number) of \(plan.shards.count): \(BuildProgressPrinter.text(region))")
+    printLine("shard \(number) of \(plan.shards.count): \(BuildProgressPrinter.text(region))")
   }
 
   /// A plan, and its build with this command's resources. Relative paths count from the folder of the plan's making,
@@ -186,7 +186,7 @@ struct BuildCommand: ParsableCommand {
     }
     let made = estimate.regions.count { $0.outcome != .unchanged }
     let cut = estimate.tiles > 0 ? ", " + about(estimate.tiles, estimate.bytes, estimate.seconds) : ""
-    let sum = "\(output): \(counted(estimate.regions.count, "region")), \(made) to make\(cut)"
+    let sum = "\(output.escapedForTerminal()): \(counted(estimate.regions.count, "region")), \(made) to make\(cut)"
     return (lines + [sum]).joined(separator: "\n")
   }
 
@@ -199,7 +199,7 @@ struct BuildCommand: ParsableCommand {
     if patches > 0 { facts.append(patches == 1 ? "1 patch" : "\(patches) patches") }
     if !report.removed.isEmpty { facts.append("\(counted(report.removed.count, "old file")) removed") }
     facts += [formatted(bytes: report.catalogBytes), formatted(seconds: report.seconds)]
-    return "\(report.catalogue): \(facts.joined(separator: ", "))"
+    return "\(report.catalogue.escapedForTerminal()): \(facts.joined(separator: ", "))"
   }
 }
 

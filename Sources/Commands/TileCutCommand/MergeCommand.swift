@@ -80,9 +80,13 @@ struct MergeCommand: ParsableCommand {
 
   /// Of bundles that are drawn over others and have no transparency, so that what lies beyond their edges covers these.
   private static func coveringWarnings(_ readers: [any BundleReader]) throws -> [String] {
-    try readers.dropFirst().filter { try $0.tileFormat() == .jpg }.map {
-      "\($0.path): its tiles are JPEG, which has no transparency: in tiles at its edge, what lies beyond it covers the"
-        + " bundles before; cut it with --format auto, webp or png to see both"
+    try readers.dropFirst().compactMap { reader in
+      let isJPEG = try reader.tileFormat() == .jpg
+      guard try isJPEG || TileOverlay.isOpaqueAtEdge(reader) else { return nil }
+      let reason = isJPEG ? "its tiles are JPEG, which has no transparency" : "its tiles at its edge are opaque"
+      let remedy = isJPEG ? "cut it with --format auto, webp or png" : "cut it again with what lies beyond transparent"
+      return "\(reader.path): \(reason): in tiles at its edge, what lies beyond it covers the bundles before;"
+        + " \(remedy) to see both"
     }
   }
 

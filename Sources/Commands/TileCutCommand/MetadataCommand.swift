@@ -68,10 +68,15 @@ struct MetadataCommand: ParsableCommand {
 
     func run() throws {
       let edit = MetadataEdit(name: name, value: value.first)
-      try progress.showing(
+      let stored = try progress.showing(
         WorkProgress.bytes, of: (try? BundleFile.open(bundle))?.bytesCopiedForMetadata
       ) { shown in
         try stoppable { try edit.apply(to: bundle, progress: shown) }
+      }
+      if let stored, stored != value.first {
+        printError(
+          "tilecut: warning: \(bundle): \(name) is stored as \(stored): longitudes of bundles lie within 180, from west"
+            + " to east")
       }
       if json { printText(try prettyJSON(try BundleFile.open(bundle).metadata.entries)) }
     }

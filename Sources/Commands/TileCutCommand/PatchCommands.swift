@@ -28,7 +28,9 @@ struct DiffCommand: ParsableCommand {
     let summary = try options.writing(of: tilesToRead) {
       try BundlePatch.diff(old: old, new: new, output: output, replacing: options.force, progress: $0)
     }
-    print(options.json ? try prettyJSON(summary) : Self.line(summary, output: output, new: new))
+    for warning in summary.leftOut.warnings(output) { printError("tilecut: warning: \(warning)") }
+    if options.json { return printText(try prettyJSON(summary)) }
+    printLine(Self.line(summary, output: output, new: new))
   }
 
   private static func line(_ summary: BundlePatch.Summary, output: String, new: String) -> String {
@@ -63,9 +65,9 @@ struct ApplyCommand: ParsableCommand {
     let summary = try options.writing(of: tileCount) {
       try BundlePatch.apply(patch, to: old, output: output, replacing: options.force, progress: $0)
     }
-    guard !options.json else { return print(try prettyJSON(summary)) }
+    guard !options.json else { return printText(try prettyJSON(summary)) }
     let file = summary.resultSHA256.map { "the new edition's file, SHA-256 \($0)" } ?? "the new edition, tile for tile"
-    print(
+    printLine(
       "\(output): \(counted(summary.changedTiles, "new or changed tile")), \(summary.removedTiles) removed; \(file)")
   }
 }

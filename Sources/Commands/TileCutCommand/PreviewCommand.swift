@@ -58,7 +58,7 @@ struct PreviewCommand: ParsableCommand {
       let members: [JSONValue.Member] = [.init("path", .string(output)), .init("bytes", .number(png.count))]
       return printText(JSONValue.object(members).indentedText)
     }
-    print("\(output): \(formatted(bytes: png.count))")
+    printLine("\(output): \(formatted(bytes: png.count))")
   }
 
   /// A PNG under such a name would mislead whoever opens it.

@@ -60,6 +60,6 @@ struct TexturesCommand: ParsableCommand {
       return printText(JSONValue.object(members).indentedText)
     }
     let likeness = summary.psnr.isFinite ? DecimalText.fixed(summary.psnr, 1) + " dB" : "without loss"
-    print("\(output): \(counted(summary.tiles, "texture")), \(formatted(bytes: summary.bytes)), \(likeness)")
+    printLine("\(output): \(counted(summary.tiles, "texture")), \(formatted(bytes: summary.bytes)), \(likeness)")
   }
 }

@@ -165,7 +165,7 @@ struct SearchText: Sendable {
 
   init(_ region: Catalog.Region) {
     let texts = [region.id, region.title, region.category, region.description ?? ""]
-    text = PlaceQuery.words(of: PlaceQuery.plain(texts.joined(separator: "\n"))).reduce(into: "") { $0 += " " + $1 }
+    text = " " + PlaceWords.indexed(texts.joined(separator: " "))
   }
 
   /// Whether one of the words has the prefix.

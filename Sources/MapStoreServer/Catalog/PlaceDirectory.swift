@@ -55,11 +55,11 @@ final class PlaceDirectory: Sendable {
     let connection = try SQLiteConnection(creating: "")
     try connection.execute(
       """
-      CREATE VIRTUAL TABLE place USING fts5(name, kind UNINDEXED, region UNINDEXED, longitude UNINDEXED,
+      CREATE VIRTUAL TABLE place USING fts5(words, name UNINDEXED, kind UNINDEXED, region UNINDEXED, longitude UNINDEXED,
         latitude UNINDEXED, prefix='1 2 3', tokenize='unicode61 remove_diacritics 2')
       """)
     let insert = try connection.prepare(
-      "INSERT INTO place (name, kind, region, longitude, latitude) VALUES (?, ?, ?, ?, ?)")
+      "INSERT INTO place (name, kind, region, longitude, latitude, words) VALUES (?, ?, ?, ?, ?, ?)")
     try connection.transaction(.immediate) {
       for (region, place) in entries {
         insert.bind(1, place.name)
@@ -67,6 +67,8 @@ final class PlaceDirectory: Sendable {
         insert.bind(3, region)
         insert.bind(4, place.longitude)
         insert.bind(5, place.latitude)
+        // As bundles have them, so that the store finds what the maps in it find.
+        insert.bind(6, PlaceWords.indexed(place.name))
         try insert.run()
       }
     }
@@ -102,7 +104,7 @@ final class PlaceDirectory: Sendable {
       var found: [Int: [(rank: Int, place: FoundPlace)]] = [:]
       while (try? look.step()) == true {
         let name = look.text(1)
-        let plain = PlaceQuery.plain(name)
+        let plain = PlaceWords.indexed(name)
         if !others.isEmpty {
           let names = PlaceQuery.words(of: plain)
           guard others.allSatisfy({ other in names.contains { $0.hasPrefix(words[other]) } }) else { continue }

@@ -54,7 +54,7 @@ package struct BundleConvert: Sendable {
     if !places.isEmpty { try sink.write(places: places) }
     var summary = try sink.finish(
       .rows(Self.rows(of: bundle, format: format, found: tally.formats ?? [])), copyOf: [bundle])
-    summary.noteLeftOut(of: bundle, read: count)
+    summary.leftOut.note(bundle, read: count)
     return summary
   }
 
@@ -98,8 +98,10 @@ extension BundleReader {
     if let format = try tileFormat() { return format }
     if try firstTile({ Gunzip.isGzip($0) }) == true {
       throw BundleError(
-        .malformed, path: path, "has images that were compressed with gzip, which no reader of bundles expects",
-        remedy: "decompress its tiles first, or make it again without gzip")
+        .malformed, path: path,
+        "has images that were compressed with gzip, or vector tiles that were compressed twice, which no reader of"
+          + " bundles expects",
+        remedy: "decompress its tiles once, or make it again without that gzip")
     }
     throw BundleError(
       .malformed, path: path, "has no tiles that are PNG, JPEG, WebP or gzipped vector tiles",

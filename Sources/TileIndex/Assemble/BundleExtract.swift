@@ -49,6 +49,7 @@ package struct BundleExtract: Sendable {
       mixing: bundle.formats(beside: format), hashes: hashes)
     defer { writer.discard() }
     var tally = TileTally(writer, TileCount(isWhole ? progress : { _ in }))
+    var leftOutRows = 0
     func take(_ tile: TileID, _ bytes: UnsafeRawBufferPointer) throws {
       tally.insert(bytes)
       try writer.copy(tile, bytes, from: bundle)
@@ -60,23 +61,29 @@ package struct BundleExtract: Sendable {
       for zoom in try bundle.zooms() where zooms?.contains(zoom) ?? true {
         for range in area.ranges(zoom: zoom, in: matrixSet) {
           defer { position.leave(range) }
+          var read = 0
           try bundle.forEachTile(in: range) { tile, bytes in
+            read += 1
             position.reach(tile, in: range)
             if area.contains(tile, in: matrixSet) { try take(tile, bytes) }
           }
+          leftOutRows += try bundle.rowCount(in: range).map { max($0 - read, 0) } ?? 0
         }
       }
     }
     guard writer.tileCount > 0 else {
       throw try noTile(of: bundle, output)
     }
-    let places = try bundle.places().all().filter { area.contains(longitude: $0.longitude, latitude: $0.latitude) }
+    let allPlaces = try bundle.places().all()
+    let places = allPlaces.filter { area.contains(longitude: $0.longitude, latitude: $0.latitude) }
     if !places.isEmpty { try writer.write(places: places) }
     var metadata = metadata(of: bundle)
     metadata.formats = tally.formats
     let count = writer.tileCount
     var summary = try writer.finish(.composed(metadata), copyOf: [bundle])
-    if isWhole { summary.noteLeftOut(of: bundle, read: count) }
+    if isWhole { summary.leftOut.note(bundle, read: count) }
+    summary.leftOut.rows += leftOutRows
+    summary.leftOutPlaces = allPlaces.count - places.count
     return summary
   }
 

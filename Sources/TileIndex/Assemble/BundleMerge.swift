@@ -84,7 +84,7 @@ package struct BundleMerge: Sendable {
     // Tiles that are drawn over each other may get any of the formats.
     if case .combine = conflict {} else { metadata.formats = tally.formats }
     var summary = try writer.finish(.composed(metadata), copyOf: bundles)
-    for (bundle, count) in zip(bundles, counts) { summary.noteLeftOut(of: bundle, read: count) }
+    for (bundle, count) in zip(bundles, counts) { summary.leftOut.note(bundle, read: count) }
     return summary
   }
 

@@ -16,17 +16,44 @@ package struct MetadataEdit: Sendable {
 
   /// Changes a bundle of any container in place. One change at a time: others wait up to five seconds.
   ///
+  /// Longitudes may be a turn beyond ±180, as those of all commands. They are stored as writers of bundles store them:
+  /// within ±180, and all longitudes for an area across the antimeridian, since MBTiles wants the west below the east.
+  ///
   /// - Parameter progress: called with the number of bytes copied so far; not for a folder.
   /// - Throws: ``BundleError``: `.invalidContent` for a value that breaks a rule of MBTiles 1.3 or contradicts the
   ///   tiles, or for a row that may not be changed; `.notFound` for a row to remove that is not there; `.busy` while
   ///   another change goes on; errors of reading and writing bundles.
   /// - Complexity: O(bytes) for MBTiles and PMTiles, which are copied; O(1) for a folder.
-  package func apply(to path: String, progress: @escaping (Int) -> Void = { _ in }) throws {
-    try ChangeLock.changing(path) { try change($0, progress) }
+  /// - Returns: the value that was stored.
+  @discardableResult
+  package func apply(to path: String, progress: @escaping (Int) -> Void = { _ in }) throws -> String? {
+    try ChangeLock.changing(path) { path in
+      let bundle = try BundleFile.open(path)
+      let edit = MetadataEdit(name: name, value: value.map { stored($0, in: bundle) })
+      try edit.change(path, bundle, progress)
+      return edit.value
+    }
   }
 
-  private func change(_ path: String, _ progress: @escaping (Int) -> Void) throws {
-    let bundle = try BundleFile.open(path)
+  /// A value with its longitudes as bundles store them.
+  private func stored(_ value: String, in bundle: any BundleReader) -> String {
+    let given = StoredMetadata([StoredMetadata.Entry(name: name, value: value)])
+    guard bundle.matrixSet.isGlobal else { return value }
+    if name == "bounds", let box = given.bounds, box.west != box.east, [box.west, box.east].allSatisfy({ abs($0) <= 540 }),
+      box.west > box.east || box.west < -180 || box.east > 180
+    {
+      let parts = TileMatrixSet.splitAtAntimeridian(box)
+      let (west, east) = parts.count == 1 ? (parts[0].west, parts[0].east) : (-180, 180)
+      return [west, box.south, east, box.north].map(DecimalText.text).joined(separator: ",")
+    }
+    if name == "center", let center = given.center, (180.nextUp...540).contains(abs(center.longitude)) {
+      let longitude = TileMatrixSet.wrapped(center.longitude)
+      return "\(DecimalText.text(longitude)),\(DecimalText.text(center.latitude)),\(center.zoom)"
+    }
+    return value
+  }
+
+  private func change(_ path: String, _ bundle: any BundleReader, _ progress: @escaping (Int) -> Void) throws {
     try check(bundle)
     var rows = BundleConvert.rows(of: bundle, format: try bundle.requiredFormat())
     if let index = rows.firstIndex(where: { $0.name == name }) {
@@ -98,10 +125,13 @@ package struct MetadataEdit: Sendable {
       guard let center = stored.center, value.utf8.count(where: { $0 == UInt8(ascii: ",") }) == 2 else {
         throw refuse("center \"\(value)\" is not three numbers with commas", "write longitude,latitude,zoom")
       }
-      if let box = bundle.metadata.bounds,
+      // Without bounds the tiles say where the map is.
+      let finest = try bundle.zooms().last.flatMap { try bundle.range(zoom: $0) }
+      if let box = bundle.metadata.bounds ?? finest.map({ bundle.matrixSet.geographicBounds(of: $0) }),
         !box.contains(SIMD2(center.longitude, center.latitude)), box.west < box.east
       {
-        throw refuse("center \"\(value)\" lies outside the bounds", "choose a place inside them")
+        let limit = bundle.metadata.bounds == nil ? "tiles" : "bounds"
+        throw refuse("center \"\(value)\" lies outside the \(limit)", "choose a place inside them")
       }
       guard try bundle.zooms().contains(center.zoom) else {
         throw refuse("center's zoom \(center.zoom) has no tiles", "choose a zoom that has")

@@ -9,16 +9,21 @@ extension TilesHash {
   public static func of(_ bundle: any BundleReader) throws -> TilesHash { try of(bundle, count: nil) }
 
   static func of(_ bundle: any BundleReader, count: TileCount?) throws -> TilesHash {
+    try counted(bundle, count: count).hash
+  }
+
+  /// With the number of tiles that were read.
+  static func counted(_ bundle: any BundleReader, count: TileCount?) throws -> (hash: TilesHash, tiles: Int) {
     var hasher = Hasher(matrixSet: bundle.matrixSet)
     var last: TileID?
-    try bundle.forEachTile { tile, bytes in
+    try bundle.forEachTile(byID: false) { tile, bytes in
       // In index order, equal addresses are adjacent.
       if tile == last { throw BundleError.repeated(tile, path: bundle.path) }
       last = tile
       hasher.insert(tile, bytes)
       count?.add()
     }
-    return hasher.finalize()
+    return (hasher.finalize(), hasher.tileCount)
   }
 }
 

@@ -35,6 +35,8 @@ extension BundleReader {
   package func leftOutFiles(read: Int) -> Int { 0 }
   /// The default for containers without a table of tiles.
   package func leftOutRows(read: Int) -> Int { 0 }
+  /// See ``rowCount(in:)``.
+  package func rowCount(in range: TileRange) throws -> Int? { nil }
   /// See ``mixesFormats``.
   package var mixesFormats: Bool { false }
   /// The default for containers that have tiles in no other order.

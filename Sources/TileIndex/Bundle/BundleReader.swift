@@ -103,13 +103,17 @@ public protocol BundleReader: AnyObject {
   /// - Parameter read: the tiles that reading all of the bundle gave.
   func leftOutFiles(read: Int) -> Int
 
+  /// How many rows of tables lie in a rectangle, tiles or not; nil for containers without tables.
+  func rowCount(in range: TileRange) throws -> Int?
+
   /// True for a container in which makers mix PNG and JPEG without a word.
   var mixesFormats: Bool { get }
 
   // MARK: Where tiles lie
 
   /// Passes every tile to a closure in the order that costs least. Archives have them by Hilbert id; other containers
-  /// give them so only if that is wanted and they can without reading all tiles twice.
+  /// give them so only if that is wanted and they can without reading all tiles twice. At its end a tileset of shards
+  /// throws `.malformed` where tiles of a shard are not those that were written.
   func forEachTile(byID isWanted: Bool, _ body: (TileID, UnsafeRawBufferPointer) throws -> Void) throws
 
   /// Every tile with the size of its bytes, by zoom, column and row from the south.

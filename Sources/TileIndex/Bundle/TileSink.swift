@@ -211,19 +211,25 @@ public struct BundleSummary: Hashable, Sendable, Codable {
   public let minZoom: Int
   /// The finest zoom with tiles.
   public let maxZoom: Int
-  /// Rows in tables of the bundles that were copied which are no tiles: without bytes or whole numbers, or outside the
-  /// grid.
-  package internal(set) var leftOutRows = 0
-  /// Files of images in folders that were copied which are no tiles: their names are no rows, they lie outside the
-  /// grid, or a tile has another file.
-  package internal(set) var leftOutFiles = 0
+  /// What the bundles that were copied have which is no tile.
+  package internal(set) var leftOut = LeftOut()
+  /// Places outside the area of an extract.
+  package internal(set) var leftOutPlaces = 0
+}
+
+/// What bundles have which is no tile, and is not copied.
+package struct LeftOut: Hashable, Sendable, Codable {
+  /// Rows of tables: without bytes or whole numbers, or outside the grid.
+  package internal(set) var rows = 0
+  /// Files of images in folders: their names are no rows, they lie outside the grid, or a tile has another file.
+  package internal(set) var files = 0
 
   /// Adds what reading all of a bundle left out.
   ///
   /// - Parameter read: the tiles that this gave.
-  mutating func noteLeftOut(of bundle: any BundleReader, read: Int) {
-    leftOutRows += bundle.leftOutRows(read: read)
-    leftOutFiles += bundle.leftOutFiles(read: read)
+  mutating func note(_ bundle: any BundleReader, read: Int) {
+    rows += bundle.leftOutRows(read: read)
+    files += bundle.leftOutFiles(read: read)
   }
 }
 

@@ -106,7 +106,8 @@ extension BundleReader {
 
   /// Passes all tiles to a closure as ``forEachTile(_:)`` does; at the end refuses them as ``requireWrittenTiles()``.
   func forEachWrittenTile(_ body: (TileID, UnsafeRawBufferPointer) throws -> Void) throws {
-    guard metadata[MetadataKey.tilesHash] != nil else { return try forEachTile(body) }
+    // A tileset has no hash of its own: it checks its shards.
+    guard metadata[MetadataKey.tilesHash] != nil else { return try forEachTile(byID: false, body) }
     var hasher = TilesHash.Hasher(matrixSet: matrixSet)
     try forEachTile { tile, bytes in
       hasher.insert(tile, bytes)

@@ -79,6 +79,25 @@ package final class ShardedReader: BundleReader {
     }
   }
 
+  /// Every tile by zoom, column and row from the south, which is the order of the shards' hashes too. Shards that state
+  /// one are checked against it: a copy would hide damage with a new hash.
+  ///
+  /// - Throws: ``BundleError`` `.malformed`, which names the shard.
+  /// - Complexity: O(bytes), and some hundred bytes of memory for each shard.
+  package func forEachTile(
+    byID isWanted: Bool, _ body: (TileID, UnsafeRawBufferPointer) throws -> Void
+  ) throws {
+    var hashers: [TileID?: TilesHash.Hasher] = [:]
+    for zoom in try zooms() {
+      guard let range = try range(zoom: zoom) else { continue }
+      try forEachTile(in: range) { tile, bytes in
+        hashers[place(of: tile) ?? nil, default: TilesHash.Hasher(matrixSet: matrixSet)].insert(tile, bytes)
+        try body(tile, bytes)
+      }
+    }
+    for (root, hasher) in hashers { try shards.withBundle(root) { try $0.requireWritten(hasher.finalize()) } }
+  }
+
   /// The root of the shard that has a tile, or nil within for the bundle above the roots; nil if there is none.
   private func place(of tile: TileID) -> TileID?? {
     guard matrixSet.contains(tile) else { return nil }

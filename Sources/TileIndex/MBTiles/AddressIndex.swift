@@ -1,3 +1,4 @@
+import CSQLite
 import Support
 
 /// A temporary index of the tiles' addresses, for a database whose maker left it out: without it each look-up of a tile
@@ -39,7 +40,7 @@ enum AddressIndex {
   /// Makes the index.
   ///
   /// - Returns: the name of the table with the addresses; ``tiles`` is the name of the view.
-  /// - Throws: `SQLiteError`.
+  /// - Throws: `SQLiteError`; ``SQLiteError/temporaryLimit(bytes:)`` for rows that take far more room than the file.
   /// - Complexity: O(tiles log tiles).
   static func make(of source: Source, bytes: Int, _ connection: SQLiteConnection) throws -> String {
     // Rows of a view may have no end.
@@ -50,12 +51,21 @@ enum AddressIndex {
       """)
     defer { try? connection.execute("PRAGMA query_only = ON") }
     do {
-      return try makeReferring(to: source, connection)
-    } catch let error as SQLiteError where error.isInvalidSQL {
-      // There are no row numbers: a view, or a table WITHOUT ROWID.
-      return try makeCopying(source, connection)
+      do {
+        return try makeReferring(to: source, connection)
+      } catch let error as SQLiteError where error.isInvalidSQL {
+        // There are no row numbers: a view, or a table WITHOUT ROWID.
+        return try makeCopying(source, connection)
+      }
+    } catch let error as SQLiteError where error.isDiskFull {
+      // SQLite has one code for a full disk and for the limit, at which up to two megabytes are still in memory.
+      guard connection.temporaryBytes >= (pagesMax - 1024) * pageBytes else { throw error }
+      throw SQLiteError.temporaryLimit(bytes: pagesMax * pageBytes)
     }
   }
+
+  /// SQLite's default, which temporary databases have.
+  private static let pageBytes = 4096
 
   private static func makeReferring(to source: Source, _ connection: SQLiteConnection) throws -> String {
     let (rows, blobs) =
@@ -101,5 +111,30 @@ enum AddressIndex {
       CREATE INDEX temp.\(addresses) ON \(tiles) (zoom_level, tile_column, tile_row)
       """)
     return tiles
+  }
+}
+
+extension SQLiteError {
+  /// `SQLITE_FULL`, extended in the way of SQLite's other codes, which has none of its own.
+  private static let overTemporaryLimit = SQLITE_FULL | 1 << 8
+
+  /// A temporary index is larger than it may be.
+  fileprivate static func temporaryLimit(bytes: Int) -> SQLiteError {
+    SQLiteError(code: overTemporaryLimit, message: "its temporary index takes more than \(bytes >> 20) MB")
+  }
+
+  /// Ended because a temporary index became too large, and not because a disk is full.
+  var isOverTemporaryLimit: Bool { code == Self.overTemporaryLimit }
+}
+
+extension SQLiteConnection {
+  /// The size of the file of the temporary database; 0 without one.
+  fileprivate var temporaryBytes: Int {
+    var file: UnsafeMutablePointer<sqlite3_file>?
+    var bytes: sqlite3_int64 = 0
+    guard sqlite3_file_control(handle, "temp", SQLITE_FCNTL_FILE_POINTER, &file) == SQLITE_OK,
+      let methods = file?.pointee.pMethods, methods.pointee.xFileSize?(file, &bytes) == SQLITE_OK
+    else { return 0 }
+    return Int(bytes)
   }
 }

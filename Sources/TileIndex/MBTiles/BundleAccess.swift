@@ -163,6 +163,11 @@ enum BundleAccess {
         .tooCostly, path: path, "\(error), far more than a file of its size needs; a view in it may have no end",
         remedy: "make it again with its tiles in a table")
     }
+    if error.isOverTemporaryLimit {
+      return BundleError(
+        .tooCostly, path: path, "\(error), far more than a file of its size needs; a view in it may give too many rows",
+        remedy: "make it again with its tiles in a table")
+    }
     return switch error.primary {
     case SQLITE_TOOBIG:
       BundleError(

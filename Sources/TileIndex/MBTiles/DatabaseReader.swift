@@ -89,18 +89,29 @@ extension DatabaseReader {
   /// - Complexity: O(tiles) without an index.
   package func firstTile(in range: TileRange) throws -> TileID? {
     try reading {
-      let rows = [range.rows.lowerBound, range.rows.upperBound].map {
-        storedRow(of: TileID(unchecked: range.zoom, range.columns.lowerBound, $0))
-      }
       let first = try connection.prepare(
         """
-        SELECT tile_column, tile_row FROM \(keyTable) WHERE zoom_level = \(range.zoom) \
-        AND tile_column BETWEEN \(range.columns.lowerBound) AND \(range.columns.upperBound) \
-        AND tile_row BETWEEN \(min(rows[0], rows[1])) AND \(max(rows[0], rows[1])) \
-        ORDER BY tile_column, tile_row LIMIT 1
+        SELECT tile_column, tile_row FROM \(keyTable) WHERE \(condition(range)) ORDER BY tile_column, tile_row LIMIT 1
         """)
       return try first.step() ? tile(zoom: range.zoom, column: first.int(0), storedRow: first.int(1)) : nil
     }
+  }
+
+  /// - Complexity: O(rows of the rectangle) if the table has its index.
+  package func rowCount(in range: TileRange) throws -> Int? {
+    try reading { try count("SELECT count(*) FROM \(keyTable) WHERE \(condition(range))") }
+  }
+
+  /// What rows of a rectangle fulfil.
+  private func condition(_ range: TileRange) -> String {
+    let rows = [range.rows.lowerBound, range.rows.upperBound].map {
+      storedRow(of: TileID(unchecked: range.zoom, range.columns.lowerBound, $0))
+    }
+    return """
+      zoom_level = \(range.zoom) \
+      AND tile_column BETWEEN \(range.columns.lowerBound) AND \(range.columns.upperBound) \
+      AND tile_row BETWEEN \(min(rows[0], rows[1])) AND \(max(rows[0], rows[1]))
+      """
   }
 
   /// Passes the bytes of a tile to a closure without copying them; nil when the bundle has no such tile.

@@ -54,6 +54,27 @@ extension StoredMetadata {
   }
 }
 
+extension StoredMetadata {
+  /// A warning where tiles lie nowhere near the stated bounds: they may have been mirrored before, or the bounds be
+  /// those of another map. Nil for most bundles.
+  ///
+  /// - Parameters:
+  ///   - tiles: of the deepest zoom, as they are read.
+  ///   - path: of the bundle.
+  package func tilesElsewhere(_ tiles: TileRange, in matrixSet: TileMatrixSet, path: String) -> BundleError? {
+    guard let bounds else { return nil }
+    func isNear(_ first: ClosedRange<Int>, _ second: ClosedRange<Int>) -> Bool {
+      first.lowerBound <= second.upperBound + 1 && second.lowerBound <= first.upperBound + 1
+    }
+    let stated = matrixSet.ranges(covering: bounds, zoom: tiles.zoom)
+    guard !stated.isEmpty, !stated.contains(where: { isNear($0.columns, tiles.columns) && isNear($0.rows, tiles.rows) })
+    else { return nil }
+    return BundleError(
+      .malformed, path: path, "its tiles lie outside the bounds that it states", remedy: "see which are wrong",
+      repair: .verify)
+  }
+}
+
 extension BundleError {
   /// Rows are numbered from the other end than the container says.
   static func rowsFlipped(_ path: String, from end: String, not other: String) -> BundleError {

@@ -37,13 +37,16 @@ extension TileFormat {
     }
   }
 
-  /// The format of a stored tile: as ``init(sniffing:)``, but nil for an image that was compressed with gzip, which no
-  /// reader of bundles expects.
+  /// The format of a stored tile: as ``init(sniffing:)``, but nil for an image that was compressed with gzip, and for a
+  /// vector tile that was compressed twice, which no reader of bundles expects.
   package init?(tile bytes: UnsafeRawBufferPointer) {
     self.init(sniffing: bytes)
     guard self == .pbf, Gunzip.isGzip(bytes) else { return }
     let head = Gunzip.head(bytes, byteCount: 16)
-    if let inner = head.withUnsafeBytes({ TileFormat(sniffing: $0) }), inner != .pbf { return nil }
+    let isUnexpected = head.withUnsafeBytes { head in
+      Gunzip.isGzip(head) || TileFormat(sniffing: head).map { $0 != .pbf } ?? false
+    }
+    if isUnexpected { return nil }
   }
 
   /// True for a vector tile that is not compressed: a layer, its length and one of its fields (Mapbox Vector Tile 2.1,

@@ -22,6 +22,8 @@ package enum BundlePatch {
     /// SHA-256 of the result's file in hexadecimal digits, if it is the new edition's file byte for byte; nil if only
     /// tiles, metadata and places are equal.
     package let resultSHA256: String?
+    /// What the bundles that were compared have which is no tile; a patch made from them does not say it.
+    package internal(set) var leftOut = LeftOut()
   }
 
   /// Writes the patch from one bundle to another, and applies it once as a check.
@@ -58,10 +60,11 @@ package enum BundlePatch {
       let isSame = try trial.tryOut(beside: output)
       if !isSame, maker.promisesFile { try maker.write(to: file.path, promisingFile: false) }
       let counts = try PatchFile(path: file.path, matrixSet: matrixSet).counts()
-      let summary = Summary(
+      var summary = Summary(
         changedTiles: counts.put, removedTiles: counts.removed, patchBytes: FileSystem.size(file.path),
         baseTilesHash: maker.base.tiles, resultTilesHash: maker.result.tiles,
         resultSHA256: isSame ? maker.result.file : nil)
+      summary.leftOut = maker.leftOut
       try file.commit()
       return summary
     } catch {

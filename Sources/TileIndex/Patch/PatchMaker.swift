@@ -11,6 +11,8 @@ struct PatchMaker {
   private let mixing: Set<TileFormat>
   private let oldPlaces: [Place]
   private let newPlaces: [Place]
+  /// Of both.
+  private(set) var leftOut = LeftOut()
 
   /// True when the patch can state the SHA-256 of its result's file.
   var promisesFile: Bool { base.order != nil && result.order != nil }
@@ -53,14 +55,18 @@ struct PatchMaker {
     oldPlaces = try self.old.places().all()
     // In the order in which the result stores them.
     newPlaces = try self.new.places().all().sorted(by: Place.precedes)
-    base = try Self.state(self.old, places: oldPlaces, metadata: self.old.metadata, count)
-    result = try Self.state(self.new, places: newPlaces, metadata: self.new.metadata.unrepeated, count)
+    let (oldTiles, newTiles) = (
+      try TilesHash.counted(self.old, count: count), try TilesHash.counted(self.new, count: count)
+    )
+    leftOut.note(self.old, read: oldTiles.tiles)
+    leftOut.note(self.new, read: newTiles.tiles)
+    base = try Self.state(self.old, oldTiles.hash, places: oldPlaces, metadata: self.old.metadata)
+    result = try Self.state(self.new, newTiles.hash, places: newPlaces, metadata: self.new.metadata.unrepeated)
   }
 
   private static func state(
-    _ bundle: any BundleReader, places: [Place], metadata: StoredMetadata, _ count: TileCount
+    _ bundle: any BundleReader, _ tiles: TilesHash, places: [Place], metadata: StoredMetadata
   ) throws -> PatchInfo.State {
-    let tiles = try TilesHash.of(bundle, count: count)
     // A patch of damaged tiles would pass for the edition.
     try bundle.requireWritten(tiles)
     let words = [metadata.name, metadata.version.map { "version \($0)" }].compactMap { $0 }

@@ -6,7 +6,7 @@ package struct PlaceList: Sendable {
   private let places: [(place: Place, words: String)]
 
   package init(_ places: [Place]) {
-    self.places = places.map { ($0, " \(PlaceWords.joined($0.name)) ") }
+    self.places = places.map { ($0, " \(PlaceWords.indexed($0.name)) ") }
   }
 
   /// The places whose names contain all words of the query, the last as a beginning; the best first.

@@ -108,8 +108,10 @@ struct PlaceRanking {
   }
 
   private func score(_ place: Place, _ distance: Double?) -> Double {
-    let name = PlaceWords.joined(place.name)
-    let fit = name == wanted ? 1 : name.hasPrefix(wanted + " ") ? 0.6 : name.hasPrefix(wanted) ? 0.5 : 0.25
+    func fit(_ name: String) -> Double {
+      name == wanted ? 1 : name.hasPrefix(wanted + " ") ? 0.6 : name.hasPrefix(wanted) ? 0.5 : 0.25
+    }
+    let fit = max(fit(PlaceWords.joined(place.name)), fit(PlaceWords.joinedWithoutApostrophes(place.name)))
     let nearness = distance.map { 0.5 / (1 + $0 / 10_000) } ?? 0
     return fit + place.importance / 2 + nearness
   }

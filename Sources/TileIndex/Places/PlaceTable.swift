@@ -113,7 +113,7 @@ enum PlaceTables {
     let indexed = try connection.prepare("INSERT INTO places_index (rowid, name) VALUES (?1, ?2)")
     for (index, place) in places.enumerated() {
       indexed.bind(1, index + 1)
-      indexed.bind(2, PlaceWords.joined(place.name))
+      indexed.bind(2, PlaceWords.indexed(place.name))
       try indexed.run()
     }
     // A single segment, whatever their number.

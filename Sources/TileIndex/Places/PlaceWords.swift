@@ -13,12 +13,13 @@ package enum PlaceWords {
   }
 
   /// A text in lower case, without diacritics, in plain letters where there are such: `Łódź` is `lodz`, `Straße` is
-  /// `strasse`. Scripts without spaces have one around each character, so that `都庁` is found in `東京都庁`.
+  /// `strasse`. Characters of other widths are those of the usual one (``CompatibleText``). Scripts without spaces have
+  /// one around each character, so that `都庁` is found in `東京都庁`.
   ///
   /// - Complexity: O(text).
   package static func folded(_ text: String) -> String {
     var folded = ""
-    for scalar in text.lowercased().unicodeScalars
+    for scalar in CompatibleText.text(text).lowercased().unicodeScalars
     where scalar.properties.canonicalCombiningClass == .notReordered {
       if let letters = letters[scalar] {
         folded += letters
@@ -34,6 +35,30 @@ package enum PlaceWords {
   /// The words of a folded text with one space between.
   package static func joined(_ text: String) -> String {
     written(in: folded(text)).map { String($0) }.joined(separator: " ")
+  }
+
+  /// The words by which a name is found: those of ``joined(_:)``, then each word with an apostrophe as one without it.
+  /// `O'Hare` is found by `o'hare`, `hare` and `ohare`.
+  package static func indexed(_ name: String) -> String {
+    let folded = folded(name)
+    return (written(in: folded) + contracted(folded)).map { String($0) }.joined(separator: " ")
+  }
+
+  /// A folded text without the apostrophes in words: `ohare international` of `o'hare international`.
+  static func joinedWithoutApostrophes(_ text: String) -> String {
+    written(in: folded(text).filter { $0 != apostrophe }).map { String($0) }.joined(separator: " ")
+  }
+
+  private static let apostrophe: Character = "'"
+
+  /// The words of a folded text that have apostrophes, without these.
+  private static func contracted(_ folded: String) -> [Substring.UnicodeScalarView] {
+    guard folded.contains(apostrophe) else { return [] }
+    return folded.split(separator: " ").flatMap { part in
+      let words = written(in: String(part.filter { $0 != apostrophe }))
+      let all = written(in: String(part))
+      return words.filter { word in !all.contains { $0.elementsEqual(word) } }
+    }
   }
 
   /// Chinese characters and kana.
@@ -70,6 +95,6 @@ package enum PlaceWords {
   /// Letters whose names do not tell.
   private static let letters: [Unicode.Scalar: String] = [
     "ß": "ss", "æ": "ae", "ǽ": "ae", "œ": "oe", "þ": "th", "ð": "d", "ı": "i", "ŋ": "n", "ĸ": "k", "ĳ": "ij", "ŉ": "n",
-    "ﬀ": "ff", "ﬁ": "fi", "ﬂ": "fl", "ς": "σ", "ё": "е", "й": "и", "ї": "і", "ў": "у", "ѓ": "г", "ќ": "к",
+    "ﬀ": "ff", "ﬁ": "fi", "ﬂ": "fl", "ﬃ": "ffi", "ﬄ": "ffl", "ﬅ": "st", "ﬆ": "st", "ς": "σ", "ё": "е", "й": "и", "ї": "і", "ў": "у", "ѓ": "г", "ќ": "к",
   ]
 }

@@ -27,7 +27,7 @@ public struct TilesetInfo: Hashable, Sendable {
   public var modified: Int
   /// True when the bundle has places, which can be searched.
   public var hasPlaces: Bool
-  /// What makes the tileset slow, for the operator, with the remedy; empty for most.
+  /// What makes the tileset slow or shows its tiles elsewhere, for the operator, with the remedy; empty for most.
   public var warnings: [BundleError] = []
 
   /// The facts of a tileset, which are not checked.
@@ -90,7 +90,7 @@ extension TilesetInfo {
       tilePixels: sample.pixels ?? tilePixels, modified: modified,
       // A bundle with unreadable places is still served as a map.
       hasPlaces: (try? bundle.hasPlaces) ?? false)
-    if let warning = bundle.placementWarning { warnings.append(warning) }
+    warnings += [bundle.placementWarning, metadata.tilesElsewhere(finest, in: matrixSet, path: bundle.path)].compactMap(\.self)
     if bundle.scansForTiles { warnings.append(.notIndexed(bundle.path, "each request")) }
   }
 }

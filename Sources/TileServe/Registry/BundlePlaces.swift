@@ -44,6 +44,8 @@ struct BundlePlaces: Sendable {
   private(set) var places: [Place] = []
   /// Paths that cannot be served, with the reason.
   private(set) var refused: [String: String] = [:]
+  /// Folders that cannot be listed, by the id that they would have: what is in them is not known.
+  private(set) var unlisted: [String: String] = [:]
   /// Those of the refused paths whose id another path has.
   private(set) var duplicates: Set<String> = []
   /// False if something could not be read: what is missing then may still exist.
@@ -71,7 +73,7 @@ struct BundlePlaces: Sendable {
         continue
       }
       if status.kind == .folder, !TileFolderReader.isTileFolder(root) {
-        walk(root, status, prefix: "", above: [])
+        walk(root, status, id: Folder.name(root), prefix: "", above: [])
       } else {
         let log = status.kind == .file ? (try? FileSystem.status(root + "-wal")) : newest(in: root)
         add(id: Self.id(Folder.name(root)), path: root, status, log: log)
@@ -90,8 +92,9 @@ struct BundlePlaces: Sendable {
   }
 
   /// - Parameter above: the parent folders: a symbolic link to one of them would be a cycle.
-  private mutating func walk(_ folder: String, _ status: FileSystem.Status, prefix: String, above: [FileSystem.Status])
-  {
+  private mutating func walk(
+    _ folder: String, _ status: FileSystem.Status, id: String, prefix: String, above: [FileSystem.Status]
+  ) {
     if above.contains(where: { $0.identity == status.identity }) { return }
     let above = above + [status]
     let names: [String]
@@ -99,6 +102,7 @@ struct BundlePlaces: Sendable {
       names = try Folder.names(folder)
     } catch {
       if !Folder.isForbidden(folder) { isComplete = false }
+      unlisted[id] = folder
       refused[folder] = "cannot be listed: \(error); \(error.openingRemedy)"
       return
     }
@@ -120,7 +124,7 @@ struct BundlePlaces: Sendable {
           add(id: prefix + name, path: path, status, log: newest(in: path))
         } else if above.count <= Self.depthMax, !name.hasSuffix(".shards") {
           // A plan's shards are served through their tileset, not one by one.
-          walk(path, status, prefix: prefix + name + "--", above: above)
+          walk(path, status, id: prefix + name, prefix: prefix + name + "--", above: above)
         }
       }
     }

@@ -41,8 +41,8 @@ extension ServedSource {
   func closeIdle() {}
   func retire() { closeIdle() }
 
-  /// True if no client may be told to keep its tiles.
-  var forbidsKeeping: Bool { upstream?.forbidsKeeping.load(ordering: .relaxed) ?? false }
+  /// What clients are told of its tiles, or of those that do not exist.
+  func clientCaching(missing: Bool = false) -> ClientCaching { upstream?.clientCaching(missing: missing) ?? .usual }
   /// True if the upstream allows prefetching.
   var fetchesAhead: Bool { upstream?.settings.fetchesAhead ?? false }
 }

@@ -13,49 +13,6 @@ public import TileIndex
 /// Bundles are opened when they are first requested. ``refresh()`` finds new, replaced and removed bundles; a server
 /// calls it every second.
 public final class TilesetRegistry: Sendable {
-  /// The contents at one moment.
-  struct Contents: Sendable {
-    var tilesets: [String: Tileset] = [:]
-    /// By id.
-    var ordered: [Tileset] = []
-    /// What cannot be served now, by id or path.
-    var failures: [String: Failure] = [:]
-    /// Paths whose id another path has.
-    var duplicates: Set<String> = []
-    /// The ids or paths of failures that were not reported yet.
-    var unreported: Set<String> = []
-    /// Broken bundles; they are not tried again before they change.
-    var broken: Set<BundlePlaces.Place> = []
-
-    mutating func order() {
-      ordered = tilesets.values.sorted { $0.id.utf8.lexicographicallyPrecedes($1.id.utf8) }
-    }
-  }
-
-  /// Why something cannot be served.
-  struct Failure: Sendable {
-    /// Nil for what the scan of a folder refused.
-    let error: (any Error)?
-    /// For clients: without the paths of files.
-    let reason: String
-
-    /// For the operator.
-    var description: String { error.map { "\($0)" } ?? reason }
-
-    init(refused reason: String) { (error, self.reason) = (nil, reason) }
-
-    init(_ error: any Error) {
-      self.error = error
-      guard let error = error as? BundleError else {
-        reason = "\(error)"
-        return
-      }
-      let reason = "\(Folder.name(error.path ?? "")): \(error.message)"
-      // Other remedies may contain paths.
-      self.reason = [.tooManyOpenFiles, .tooCostly].contains(error.code) ? "\(reason); \(error.remedy ?? "")" : reason
-    }
-  }
-
   /// The differences that a scan found.
   public struct Change: Hashable, Sendable {
     /// The ids of new tilesets.
@@ -119,7 +76,7 @@ public final class TilesetRegistry: Sendable {
     }
     contents.order()
     contents.failures = found.refused.mapValues(Failure.init(refused:))
-    contents.duplicates = found.duplicates
+    (contents.duplicates, contents.unlisted) = (found.duplicates, found.unlisted)
     // Descriptions are written by hand: their errors are reported at the start.
     for tileset in contents.ordered where tileset.place?.isUpstream == true {
       do {
@@ -171,7 +128,7 @@ public final class TilesetRegistry: Sendable {
 
   /// The tileset of an id, or why it is unavailable; nil if nothing has this id.
   func look(_ id: String) -> (tileset: Tileset?, failure: String?) {
-    contents.withLock { ($0.tilesets[id], $0.failures[id]?.reason) }
+    contents.withLock { ($0.tilesets[id], $0.failure(id)?.reason) }
   }
 
   /// Notes that a tileset could not be opened, or that it can be opened again. The next ``refresh()`` reports it once.
@@ -244,7 +201,7 @@ public final class TilesetRegistry: Sendable {
       var after = Contents(tilesets: provided)
       var change = Change()
       after.failures = found.refused.mapValues(Failure.init(refused:))
-      after.duplicates = found.duplicates
+      (after.duplicates, after.unlisted) = (found.duplicates, found.unlisted)
       for place in found.places {
         let old = before.tilesets[place.id]
         if let old, old.place == place {

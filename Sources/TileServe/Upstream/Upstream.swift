@@ -18,8 +18,15 @@ final class Upstream: Sendable {
   /// With the number of changes: facts that were read before a change are not stored after it.
   let knownFacts = Mutex<(facts: Facts?, changeCount: Int)>((nil, 0))
   private let pending = Mutex<[TileID: Fetch]>([:])
-  /// True while the server does not want its tiles to be kept: then no client is told to keep them either.
-  let forbidsKeeping = Atomic(false)
+  /// What the last answer with a tile allows clients, and the last one without.
+  private let allowed = Mutex((tile: ClientCaching.usual, missing: ClientCaching.usual))
+
+  /// What clients are told of tiles, or of those that do not exist.
+  func clientCaching(missing: Bool) -> ClientCaching { allowed.withLock { missing ? $0.missing : $0.tile } }
+
+  private func note(_ caching: ClientCaching, missing: Bool) {
+    allowed.withLock { if missing { $0.missing = caching } else { $0.tile = caching } }
+  }
   /// Submits background work of low priority; false if too much waits.
   private let later: @Sendable (@escaping @Sendable () -> Void) -> Bool
   private let change = Mutex((revision: SourceRevision.next(), renewed: MonotonicClock.seconds, seconds: 0))
@@ -67,6 +74,7 @@ final class Upstream: Sendable {
     let now = WallClock.seconds
     if let kept = try stored(tile) {
       // A clock that was set back must not make everything fresh for years.
+      note(ClientCaching(kept.state), missing: kept.bytes == nil)
       if now >= kept.state.expires || kept.state.fetched > now + 86_400 { refreshLater(tile) }
       return kept.bytes
     }
@@ -174,10 +182,11 @@ final class Upstream: Sendable {
         }
         switch news {
         case .unchanged(let expires):
+          note(ClientCaching(seconds: expires - WallClock.seconds), missing: false)
           try? bundle.refresh(tile, fetched: WallClock.seconds, expires: expires)
           return known?.bytes
         case .tile(let bytes, let state, let identity, let mayBeKept):
-          forbidsKeeping.store(!mayBeKept, ordering: .relaxed)
+          note(mayBeKept ? ClientCaching(state) : .none, missing: bytes == nil)
           guard mayBeKept else { return bytes }
           do {
             if try !bundle.store(tile, bytes, state, of: identity) { client.counts.couldNotKeep() }
@@ -212,6 +221,29 @@ final class Upstream: Sendable {
 
   private func noteChange() {
     change.withLock { $0 = (SourceRevision.next(), MonotonicClock.seconds, WallClock.seconds) }
+  }
+}
+
+/// What an upstream's answers allow clients of this server. A server that wants each use checked, or its answers not
+/// kept, wants that of them too.
+enum ClientCaching: Int {
+  /// As the server's settings say.
+  case usual
+  case revalidated
+  case none
+
+  /// - Parameter seconds: how long the answer is fresh.
+  init(seconds: Int) { self = seconds <= Freshness.secondsMin ? .revalidated : .usual }
+
+  init(_ state: UpstreamTileStore.State) { self.init(seconds: state.expires - state.fetched) }
+
+  /// The value of Cache-Control; nil for that of the settings.
+  var field: String? {
+    switch self {
+    case .usual: nil
+    case .revalidated: "no-cache"
+    case .none: "no-store"
+    }
   }
 }
 

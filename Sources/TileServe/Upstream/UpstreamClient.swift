@@ -172,7 +172,10 @@ extension UpstreamClient {
       return .unchanged(expires: expiry(answer, now))
     case 204, 304, 404, 410:
       counts.add(.missing)
-      return .tile(nil, .init(fetched: now, expires: now + settings.missingSeconds), archive: nil)
+      let expires = Freshness.expiry(now: now, fallback: settings.missingSeconds, field: answer.field)
+      return .tile(
+        nil, .init(fetched: now, expires: min(expires, now + settings.missingSeconds)), archive: nil,
+        mayBeKept: Freshness.mayBeKept(answer.field))
     default:
       guard isTile(answer.body) else {
         counts.add(.invalid)
@@ -239,7 +242,7 @@ enum UpstreamNews {
 enum Freshness {
   /// Lifetimes are limited to between a minute and a year.
   private static let secondsMax = 365 * 86_400
-  private static let secondsMin = 60
+  static let secondsMin = 60
 
   /// Seconds since 1970 until which a response is fresh.
   ///

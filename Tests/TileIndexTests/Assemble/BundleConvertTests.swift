@@ -59,12 +59,12 @@ import Testing
         try BundleExtract().write(bundle, to: target, replacing: true),
       ]
     }
-    #expect(try write().map(\.leftOutRows) == [0, 0, 0])
+    #expect(try write().map(\.leftOut.rows) == [0, 0, 0])
     for row in ["20, 2, X'01'", "-1, 2, X'01'", "1.5, 2, X'01'", "4, 4, NULL", "5, 5, X''"] {
       try database.run("INSERT INTO tiles VALUES (3, \(row))")
     }
     let summaries = try write()
-    #expect(summaries.map(\.leftOutRows) == [5, 5, 5] && summaries.map(\.tiles) == [6, 6, 6])
+    #expect(summaries.map(\.leftOut.rows) == [5, 5, 5] && summaries.map(\.tiles) == [6, 6, 6])
   }
 
   /// Beside the grid, with other names, of a second format, and of zooms that no tile has.
@@ -81,14 +81,14 @@ import Testing
         try BundleExtract().write(bundle, to: target, replacing: true),
       ]
     }
-    #expect(try write().map(\.leftOutFiles) == [0, 0, 0])
+    #expect(try write().map(\.leftOut.files) == [0, 0, 0])
     for name in ["3/20/2.png", "3/1/x2.png", "3/1/02.png", "3/1/1.5.png", "40/1/1.png", "3/1/.hidden.png", "3/1/a.txt"]
     {
       try FileSystem.makeFolders(folder.file("a/\(name.split(separator: "/").dropLast().joined(separator: "/"))"))
       try folder.write("a/\(name)", "x")
     }
     let summaries = try write()
-    #expect(summaries.map(\.leftOutFiles) == [5, 5, 5] && Set(summaries.map(\.tiles)).count == 1)
+    #expect(summaries.map(\.leftOut.files) == [5, 5, 5] && Set(summaries.map(\.tiles)).count == 1)
   }
 
   /// Bundles of other grids, whose rows and grid's name folders and GeoPackages keep.

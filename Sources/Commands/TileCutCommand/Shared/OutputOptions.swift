@@ -55,20 +55,27 @@ struct BundleOutputOptions: ParsableArguments {
   ) throws {
     let summary = try file.writing(of: total(), body)
     var warnings = warnings + [BundleFile.zoomWarning(summary.maxZoom, output: output)].compactMap(\.self)
-    let leftOut = summary.leftOutRows
-    if leftOut > 0 {
+    warnings += summary.leftOut.warnings(output)
+    for warning in warnings { printError("tilecut: warning: \(warning)") }
+    try WrittenBundle(summary, output, warnings: warnings).show(json: file.json)
+  }
+}
+
+extension LeftOut {
+  /// For the command that wrote a file.
+  func warnings(_ output: String) -> [String] {
+    var warnings: [String] = []
+    if rows > 0 {
       warnings.append(
-        "\(output): \(counted(leftOut, "row")) of the tables of tiles \(leftOut == 1 ? "is" : "are") left out: without"
+        "\(output): \(counted(rows, "row")) of the tables of tiles \(rows == 1 ? "is" : "are") left out: without"
           + " bytes, without whole numbers, or outside the grid; tilecut verify names them")
     }
-    let files = summary.leftOutFiles
     if files > 0 {
       warnings.append(
         "\(output): \(counted(files, "file")) with images \(files == 1 ? "is" : "are") left out: named otherwise than"
           + " by a row, outside the grid, empty, or second files of a tile; find and rename or remove them")
     }
-    for warning in warnings { printError("tilecut: warning: \(warning)") }
-    try WrittenBundle(summary, output, warnings: warnings).show(json: file.json)
+    return warnings
   }
 }
 
@@ -85,10 +92,13 @@ struct WrittenBundle: Encodable {
   private(set) var seconds: Double?
   /// Rows of tables that are no tiles; not of cuts.
   private(set) var leftOutRows: Int?
+  /// Places outside the area of an extract; nil for none.
+  private(set) var leftOutPlaces: Int?
   let warnings: [String]
 
   init(_ summary: BundleSummary, _ path: String, warnings: [String]) {
-    (leftOutRows, self.warnings) = (summary.leftOutRows, warnings)
+    (leftOutRows, self.warnings) = (summary.leftOut.rows, warnings)
+    leftOutPlaces = summary.leftOutPlaces > 0 ? summary.leftOutPlaces : nil
     (self.path, tiles, distinctTiles) = (path, summary.tiles, summary.distinctTiles)
     (minzoom, maxzoom, bytes) = (summary.minZoom, summary.maxZoom, summary.bytes)
   }
@@ -108,6 +118,9 @@ struct WrittenBundle: Encodable {
     let isUnnamed = (try? BundleFile.kind(ofOutput: path)) == .mbtiles && !path.lowercased().hasSuffix(".mbtiles")
     let container = isUnnamed ? ["MBTiles"] : []
     let parts = container + ["\(counted(tiles, "tile"))\(distinct)", zooms, formatted(bytes: bytes)]
-    printLine("\(path): \((parts + (seconds.map { [formatted(seconds: $0)] } ?? [])).joined(separator: ", "))")
+    let ends = [
+      seconds.map { formatted(seconds: $0) }, leftOutPlaces.map { "\(counted($0, "place")) outside it left out" },
+    ]
+    printLine("\(path): \((parts + ends.compactMap(\.self)).joined(separator: ", "))")
   }
 }

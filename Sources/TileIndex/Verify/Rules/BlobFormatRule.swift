@@ -30,7 +30,9 @@ struct BlobFormatRule: BundleRule {
     if let opaque { return checkOpaque(tile, opaque, &findings) }
     guard let format = tile.format else {
       findings.error(
-        "the bytes are not PNG, JPEG, WebP or gzip", tile: tile.tile, remedy: "make the tile again, or delete its row")
+        Gunzip.isGzip(tile.data)
+          ? "the bytes are an image in gzip, or a vector tile that was compressed twice"
+          : "the bytes are not PNG, JPEG, WebP or gzip", tile: tile.tile, remedy: "make the tile again, or delete its row")
       return
     }
     if mixed.contains(format) { return }

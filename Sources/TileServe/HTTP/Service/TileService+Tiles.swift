@@ -128,7 +128,9 @@ extension TileService {
     let query = try query(address, served)
     follow(query, layers, context)
     switch try resolver.answer(query) {
-    case .missing(let policy): return missing(policy, top.headline.caching, writer)
+    case .missing(let policy):
+      let strictest = served.map { $0.tileset.source.clientCaching(missing: true) }.max { $0.rawValue < $1.rawValue }
+      return missing(policy, strictest?.field ?? top.headline.caching, writer)
     case .tile(let tile): return try reply(tile, served, address, writer)
     case .standIn(let tile): return try reply(tile, served, address, writer, caching: "no-store")
     }
@@ -191,7 +193,8 @@ extension TileService {
     _ tile: Tile, _ served: [ServedTileset], _ address: TileAddress, _ writer: ReplyWriter, caching: String? = nil
   ) throws -> EncodedResponse {
     let top = served[served.count - 1]
-    let caching = served.contains(where: \.tileset.source.forbidsKeeping) ? "no-store" : caching
+    let strictest = served.map { $0.tileset.source.clientCaching() }.max { $0.rawValue < $1.rawValue }
+    let caching = caching ?? strictest?.field
     let headline: TileHeadline
     if served.count == 1, caching == nil {
       headline = isStored(address, top) ? top.headline : top.drawnHeadline
