@@ -94,7 +94,7 @@ package struct BundleAppend: Sendable {
     if let ends = bundle.metadata[VariableDepthMetadata.key] {
       throw refuse(
         "its areas end at different zooms, \(ends), so that nothing can be drawn over it",
-        remedy: "cut all sources anew with --variable-depth")
+        remedy: "cut all sources anew with --variable-depth, or append to one of the bundles before they are merged")
     }
     // The rasters would cover parts of labels, and the labels of overviews, which have other places, would be mixed
     // with those of the tiles below.

@@ -19,7 +19,7 @@ package enum SourceList {
     guard !text.utf8.contains(0) else {
       throw CutError(.badSource, path: path, "is no list of sources", remedy: "write one path a line, as text")
     }
-    let folder = path.lastIndex(of: "/").map { String(path[...$0]) } ?? ""
+    let folder = RelativePaths.prefix(of: path)
     let paths = text.split(whereSeparator: \.isNewline).map { $0.trimmingWhitespace }
       .filter { !$0.isEmpty && !$0.hasPrefix("#") }
     guard !paths.isEmpty else {

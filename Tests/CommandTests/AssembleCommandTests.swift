@@ -56,6 +56,15 @@ import TileIndex
     let run = try tilecut("merge", below, above, "-o", output, "--on-conflict", "overlay", "--json")
     #expect(run.status == 0 && run.stderr.contains("\(above): its tiles are JPEG"), "\(run)")
     #expect(run.stdout.contains("its tiles are JPEG") && !run.stderr.contains("\(below):"), "\(run)")
+    // Opaque tiles of other formats, whose bounds end within them.
+    let png = try folder.writeBundle("png.mbtiles", zooms: 0...0, seed: 4)
+    let opaque = try folder.writeBundle("opaque.mbtiles", zooms: 0...0, seed: 9)
+    func warnings() throws -> String {
+      try tilecut("merge", png, opaque, "-o", output, "--on-conflict", "overlay", "--force").stderr
+    }
+    #expect(try warnings().isEmpty)
+    #expect(try tilecut("metadata", "set", opaque, "bounds", "10,10,20,20").status == 0)
+    #expect(try warnings().contains("\(opaque): its tiles at its edge are opaque"))
     let other = try tilecut("merge", below, above, "-o", output, "--on-conflict", "last", "--force")
     #expect(other.status == 0 && other.stderr.isEmpty, "\(other)")
   }

@@ -37,6 +37,18 @@ import TileIndex
     #expect(summary.patchBytes == (try folder.bytes("map.patch").count))
   }
 
+  @Test func rowsThatAreNoTilesAreSaid() throws {
+    let foreign = folder.file("foreign.mbtiles")
+    try SQLiteFile.execute(
+      foreign,
+      """
+      ATTACH '\(old)' AS source; CREATE TABLE metadata AS SELECT * FROM source.metadata WHERE name != 'tiles_hash';
+      CREATE TABLE tiles AS SELECT * FROM source.tiles; INSERT INTO tiles VALUES (3, 1.5, 2, X'01'), (2, 9, 9, X'01');
+      """)
+    let run = try tilecut("diff", foreign, new, "-o", patch)
+    #expect(run.status == 0 && run.stderr.contains("2 rows of the tables of tiles are left out"), "\(run)")
+  }
+
   @Test func patchOfAnotherBundleIsRefusedAndLeavesNothing() throws {
     #expect(try tilecut("diff", old, new, "-o", patch).status == 0)
     let names = folder.names

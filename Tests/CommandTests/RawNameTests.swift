@@ -60,4 +60,17 @@ import Testing
     #expect(missing.status == 66 && missing.stderr.hasPrefix(#"tilecut: no\xE4\nfile.tif: "#), "\(missing)")
     #expect(missing.stderrLines.count == 1, "\(missing)")
   }
+
+  @Test func resultsShowLineBreaksOfNamesEscaped() throws {
+    let map = try folder.writeBundle("a.mbtiles", zooms: 0...1)
+    let other = try folder.writeBundle("b.mbtiles", zooms: 0...1, seed: 2)
+    let out = folder.file("a\nb")
+    for words in [
+      ["diff", map, other, "-o", "\(out).patch"], ["textures", map, "-o", "\(out).ktx/"],
+      ["apply", "\(out).patch", map, "-o", "\(out).mbtiles"], ["preview", map, "-o", "\(out).png"],
+    ] {
+      let run = try Command(built: "tilecut").run(words, in: folder.path)
+      #expect(run.status == 0 && run.stdout.contains(#"a\nb"#) && !run.stdout.contains("a\nb"), "\(run)")
+    }
+  }
 }

@@ -25,6 +25,23 @@ import TileImage
     )
   }
 
+  /// Paths in lists and manifests count from the files themselves, also where links name these, as in VRTs.
+  @Test func listsAndManifestsBehindLinksNameFilesBesideThem() throws {
+    try folder.write("list.txt", "placed.png\n")
+    try folder.write(
+      "regions.json",
+      #"{"regions": [{"id": "a", "title": "A", "category": "c", "sources": ["placed.png"], "zoom": [2, 3]}]}"#)
+    try FileManager.default.createDirectory(atPath: folder.file("links"), withIntermediateDirectories: false)
+    for name in ["list.txt", "regions.json"] {
+      try FileManager.default.createSymbolicLink(
+        atPath: folder.file("links/\(name)"), withDestinationPath: "../\(name)")
+    }
+    let listed = try tilecut("cut", "--src-list", "links/list.txt", "-o", "a.mbtiles", "--zoom", "2", in: folder.path)
+    #expect(listed.status == 0, "\(listed)")
+    let built = try tilecut("build", "links/regions.json", "-o", "shop", in: folder.path)
+    #expect(built.status == 0, "\(built)")
+  }
+
   private static let square = "[12, 42], [18, 42], [18, 48], [12, 48], [12, 42]"
 
   /// Lists of sources are relative to themselves; comments and empty lines do not count.

@@ -164,6 +164,19 @@ struct ContourTests {
     #expect(LineCurve.points(ring, parts: 1) == ring)
   }
 
+  /// Models that do not state it have such numbers where they have no height.
+  @Test(arguments: [-3.4028234663852886e38, 3.4028234663852886e38, -32768])
+  func numbersThatNoGroundHasAreNoHeights(void: Double) throws {
+    func found(_ hole: Double) throws -> [[[SIMD2<Double>]]] {
+      try features(
+        model(width: 60, height: 50) { x, y in
+          abs(x - 30) < 8 && abs(y - 25) < 6 ? hole : 200 + 40 * sin(x / 9) * cos(y / 7)
+        }, interval: 10
+      ).map(lines)
+    }
+    #expect(try found(void) == found(.nan))
+  }
+
   /// A cone has closed rings.
   @Test func linesAreClosedOrEndAtTheEdge() throws {
     var fixture = TIFFFixture()

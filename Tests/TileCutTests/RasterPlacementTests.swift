@@ -140,6 +140,23 @@ struct RasterPlacementTests {
     #expect(file.rangeByBand == [1: 3...250.5] && file.nodata == [5])
   }
 
+  /// As Windows' programs write text.
+  @Test("An .aux.xml and a .prj file may be UTF-16", arguments: [true, false]) func sideFilesInUTF16(isBig: Bool) throws
+  {
+    func encoded(_ text: String) -> [UInt8] {
+      ("\u{feff}" + text).utf16.flatMap { unit in
+        let bytes = [UInt8(unit >> 8), UInt8(unit & 0xff)]
+        return isBig ? bytes : bytes.reversed()
+      }
+    }
+    try folder.write(
+      "map.tif.aux.xml", bytes: encoded("<?xml version=\"1.0\" encoding=\"UTF-16\"?>\n" + Self.auxiliary))
+    let file = try #require(try AuxiliaryFile(beside: folder.file("map.tif")))
+    #expect(file.rangeByBand == [1: 3...250.5] && file.nodata == [5])
+    let text = SourceFile.text(at: try folder.write("a.prj", bytes: encoded("EPSG:4326\n")), bytesMax: 100)
+    #expect(text == "EPSG:4326\n")
+  }
+
   @Test("An .aux.xml file places a raster by control points; a damaged one is an error that names it")
   func auxiliaryControlPoints() throws {
     try folder.write(

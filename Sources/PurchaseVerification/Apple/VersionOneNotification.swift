@@ -72,12 +72,13 @@ extension AppleVerifier {
 ///
 /// It authorises requests in the app's name, so it is removed before the evidence is stored.
 package enum VersionOneSecret {
-  /// The same JSON with asterisks in place of the secret, at any depth and of any type.
+  /// The same JSON with asterisks in place of the secret, at any depth, of any type, and in whatever capitals its name
+  /// is written, as forwarders of notifications rename it.
   ///
-  /// - Complexity: O(bytes).
+  /// - Complexity: O(bytes) for each of the spellings.
   package static func blanked(_ bytes: [UInt8]) -> [UInt8] {
-    guard let places = try? JSONReader.places(of: "password", in: bytes) else { return bytes }
     var blanked = bytes
+    let places = spellings(in: bytes).flatMap { (try? JSONReader.places(of: $0, in: bytes)) ?? [] }
     for place in places {
       // Whatever it is: a list of one has a secret in it, too. A text of the same length takes its place, or a digit.
       for index in place { blanked[index] = UInt8(ascii: place.count < 2 ? "0" : "*") }
@@ -85,5 +86,18 @@ package enum VersionOneSecret {
       for end in [place.lowerBound, place.upperBound - 1] { blanked[end] = UInt8(ascii: "\"") }
     }
     return blanked
+  }
+
+  private static let name = "password"
+
+  /// The name as the store writes it, and with other capitals as they occur in the bytes.
+  private static func spellings(in bytes: [UInt8]) -> Set<String> {
+    var spellings: Set = [name]
+    let small = Array(name.utf8)
+    for start in bytes.indices.dropLast(small.count) where bytes[start] | 0x20 == small[0] {
+      let word = bytes[start..<start + small.count]
+      if zip(word, small).allSatisfy({ $0 | 0x20 == $1 }) { spellings.insert(String(decoding: word, as: UTF8.self)) }
+    }
+    return spellings
   }
 }

@@ -46,7 +46,7 @@ package struct RegionManifest: Sendable {
   package let regions: [Region]
 
   /// The folder that the manifest's paths are relative to; empty for the working directory.
-  package var folder: String { path.lastIndex(of: "/").map { String(path[..<$0]) + "/" } ?? "" }
+  package var folder: String { RelativePaths.prefix(of: path) }
 
   /// A path of the manifest, relative to the working directory.
   package func resolved(_ file: String) -> String { file.hasPrefix("/") ? file : folder + file }

@@ -39,7 +39,7 @@ package struct MetadataEdit: Sendable {
   private func stored(_ value: String, in bundle: any BundleReader) -> String {
     let given = StoredMetadata([StoredMetadata.Entry(name: name, value: value)])
     guard bundle.matrixSet.isGlobal else { return value }
-    if name == "bounds", let box = given.bounds, box.west != box.east, [box.west, box.east].allSatisfy({ abs($0) <= 540 }),
+    if name == "bounds", let box = given.bounds, box.west != box.east, abs(box.west) <= 540, abs(box.east) <= 540,
       box.west > box.east || box.west < -180 || box.east > 180
     {
       let parts = TileMatrixSet.splitAtAntimeridian(box)

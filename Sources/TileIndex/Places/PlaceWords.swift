@@ -95,6 +95,7 @@ package enum PlaceWords {
   /// Letters whose names do not tell.
   private static let letters: [Unicode.Scalar: String] = [
     "ß": "ss", "æ": "ae", "ǽ": "ae", "œ": "oe", "þ": "th", "ð": "d", "ı": "i", "ŋ": "n", "ĸ": "k", "ĳ": "ij", "ŉ": "n",
-    "ﬀ": "ff", "ﬁ": "fi", "ﬂ": "fl", "ﬃ": "ffi", "ﬄ": "ffl", "ﬅ": "st", "ﬆ": "st", "ς": "σ", "ё": "е", "й": "и", "ї": "і", "ў": "у", "ѓ": "г", "ќ": "к",
+    "ﬀ": "ff", "ﬁ": "fi", "ﬂ": "fl", "ﬃ": "ffi", "ﬄ": "ffl", "ﬅ": "st", "ﬆ": "st", "ς": "σ", "ё": "е", "й": "и",
+    "ї": "і", "ў": "у", "ѓ": "г", "ќ": "к",
   ]
 }

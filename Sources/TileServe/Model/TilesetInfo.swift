@@ -90,7 +90,8 @@ extension TilesetInfo {
       tilePixels: sample.pixels ?? tilePixels, modified: modified,
       // A bundle with unreadable places is still served as a map.
       hasPlaces: (try? bundle.hasPlaces) ?? false)
-    warnings += [bundle.placementWarning, metadata.tilesElsewhere(finest, in: matrixSet, path: bundle.path)].compactMap(\.self)
+    warnings += [bundle.placementWarning, metadata.tilesElsewhere(finest, in: matrixSet, path: bundle.path)].compactMap(
+      \.self)
     if bundle.scansForTiles { warnings.append(.notIndexed(bundle.path, "each request")) }
   }
 }

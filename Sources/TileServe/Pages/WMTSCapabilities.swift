@@ -40,10 +40,20 @@ package enum WMTSCapabilities {
     return [set.identifier, set.base]
   }
 
-  /// Names of Web Mercator's tile matrix set in other programs: clients are configured with them by hand.
-  static let wellKnownNames = [
-    "GoogleMapsCompatible": "WebMercatorQuad", "EPSG:3857": "WebMercatorQuad", "EPSG:900913": "WebMercatorQuad",
-    "GLOBAL_MERCATOR": "WebMercatorQuad", "urn:ogc:def:wkss:OGC:1.0:GoogleMapsCompatible": "WebMercatorQuad",
+  /// The name here of a tile matrix set under another of its names: URIs and URNs of OGC, and what other programs call
+  /// Web Mercator, since clients are configured with such names by hand. The name itself where nothing else is known.
+  static func matrixSetName(_ name: String) -> String {
+    // http://www.opengis.net/def/tilematrixset/OGC/1.0/NAME, urn:ogc:def:tilematrixset:OGC:1.0:NAME
+    let word = name.lowercased()
+    let isURI = ["http://www.opengis.net/def/", "https://www.opengis.net/def/", "urn:ogc:def:"].contains {
+      word.hasPrefix($0)
+    }
+    let last = isURI ? name.split(whereSeparator: { $0 == "/" || $0 == ":" }).last.map(String.init) ?? name : name
+    return webMercatorNames.contains(last) ? "WebMercatorQuad" : last
+  }
+
+  private static let webMercatorNames: Set = [
+    "GoogleMapsCompatible", "EPSG:3857", "3857", "EPSG:900913", "900913", "GLOBAL_MERCATOR",
   ]
 
   private static func service(_ infos: [TilesetInfo], _ xml: inout XMLWriter) {

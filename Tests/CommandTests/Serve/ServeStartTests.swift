@@ -117,6 +117,21 @@ import Testing
     #expect(run.status == 66 && run.stderr.contains("permission denied"), "\(run)")
   }
 
+  /// What is in it is not known, so that nobody may be told that it is not there.
+  @Test(.enabled(if: geteuid() != 0, "root may read everywhere"))
+  func tilesInAFolderThatMayNotBeListedAreUnavailable() throws {
+    try FileManager.default.createDirectory(
+      atPath: folder.file("tiles/0/0"), withIntermediateDirectories: true)
+    try folder.write("tiles/0/0/0.png", bytes: SampleTiles.image(1))
+    try FileManager.default.setAttributes([.posixPermissions: 0o000], ofItemAtPath: folder.file("tiles"))
+    defer { try? FileManager.default.setAttributes([.posixPermissions: 0o755], ofItemAtPath: folder.file("tiles")) }
+    let server = try RunningServer([folder.path])
+    for target in ["/tiles/0/0/0.png", "/tiles--part/0/0/0.png", "/tiles.json"] {
+      #expect(try server.get(target).status == 503, "\(target)")
+    }
+    #expect(try server.get("/other/0/0/0.png").status == 404)
+  }
+
   @Test func missingPathExitsWith66() throws {
     let run = try tileserve(folder.file("none"), bundle, "--port", "0")
     #expect(run.status == 66 && run.stderr.contains("\(folder.path)/none: "), "\(run)")

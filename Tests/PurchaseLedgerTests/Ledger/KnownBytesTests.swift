@@ -328,6 +328,17 @@ import Testing
         ])
   }
 
+  @Test(arguments: ["Password", "PASSWORD", "passWord"])
+  func aSharedSecretOfAnotherSpellingIsNotStored(_ name: String) async throws {
+    let secret = "0123456789abcdef0123456789abcdef"
+    let hint =
+      "{\"notification_type\":\"CANCEL\",\"\(name)\": \"\(secret)\",\"bid\":\"org.example.maps\","
+      + "\"environment\":\"Production\"}"
+    #expect(try await book(hint, as: nil).outcome == .accepted)
+    let kept = try ledger.readStatement { try $0.cached("SELECT bytes FROM evidence").all { $0.blob(0) } }
+    #expect(kept.count == 1 && !String(decoding: kept[0], as: UTF8.self).contains(secret))
+  }
+
   /// What is no text may have the secret in it, too.
   @Test(arguments: [
     "[\"0123456789abcdef\"]", "{\"is\":\"0123456789abcdef\"}", "[[ \"0123456789abcdef\", 1 ]]", "123456789",

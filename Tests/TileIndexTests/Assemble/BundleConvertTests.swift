@@ -67,6 +67,34 @@ import Testing
     #expect(summaries.map(\.leftOut.rows) == [5, 5, 5] && summaries.map(\.tiles) == [6, 6, 6])
   }
 
+  /// Of a part those count that lie in it, and of two bundles that are compared those of both.
+  @Test func rowsOfAPartAndOfAPatchAreCounted() throws {
+    let database = try Database(folder.file("a.mbtiles"))
+    try database.run(ForeignBundle.flat())
+    try BundleConvert().write(BundleFile.open(folder.file("a.mbtiles")), to: folder.file("b.mbtiles"))
+    func left() throws -> (LeftOut, LeftOut) {
+      let bundle = try BundleFile.open(folder.file("a.mbtiles"))
+      let part = try BundleExtract(zooms: 0...2).write(bundle, to: folder.file("o.mbtiles"), replacing: true)
+      let patch = try BundlePatch.diff(
+        old: folder.file("a.mbtiles"), new: folder.file("b.mbtiles"), output: folder.file("o.patch"), replacing: true)
+      return (part.leftOut, patch.leftOut)
+    }
+    #expect(try left() == (LeftOut(), LeftOut()))
+    for row in ["2, 1.5, 2, X'01'", "2, 0, 0, NULL", "2, 0, 1, X''", "9, 0, 0, NULL", "3, 20, 2, X'01'"] {
+      try database.run("INSERT INTO tiles VALUES (\(row))")
+    }
+    let (part, patch) = try left()
+    #expect(part.rows == 3 && patch.rows == 5)
+  }
+
+  @Test func placesOutsideAnExtractAreCounted() throws {
+    let path = try folder.writeBundle("p.mbtiles", zooms: 0...2, places: Self.places)
+    let west = TileArea(bounds: BoundingBox(west: -180, south: -80, east: -179, north: 80))
+    let summary = try BundleExtract(area: west).write(BundleFile.open(path), to: folder.file("w.mbtiles"))
+    let kept = try BundleFile.open(folder.file("w.mbtiles")).places().valid.count
+    #expect(summary.leftOutPlaces == Self.places.count - kept && summary.leftOutPlaces > 0)
+  }
+
   /// Beside the grid, with other names, of a second format, and of zooms that no tile has.
   @Test func filesThatAreNoTilesAreCounted() throws {
     let database = try Database(folder.file("a.mbtiles"))

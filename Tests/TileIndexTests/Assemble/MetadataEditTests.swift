@@ -41,8 +41,9 @@ import Testing
   @Test(
     arguments: [
       ("name", ""), ("name", nil), ("format", "jpg"), ("format", nil), ("format", "foo/bar/baz"), ("type", "layer"),
-      ("version", "1.2.3"), ("minzoom", "1"), ("maxzoom", "9"), ("bounds", "1,2,3"), ("bounds", "3,2,1,4"),
-      ("bounds", "-180,-90,180,90"), ("center", "0,0"), ("center", "200,0,1"), ("center", "0,0,7"), ("json", "[1]"),
+      ("version", "1.2.3"), ("minzoom", "1"), ("maxzoom", "9"), ("bounds", "1,2,3"), ("bounds", "3,4,1,2"),
+      ("bounds", "3,2,3,4"), ("bounds", "600,2,601,4"),
+      ("bounds", "-180,-90,180,90"), ("center", "0,0"), ("center", "600,0,1"), ("center", "0,0,7"), ("json", "[1]"),
       ("json", "{"), ("tile_matrix_set", "x"), ("", "x"), ("a\0b", "x"), ("x", "a\0b"),
     ] as [(String, String?)]) func valuesThatBreakARuleAreRefused(name: String, value: String?) throws
   {
@@ -51,6 +52,30 @@ import Testing
     let error = #expect(throws: BundleError.self) { try MetadataEdit(name: name, value: value).apply(to: path) }
     #expect(error?.code == .invalidContent && error?.remedy != nil)
     #expect(try folder.bytes("source.mbtiles") == before)
+  }
+
+  /// One rule for longitudes in all commands.
+  @Test(
+    arguments: [
+      ("bounds", "175,-18,185,-12", "-180,-18,180,-12"), ("bounds", "175,-18,-175,-12", "-180,-18,180,-12"),
+      ("bounds", "185,-18,190,-12", "-175,-18,-170,-12"), ("bounds", "10,-18,20,-12", "10,-18,20,-12"),
+      ("center", "190,0,1", "-170,0,1"), ("center", "180,0,1", "180,0,1"),
+    ]) func longitudesATurnAwayAreStoredWithinTheWorld(name: String, value: String, stored: String) throws
+  {
+    let path = try bundle("source.mbtiles")
+    #expect(try MetadataEdit(name: name, value: value).apply(to: path) == stored)
+    #expect(try BundleFile.open(path).metadata[name] == stored)
+  }
+
+  @Test func aCenterWithoutBoundsLiesInTheTiles() throws {
+    let path = folder.file("part.mbtiles")
+    let writer = try BundleWriter(path: path, matrixSet: .webMercatorQuad, format: .png)
+    try writer.put(TileID(unchecked: 3, 1, 1), Images.grey256)
+    _ = try writer.finish(BundleMetadata(name: "part"))
+    try MetadataEdit(name: "bounds", value: nil).apply(to: path)
+    let error = #expect(throws: BundleError.self) { try MetadataEdit(name: "center", value: "10,0,3").apply(to: path) }
+    #expect(error?.message.contains("outside the tiles") == true)
+    try MetadataEdit(name: "center", value: "-120,75,3").apply(to: path)
   }
 
   @Test func missingRowsCannotBeRemoved() throws {

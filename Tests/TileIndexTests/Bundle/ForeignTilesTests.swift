@@ -43,6 +43,18 @@ import Testing
     #expect(try BundleInspection(reader).kinds.map(\.format) == [nil])
   }
 
+  @Test func vectorTilesThatWereCompressedTwiceAreRefusedByName() throws {
+    let twice = SmallArchive.gzip(SmallArchive.gzip(Self.vectorTile))
+    let reader = try BundleFile.open(mbtiles(twice, format: "pbf"))
+    #expect(try reader.tileFormat() == nil)
+    let error = #expect(throws: BundleError.self) {
+      try BundleConvert().write(reader, to: folder.file("o.pmtiles"))
+    }
+    #expect(error?.message.contains("compressed twice") == true)
+    let report = try BundleVerifier(path: folder.file("x.mbtiles"), decode: BundleVerifierTests.decode).verify()
+    #expect(report.outcomes.flatMap(\.findings).contains { $0.message.contains("compressed twice") })
+  }
+
   @Test(arguments: ["o.mbtiles", "o.pmtiles", "o/"]) func plainVectorTilesAreCompressed(name: String) throws {
     let tile = Self.vectorTile
     try BundleConvert().write(BundleFile.open(mbtiles(tile, format: "pbf")), to: folder.file(name))

@@ -53,6 +53,21 @@ private struct Schema: CustomTestStringConvertible, Sendable {
     return folder.file(name)
   }
 
+  /// A view that gives far more bytes than its file has is what is wrong, not the disk.
+  @Test func theLimitOfATemporaryIndexIsNoFullDisk() throws {
+    let path = try bundle(
+      "view.mbtiles",
+      """
+      CREATE TABLE one (bytes BLOB); INSERT INTO one VALUES (zeroblob(20000));
+      CREATE VIEW tiles AS WITH RECURSIVE numbers(i) AS (SELECT 0 UNION ALL SELECT i + 1 FROM numbers WHERE i < 4095)
+        SELECT 12 AS zoom_level, i AS tile_column, 7 AS tile_row, bytes AS tile_data FROM numbers, one;
+      """)
+    let reader = try MBTilesReader(path: path)
+    let error = #expect(throws: BundleError.self) { try reader.prepareLookups() }
+    #expect(error?.code == .tooCostly && error?.message.contains("takes more than 64 MB") == true, "\(error as Any)")
+    #expect(error?.remedy?.contains("TMPDIR") == false)
+  }
+
   @Test(
     arguments: [
       Schema("flat", flat), Schema("text ids", textIDs + textIndexes), Schema("text ids without indexes", textIDs),

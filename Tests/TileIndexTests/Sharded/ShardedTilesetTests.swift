@@ -45,6 +45,27 @@ import Testing
     #expect(summary.tiles == Self.tiles.count && summary.minZoom == 1 && summary.maxZoom == 5)
   }
 
+  /// Shards have hashes of their own; a copy would hide their damage with a new one.
+  @Test func damagedShardsAreNotCopied() throws {
+    let path = folder.file("a.tileset")
+    try write(path)
+    try BundleConvert().write(BundleFile.open(path), to: folder.file("whole.mbtiles"))
+    let shard = folder.file("parts/2-1.mbtiles")
+    try Database(shard).run("UPDATE images SET tile_data = CAST(tile_data || '9' AS BLOB) WHERE tile_id = 1")
+    let whole = folder.file("whole.mbtiles")
+    let copies: [(String, () throws -> Void)] = [
+      ("c.mbtiles", { try BundleConvert().write(BundleFile.open(path), to: folder.file("c.mbtiles")) }),
+      ("e.pmtiles", { try BundleExtract().write(BundleFile.open(path), to: folder.file("e.pmtiles")) }),
+      ("m.mbtiles", { try BundleMerge().write([BundleFile.open(path)], to: folder.file("m.mbtiles")) }),
+      ("p.patch", { _ = try BundlePatch.diff(old: whole, new: path, output: folder.file("p.patch")) }),
+    ]
+    for (name, copy) in copies {
+      let error = #expect(throws: BundleError.self) { try copy() }
+      #expect(error?.message.contains("not those that were written") == true, "\(name): \(error as Any)")
+      #expect(error?.path == shard && !folder.names.contains(name), "\(name)")
+    }
+  }
+
   private func contents(_ bundle: any BundleReader) throws -> [(TileID, [UInt8])] {
     var contents: [(TileID, [UInt8])] = []
     try bundle.forEachTile { contents.append(($0, Array($1))) }

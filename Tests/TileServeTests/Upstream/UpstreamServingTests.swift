@@ -348,6 +348,38 @@ import TileIndex
     }
   }
 
+  /// What the server wants checked at each use, clients check at each use too; and what they may keep, they may keep.
+  @Test(arguments: [
+    ("no-cache", "no-cache"), ("max-age=0", "no-cache"), ("max-age=0, must-revalidate", "no-cache"),
+    ("max-age=600", "public, max-age=300"),
+  ]) func tilesThatAreCheckedAtEachUse(_ field: String, _ expected: String) async throws {
+    let image = try Self.image.get()
+    try await servingFar { _ in
+      .answer(200, image, ["cache-control": field])
+    } _: { (_, _, served) async throws in
+      for _ in 0..<2 {
+        let response = try served.get("/far/5/17/11.png")
+        #expect(response.status == 200 && response["Cache-Control"] == expected, "\(response)")
+      }
+    }
+  }
+
+  /// An answer that there is no tile is one as well.
+  @Test(arguments: [
+    ("no-store", "no-store", 3), ("no-cache", "no-cache", 1), ("max-age=900", "public, max-age=300", 1),
+  ])
+  func missingTilesThatNobodyMayKeep(_ field: String, _ expected: String, _ requests: Int) async throws {
+    try await servingFar { _ in
+      .answer(404, [], ["cache-control": field])
+    } _: { (origin, _, served) async throws in
+      for _ in 0..<3 {
+        let response = try served.get("/far/5/17/11.png")
+        #expect(response.status == 404 && response["Cache-Control"] == expected, "\(response)")
+      }
+      #expect(origin.targets.count == requests)
+    }
+  }
+
   /// The rate limit of the description: requests wait for it, at most as long as a request may take.
   @Test func requestRateIsLimited() async throws {
     let image = try Self.image.get()

@@ -143,13 +143,16 @@ final class PixelTable: @unchecked Sendable {
 /// Heights in the words of pixels, so that elevation models are read, masked, joined and cropped like pictures: 24 bits
 /// of fixed point in place of the colours, opaque where there is a height.
 ///
-/// Heights go from -32768 to 32767 units, in steps of 1/256; those beyond are clamped.
+/// Heights go from -32768 to 32767 units, in steps of 1/256; those beyond are clamped. What no ground has is a place
+/// without a height, also where a model does not state it: -32768, which 16-bit models have for voids, and numbers
+/// beyond a thousand million, such as the -3.4e38 of single precision.
 enum HeightCode {
   private static let steps = 256.0
   private static let offset = 32768.0
 
   @inline(__always)
   static func word(_ height: Double) -> UInt32 {
+    guard abs(height) < 1e9, height != -offset else { return 0 }
     let number = ((height + offset) * steps).rounded()
     return UInt32(max(0, min(16_777_215, number))) | 0xff00_0000
   }

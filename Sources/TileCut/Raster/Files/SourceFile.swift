@@ -88,10 +88,21 @@ final class SourceFile: Sendable {
     return Array(bytes.prefix(done))
   }
 
-  /// The content of a small text file, without a byte order mark; nil if it does not exist or is longer than
-  /// `bytesMax`.
-  static func text(at path: String, bytesMax: Int) -> String? {
+  /// The content of a small file; nil if it does not exist or is longer than `bytesMax`.
+  static func bytes(at path: String, bytesMax: Int) -> [UInt8]? {
     guard let file = try? SourceFile(path: path), file.size <= bytesMax else { return nil }
-    return UTF8Mark.text(file.prefix(file.size))
+    return file.prefix(file.size)
+  }
+
+  /// The content of a small text file in UTF-8, or in UTF-16 with a byte order mark, as Windows' programs write it,
+  /// without that mark; nil as for ``bytes(at:bytesMax:)``.
+  static func text(at path: String, bytesMax: Int) -> String? {
+    guard let bytes = bytes(at: path, bytesMax: bytesMax) else { return nil }
+    let isBigEndian = bytes.starts(with: [0xfe, 0xff])
+    guard isBigEndian || bytes.starts(with: [0xff, 0xfe]) else { return UTF8Mark.text(bytes) }
+    let units = stride(from: 2, to: bytes.count - 1, by: 2).map { at in
+      UInt16(bytes[at]) << (isBigEndian ? 8 : 0) | UInt16(bytes[at + 1]) << (isBigEndian ? 0 : 8)
+    }
+    return String(decoding: units, as: UTF16.self)
   }
 }

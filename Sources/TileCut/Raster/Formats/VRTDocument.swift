@@ -146,8 +146,7 @@ struct VRTDocument {
 
     init(path: String) {
       self.path = path
-      let isLink = (try? FileSystem.status(path, followingLinks: false))?.kind == .other
-      folder = FileSystem.split(isLink ? FileSystem.resolvingLinks(path) : path).folder
+      folder = RelativePaths.folder(of: path)
     }
 
     func damaged(_ message: String) -> CutError {

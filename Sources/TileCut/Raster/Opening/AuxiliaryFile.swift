@@ -31,10 +31,11 @@ struct AuxiliaryFile: Sendable {
   /// - Throws: ``CutError`` `.noGeoreference` if it is damaged: without it the raster might be placed elsewhere.
   init?(beside raster: String) throws {
     path = SideFiles(path: raster).auxiliary
-    guard let text = SourceFile.text(at: path, bytesMax: Self.bytesMax) else { return nil }
+    // In whatever encoding it declares.
+    guard let text = SourceFile.bytes(at: path, bytesMax: Self.bytesMax) else { return nil }
     var reading = Reading()
     do {
-      try XMLReader.read(Array(text.utf8)) { reading.take($0) }
+      try XMLReader.read(text) { reading.take($0) }
     } catch let error as XMLReader.SyntaxError {
       throw CutError(
         .noGeoreference, path: path, "is damaged: \(error)", remedy: "repair or remove it; gdalinfo writes it anew")

@@ -32,7 +32,8 @@ struct BlobFormatRule: BundleRule {
       findings.error(
         Gunzip.isGzip(tile.data)
           ? "the bytes are an image in gzip, or a vector tile that was compressed twice"
-          : "the bytes are not PNG, JPEG, WebP or gzip", tile: tile.tile, remedy: "make the tile again, or delete its row")
+          : "the bytes are not PNG, JPEG, WebP or gzip",
+        tile: tile.tile, remedy: "make the tile again, or delete its row")
       return
     }
     if mixed.contains(format) { return }

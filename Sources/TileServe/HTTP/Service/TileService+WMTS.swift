@@ -101,7 +101,9 @@ extension TileService {
     try Self.checkLayer(info)
     guard let wanted = address.matrixSet else { return }
     let own = WMTSCapabilities.matrixSetIdentifiers(of: info)
-    guard own.contains(wanted) || own.contains(WMTSCapabilities.wellKnownNames[wanted] ?? "") else {
+    guard
+      own.contains(wanted) || wanted == info.matrixSet.uri || own.contains(WMTSCapabilities.matrixSetName(wanted))
+    else {
       throw WMTSError(
         .invalidParameterValue, "TileMatrixSet", "\(info.id) has the tile matrix set \(own[0]), not \(wanted)")
     }

@@ -92,6 +92,11 @@ import TileIndex
         "/wmts/1.0.0/relief/default/WebMercatorQuad-0-2/1/0/1.png",
         "/wmts/1.0.0/relief/default/GoogleMapsCompatible/1/0/1.png",
         (query + place).replacing("WebMercatorQuad", with: "EPSG:3857"),
+        (query + place).replacing("WebMercatorQuad", with: "urn:ogc:def:tilematrixset:OGC:1.0:WebMercatorQuad"),
+        (query + place).replacing("WebMercatorQuad", with: "urn:ogc:def:wkss:OGC:1.0:GoogleMapsCompatible"),
+        (query + place).replacing(
+          "WebMercatorQuad", with: "http://www.opengis.net/def/tilematrixset/OGC/1.0/WebMercatorQuad"),
+        (query + place).replacing("WebMercatorQuad", with: "urn:ogc:def:crs:EPSG::3857"),
         (query + place).replacing("/wmts?", with: "/wmts/?"), "/relief/wmts/" + (query + place).dropFirst(5),
       ] {
         let response = try served.get(target)

@@ -38,6 +38,23 @@ import TileIndex
     }
   }
 
+  /// Mirrored tiles, or bounds of another map: containers whose rows have one reading are served as they are.
+  @Test(arguments: ["a.pmtiles", "a.gpkg"]) func tilesFarFromTheBoundsAreSaid(name: String) async throws {
+    let folder = try TemporaryFolder()
+    let writer = try BundleFile.create(folder.file(name), matrixSet: .webMercatorQuad, format: .png)
+    try writer.put(TileID(unchecked: 4, 8, 10), try SampleTiles.image(1))
+    _ = try writer.finish(
+      .rows([
+        .init(name: "name", value: "a"), .init(name: "format", value: "png"),
+        .init(name: "bounds", value: "1,42,22,55"),
+      ]))
+    try await serving([folder.path]) { served in
+      #expect(try served.get("/a/4/8/10.png").status == 200)
+      let list = try served.get("/tilesets.json").text
+      #expect(list.contains("\(name) its tiles lie outside the bounds that it states"), "\(list)")
+    }
+  }
+
   /// A scan of a large table takes more steps than any query of a small file may: its bundle is slow, and never put
   /// into quarantine.
   @Test(.long) func aLargeTableMayBeScannedForEachTile() async throws {
