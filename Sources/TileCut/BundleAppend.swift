@@ -147,7 +147,7 @@ package struct BundleAppend: Sendable {
     defer { sink.discard() }
     var formats = encoding.formats
     var count = 0
-    try old.forEachTile(byID: false) { tile, bytes in
+    try old.forEachTileInOrder { tile, bytes in
       try Cancellation.check()
       count += 1
       guard try new.withTile(tile, { _ in true }) == nil else { return }

@@ -16,7 +16,7 @@ extension TilesHash {
   static func counted(_ bundle: any BundleReader, count: TileCount?) throws -> (hash: TilesHash, tiles: Int) {
     var hasher = Hasher(matrixSet: bundle.matrixSet)
     var last: TileID?
-    try bundle.forEachTile(byID: false) { tile, bytes in
+    try bundle.forEachTileInOrder { tile, bytes in
       // In index order, equal addresses are adjacent.
       if tile == last { throw BundleError.repeated(tile, path: bundle.path) }
       last = tile

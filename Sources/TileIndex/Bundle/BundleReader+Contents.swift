@@ -35,6 +35,10 @@ extension BundleReader {
   package func leftOutFiles(read: Int) -> Int { 0 }
   /// The default for containers without a table of tiles.
   package func leftOutRows(read: Int) -> Int { 0 }
+  /// The default for what is one bundle.
+  package func forEachTileInOrder(_ body: (TileID, UnsafeRawBufferPointer) throws -> Void) throws {
+    try forEachTile(body)
+  }
   /// See ``rowCount(in:)``.
   package func rowCount(in range: TileRange) throws -> Int? { nil }
   /// See ``mixesFormats``.

@@ -112,9 +112,12 @@ public protocol BundleReader: AnyObject {
   // MARK: Where tiles lie
 
   /// Passes every tile to a closure in the order that costs least. Archives have them by Hilbert id; other containers
-  /// give them so only if that is wanted and they can without reading all tiles twice. At its end a tileset of shards
-  /// throws `.malformed` where tiles of a shard are not those that were written.
+  /// give them so only if that is wanted and they can without reading all tiles twice.
   func forEachTile(byID isWanted: Bool, _ body: (TileID, UnsafeRawBufferPointer) throws -> Void) throws
+
+  /// Passes every tile to a closure as ``forEachTile(_:)`` does, for hashes and copies of the whole. At its end a
+  /// tileset of shards throws `.malformed` where tiles of a shard are not those that were written.
+  func forEachTileInOrder(_ body: (TileID, UnsafeRawBufferPointer) throws -> Void) throws
 
   /// Every tile with the size of its bytes, by zoom, column and row from the south.
   ///

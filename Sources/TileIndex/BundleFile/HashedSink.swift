@@ -107,7 +107,7 @@ extension BundleReader {
   /// Passes all tiles to a closure as ``forEachTile(_:)`` does; at the end refuses them as ``requireWrittenTiles()``.
   func forEachWrittenTile(_ body: (TileID, UnsafeRawBufferPointer) throws -> Void) throws {
     // A tileset has no hash of its own: it checks its shards.
-    guard metadata[MetadataKey.tilesHash] != nil else { return try forEachTile(byID: false, body) }
+    guard metadata[MetadataKey.tilesHash] != nil else { return try forEachTileInOrder(body) }
     var hasher = TilesHash.Hasher(matrixSet: matrixSet)
     try forEachTile { tile, bytes in
       hasher.insert(tile, bytes)

@@ -84,9 +84,7 @@ package final class ShardedReader: BundleReader {
   ///
   /// - Throws: ``BundleError`` `.malformed`, which names the shard.
   /// - Complexity: O(bytes), and some hundred bytes of memory for each shard.
-  package func forEachTile(
-    byID isWanted: Bool, _ body: (TileID, UnsafeRawBufferPointer) throws -> Void
-  ) throws {
+  package func forEachTileInOrder(_ body: (TileID, UnsafeRawBufferPointer) throws -> Void) throws {
     var hashers: [TileID?: TilesHash.Hasher] = [:]
     for zoom in try zooms() {
       guard let range = try range(zoom: zoom) else { continue }
@@ -97,6 +95,10 @@ package final class ShardedReader: BundleReader {
     }
     for (root, hasher) in hashers { try shards.withBundle(root) { try $0.requireWritten(hasher.finalize()) } }
   }
+
+  package func forEachTile(
+    byID isWanted: Bool, _ body: (TileID, UnsafeRawBufferPointer) throws -> Void
+  ) throws { try forEachTileInOrder(body) }
 
   /// The root of the shard that has a tile, or nil within for the bundle above the roots; nil if there is none.
   private func place(of tile: TileID) -> TileID?? {

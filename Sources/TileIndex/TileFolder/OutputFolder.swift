@@ -74,13 +74,22 @@ package struct OutputFolder: Sendable {
   /// An empty folder may always be filled. One with other things than a folder of tiles has is never replaced
   /// (``ReplaceableFolder``).
   package static func check(_ target: String, replacing: Bool) throws {
-    guard try checkTarget(target, replacing: replacing) else { return }
-    do {
-      try ReplaceableFolder(target.withoutSlashes, target: target).check()
-    } catch let error as FileSystem.SystemError {
-      throw OutputFile.writeFailed(target, error)
+    for attempt in 1... {
+      guard try checkTarget(target, replacing: replacing) else { return }
+      let folder = try? FileSystem.status(target.withoutSlashes)
+      do {
+        return try ReplaceableFolder(target.withoutSlashes, target: target).check()
+      } catch  where attempt < attemptsMax && (try? FileSystem.status(target.withoutSlashes))?.identity != folder?.identity
+      {
+        // Another process has replaced it meanwhile, so that what was found is of the old one.
+      } catch let error as FileSystem.SystemError {
+        throw OutputFile.writeFailed(target, error)
+      }
     }
   }
+
+  /// Of checks that each find another folder.
+  private static let attemptsMax = 20
 
   /// True for a folder with contents, which may be replaced if it is a folder of tiles.
   @discardableResult
@@ -96,7 +105,8 @@ package struct OutputFolder: Sendable {
       guard status.kind == .folder else {
         throw BundleError(.writeFailed, path: target, "is not a folder", remedy: "choose another name")
       }
-      guard try isFull(path) else { return false }
+      // One that has just gone is no obstacle.
+      guard (try? FileSystem.status(path)) != nil, try isFull(path) else { return false }
       guard replacing else { throw OutputFile.existing(target) }
       return true
     } catch let error as FileSystem.SystemError {
