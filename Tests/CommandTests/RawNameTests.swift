@@ -55,6 +55,21 @@ import Testing
     _ = try done("cut", "all.vrt", "-o", "vrt.mbtiles", "--zoom", "3")
   }
 
+  @Test func ledgersAndDevicesHaveSuchNames() throws {
+    try FileSystem.makeFolders(folder.file(name))
+    try folder.write("\(name)/c.json", #"{"bundleId": "org.example.maps", "environment": "Sandbox"}"#)
+    for words in [["init"], ["status"], ["verify"], ["backup", "\(name)/b.sqlite"]] {
+      let run = try Command(built: "purchase-ledger").run(
+        words + ["--ledger", "\(name)/l.sqlite", "--config", "\(name)/c.json"], in: folder.path, timeout: 60)
+      #expect(run.status == 0, "\(run)")
+    }
+    let list = try Command(built: "mapstore").run(
+      ["client", "list", "--folder", "\(name)/device", "--server", "http://127.0.0.1:1"], in: folder.path)
+    #expect(list.status == 0 && list.stderr.contains(#"\xFCbersicht/device knows no region yet"#), "\(list)")
+    #expect(
+      Set(FileSystem.names(in: folder.file(name))).isSuperset(of: ["c.json", "l.sqlite", "b.sqlite", "device"]))
+  }
+
   @Test func messagesShowTheByteOnOneLine() throws {
     let missing = try tilecut("cut", "no\u{f7e4}\nfile.tif", "-o", "out.mbtiles", in: folder.path)
     #expect(missing.status == 66 && missing.stderr.hasPrefix(#"tilecut: no\xE4\nfile.tif: "#), "\(missing)")

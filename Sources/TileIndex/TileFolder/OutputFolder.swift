@@ -76,11 +76,11 @@ package struct OutputFolder: Sendable {
   package static func check(_ target: String, replacing: Bool) throws {
     for attempt in 1... {
       guard try checkTarget(target, replacing: replacing) else { return }
-      let folder = try? FileSystem.status(target.withoutSlashes)
+      func identity() -> FileIdentity? { FileIdentity(path: target.withoutSlashes) }
+      let before = identity()
       do {
         return try ReplaceableFolder(target.withoutSlashes, target: target).check()
-      } catch  where attempt < attemptsMax && (try? FileSystem.status(target.withoutSlashes))?.identity != folder?.identity
-      {
+      } catch  where attempt < attemptsMax && identity() != before {
         // Another process has replaced it meanwhile, so that what was found is of the old one.
       } catch let error as FileSystem.SystemError {
         throw OutputFile.writeFailed(target, error)
