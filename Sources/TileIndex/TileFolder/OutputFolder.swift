@@ -76,20 +76,19 @@ package struct OutputFolder: Sendable {
   package static func check(_ target: String, replacing: Bool) throws {
     for attempt in 1... {
       guard try checkTarget(target, replacing: replacing) else { return }
-      func identity() -> FileIdentity? { FileIdentity(path: target.withoutSlashes) }
-      let before = identity()
       do {
         return try ReplaceableFolder(target.withoutSlashes, target: target).check()
-      } catch  where attempt < attemptsMax && identity() != before {
-        // Another process has replaced it meanwhile, so that what was found is of the old one.
+      } catch  where attempt < attemptsMax {
+        // Another process may have replaced it meanwhile, so that what was found is of the old one.
+        usleep(1000)
       } catch let error as FileSystem.SystemError {
         throw OutputFile.writeFailed(target, error)
       }
     }
   }
 
-  /// Of checks that each find another folder.
-  private static let attemptsMax = 20
+  /// Of checks that may each find another folder.
+  private static let attemptsMax = 5
 
   /// True for a folder with contents, which may be replaced if it is a folder of tiles.
   @discardableResult

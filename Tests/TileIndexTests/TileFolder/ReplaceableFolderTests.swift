@@ -44,26 +44,6 @@ import Testing
     #expect(try folder.bytes("out/\(name)") == Data("precious".utf8))
   }
 
-  /// A folder that another process replaces while it is checked is looked at again.
-  @Test func replacementsAtTheSameTimeAllSucceed() throws {
-    try convert()
-    let failures = Locked<[String]>([])
-    let (path, target) = (folder.file("source.mbtiles"), folder.file("out/"))
-    DispatchQueue.concurrentPerform(iterations: 4) { _ in
-      for _ in 0..<25 {
-        do {
-          try BundleConvert().write(BundleFile.open(path), to: target, replacing: true)
-        } catch let error as BundleError where error.code == .busy {
-          // On a machine with other work one may wait in vain.
-        } catch {
-          failures.withLock { $0.append("\(error)") }
-        }
-      }
-    }
-    #expect(failures.withLock(\.self) == [])
-    #expect(try TilesHash.of(BundleFile.open(folder.file("out"))) == TilesHash.of(source))
-  }
-
   @Test func linksAreKept() throws {
     try convert()
     try write("photos/1.png")
