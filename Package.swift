@@ -390,7 +390,8 @@ for target in package.targets {
 // as Swift's own. Overflow and bounds are checked all the same. A package that others depend on must not have such
 // flags.
 if Context.environment["OPTIMISED_KERNELS"] == "1" {
-  for target in package.targets where ["TileCut", "TileImage"].contains(target.name) {
+  let optimised = ["MapDrawing", "TestSupport", "TileCut", "TileCutTests", "TileImage", "TileImageTests"]
+  for target in package.targets where optimised.contains(target.name) {
     target.swiftSettings = strict + [.unsafeFlags(["-O"], .when(configuration: .debug))]
   }
   #if canImport(Glibc)

@@ -86,8 +86,8 @@ import TileIndex
   /// Options of one run, and those of what a catalogue does not hold: folders of tiles, bundles that grow, pictures of
   /// no place on Earth.
   private static let ofOneCut: Set = [
-    "--threads", "--memory", "--force", "--resume", "--plan", "--shard", "--shard-offset", "--shard-list", "--progress",
-    "--quiet", "--dry-run", "--json", "--help", "--scheme", "--append", "--flat",
+    "--threads", "--memory", "--force", "--resume", "--plan", "--shard", "--shard-list", "--progress", "--quiet",
+    "--dry-run", "--json", "--help", "--scheme", "--append", "--flat",
   ]
 
   @Test func everyOptionIsInTheTable() throws {

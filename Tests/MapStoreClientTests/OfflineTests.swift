@@ -140,18 +140,6 @@ import TileIndex
     #expect(try manager.usability(of: "alps") == .notOwned)
   }
 
-  /// A state file of version 1, which has no table of products.
-  @Test func productsOfTheFirstVersion() async throws {
-    store.book.withLock { $0.owned = ["alps"] }
-    do {
-      let manager = try manager()
-      try await manager.refreshLibrary(from: device.client)
-      try manager.state.run { try $0.execute("DROP TABLE product; PRAGMA user_version = 1") }
-    }
-    #expect(try manager().state.product(of: "alps") == "region.alps")
-    #expect(try manager().regions().map(\.id) == ["alps"])
-  }
-
   /// A clock that was once years ahead must not lock the maps for years.
   @Test func aClockThatWasTooFarAheadIsForgivenByTheServer() async throws {
     let manager = try manager()

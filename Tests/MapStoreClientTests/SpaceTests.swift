@@ -97,7 +97,8 @@ import TileIndex
   }
 
   @Test func freeSpaceIsReadFromTheSystem() throws {
-    #expect(try DiskSpace.freeBytes(device.folder.path) > 0)
-    #expect(throws: FileSystem.SystemError.self) { try DiskSpace.freeBytes(device.folder.file("none")) }
+    let options = OfflineRegionOptions()
+    #expect(try options.freeBytes(device.folder.path) > 0)
+    #expect(throws: FileSystem.SystemError.self) { try options.freeBytes(device.folder.file("none")) }
   }
 }

@@ -29,14 +29,16 @@ import TileIndex
   /// The client keeps its device token beyond the session: others who use up the login's attempts do not lock it out.
   @Test func aClientIsKnownAgain() async throws {
     try await TestStore.run {
-      $0.limits.passwordsByLoginEverywhere = .init(burst: 1, perMinute: 1)
+      $0.limits.passwordsByLoginEverywhere = .init(burst: 8, perMinute: 0)
     } _: { store in
       let credentials = Credentials(login: "anna", password: "a long password")
       let client = try client(store, nil)
       _ = try await client.register(credentials)
       try await client.signIn(credentials)
       try await client.signOut()
-      #expect(try await store.send("POST", StoreRoute.signIn.path, credentials).status == 429)
+      var others = 0
+      while try await store.send("POST", StoreRoute.signIn.path, credentials).status != 429, others < 8 { others += 1 }
+      #expect(others < 8)
       #expect(try await client.signIn(credentials).deviceToken != nil)
       let token = client.session.deviceToken
       await client.shutdown()

@@ -44,7 +44,8 @@ import TileIndex
 
   /// A tile of 512 pixels is the four tiles of the next zoom, so the deepest zoom is one less.
   @Test(
-    arguments: [Size(tile: 512), Size(factor: 2), Size(tile: 256, factor: 2)], ["a.mbtiles", "a.pmtiles", "a/"])
+    arguments: zip(
+      [Size(tile: 512), Size(factor: 2), Size(tile: 256, factor: 2)], ["a.mbtiles", "a.pmtiles", "a/"]))
   func largeTilesAreFourSmallOnes(_ size: Size, _ name: String) throws {
     let small = try cut("small.mbtiles") { _ in }
     let large = try cut(name) { ($0.tileSize, $0.scaleFactor) = (size.tile, size.factor) }

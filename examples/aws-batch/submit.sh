@@ -26,7 +26,7 @@ fi
 depends=()
 for ((first = 0; first < shards; first += most)); do
   size=$((shards - first < most ? shards - first : most))
-  command='["tilecut","'$step'","--plan","'$plan'","--shard","auto","--shard-offset","'$first'"'
+  command='["tilecut","'$step'","--plan","'$plan'","--shard","auto+'$first'"'
   command=$command',"--threads","1","--progress","none"]'
   array=(--array-properties "size=$size")
   if [ "$size" = 1 ]; then

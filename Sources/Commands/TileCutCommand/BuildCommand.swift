@@ -89,9 +89,7 @@ struct BuildCommand: ParsableCommand {
         "--pack-bytes must be at least \(formatted(bytes: RegionSettings.packBytesLimits.lowerBound))")
     }
     if output?.isEmpty == true { throw ValidationError("--output is empty") }
-    if shards.shard == nil, !shards.isEmpty {
-      throw ValidationError("--shard-offset and --shard-list need --shard")
-    }
+    if shards.shard == nil, !shards.isEmpty { throw ValidationError("--shard-list needs --shard") }
   }
 
   func run() throws {

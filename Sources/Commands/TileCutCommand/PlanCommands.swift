@@ -42,7 +42,7 @@ struct PlanCommand: ForwardingCommand {
   /// Options of `cut` and `build` that say how or where to, which each shard and the merge are told.
   private static let otherOptions = [
     "--threads", "--memory", "--resume", "--dry-run", "--append", "--scheme", "--plan",
-    "--shard", "--shard-offset", "--shard-list", "--jobs", "--rebuild", "--prune", "--orphan-owners",
+    "--shard", "--shard-list", "--jobs", "--rebuild", "--prune", "--orphan-owners",
   ]
 
   func validate() throws {

@@ -1,20 +1,7 @@
 import Dispatch
-import LibC
 import Support
 import Synchronization
 import TileIndex
-
-/// The free space of a disk.
-package enum DiskSpace {
-  /// The bytes that this user can still write on the disk of a folder.
-  ///
-  /// - Throws: `FileSystem.SystemError`.
-  package static func freeBytes(_ path: String) throws -> Int {
-    var info = statvfs()
-    guard statvfs(path, &info) == 0 else { throw FileSystem.SystemError(number: errno) }
-    return Int(clamping: UInt64(info.f_bavail).multipliedReportingOverflow(by: UInt64(info.f_frsize)).partialValue)
-  }
-}
 
 /// Computes the SHA-256 of a file or a range of it.
 enum FileDigest {

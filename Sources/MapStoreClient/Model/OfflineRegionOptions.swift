@@ -22,7 +22,7 @@ public struct OfflineRegionOptions: Sendable {
   /// The device's clock.
   public var clock = DeviceClock()
   /// Returns the free bytes at a path; tests replace it.
-  public var freeBytes: @Sendable (String) throws -> Int = DiskSpace.freeBytes
+  public var freeBytes: @Sendable (String) throws -> Int = { try FileSystem.freeBytes($0) ?? 0 }
   /// Called after each step of an install; tests kill the process there.
   package var onStep: @Sendable (InstallStep) -> Void = { _ in }
 

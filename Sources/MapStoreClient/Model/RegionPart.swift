@@ -17,8 +17,7 @@ public struct RegionPart: Hashable, Sendable, Codable, CustomStringConvertible {
   /// The file's name in the folder of regions.
   var fileName: String { pack ?? "\(region).mbtiles" }
 
-  /// Whether the names are safe as file names: those from apps, and from the state of older versions, are not checked
-  /// elsewhere.
+  /// Whether the names are safe as file names: those from apps, and from the state file, are not checked elsewhere.
   var isSafe: Bool {
     RegionNames.isName(region)
       && pack.map { RegionNames.isName($0, bytesMax: 200) && $0.hasSuffix(".mbtiles") } ?? true

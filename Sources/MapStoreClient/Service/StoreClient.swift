@@ -253,7 +253,7 @@ public final class StoreSession: Sendable {
     changed: @escaping @Sendable (SessionDetails?) -> Void = { _ in }
   ) {
     current = Mutex(session)
-    // An invalid token that an earlier version stored is dropped; the device can sign in without one.
+    // The app stores it: an invalid one is dropped, and the device signs in without.
     device = Mutex(
       [session?.deviceToken, deviceToken].compactMap { $0 }.first { (try? AnswerRule.deviceToken($0)) != nil })
     (self.credentials, self.changed) = (credentials, changed)

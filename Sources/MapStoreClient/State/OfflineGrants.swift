@@ -112,8 +112,8 @@ public struct OfflineGrants: Sendable {
   /// Whether any document could verify, now or after a change of keys.
   var trustsSomebody: Bool { rule.keysChanged != nil || !keys.current.isEmpty }
 
-  /// The account that signed in last and did not sign out. State files of older versions have it in the document only.
-  func accountID() throws -> String? { try state.setting(Self.accountName) ?? document()?.accountId }
+  /// The account that signed in last and did not sign out.
+  func accountID() throws -> String? { try state.setting(Self.accountName) }
 
   func setAccount(_ id: String?) throws { try state.set(Self.accountName, id) }
 

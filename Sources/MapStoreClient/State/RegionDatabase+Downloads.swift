@@ -13,7 +13,7 @@ extension RegionDatabase {
         """)
       var downloads: [Download] = []
       while try statement.step() {
-        // Rows of older versions that today's checks would refuse are ignored.
+        // Somebody may have edited the file: rows that no check would let in are ignored.
         guard let part = statement.part(1), statement.int(6) > 0, statement.int(8) > 0 else { continue }
         let wanted = WantedFile(
           part: part, kind: WantedFile.Kind(rawValue: statement.text(3)) ?? .bundle,

@@ -37,8 +37,8 @@ final class RegionDatabase: Sendable {
       let connection = try SQLiteConnection(reading: path)
       switch try RegionDatabaseSchema.version(of: connection) {
       case RegionDatabaseSchema.version: break
-      case ..<RegionDatabaseSchema.version: throw Self.notThere(path)
-      default: throw RegionDatabaseSchema.tooNew(path)
+      case 0: throw Self.notThere(path)
+      default: throw RegionDatabaseSchema.otherVersion(path)
       }
       self.connection = Mutex(connection)
     } catch let error as SQLiteError {
@@ -160,10 +160,7 @@ enum RegionDatabaseSchema {
       end INTEGER NOT NULL, sha256 TEXT NOT NULL, PRIMARY KEY (download, first)) WITHOUT ROWID;
     -- The library as of the server's last answer, one message a row.
     CREATE TABLE library (position INTEGER PRIMARY KEY, region TEXT NOT NULL UNIQUE, message TEXT NOT NULL);
-    """ + products
-
-  /// New in version 2: grants of regions that left the catalogue name their products only.
-  private static let products = """
+    -- Grants of regions that left the catalogue name their products only.
     CREATE TABLE product (region TEXT PRIMARY KEY, product TEXT NOT NULL) WITHOUT ROWID;
     """
 
@@ -173,9 +170,9 @@ enum RegionDatabaseSchema {
     return try statement.step() ? statement.int(0) : 0
   }
 
-  static func tooNew(_ path: String) -> MapStoreError {
+  static func otherVersion(_ path: String) -> MapStoreError {
     MapStoreError(
-      .storage, path, "was written by a newer version of this software",
+      .storage, path, "was written by another version of this software",
       remedy: "update the app, or use another folder")
   }
 
@@ -186,18 +183,7 @@ enum RegionDatabaseSchema {
     }
     let found = try self.version(of: connection)
     if found == version { return }
-    if found == 1 {
-      return try connection.transaction(.immediate) {
-        try connection.execute(
-          """
-          \(products)
-          INSERT OR IGNORE INTO product SELECT region, json_extract(message, '$.productId') FROM library
-          WHERE json_extract(message, '$.productId') IS NOT NULL;
-          PRAGMA user_version = \(version)
-          """)
-      }
-    }
-    guard found == 0 else { throw tooNew(path) }
+    guard found == 0 else { throw otherVersion(path) }
     try connection.transaction(.immediate) {
       try connection.execute("\(tables) PRAGMA user_version = \(version)")
     }

@@ -180,9 +180,8 @@ extension Ledger {
         .database, at: path, "another process holds its write lock, so that nothing can be recorded",
         remedy: "wait until that process is done, or end it")
     }
-    var info = statvfs()
-    // About the size of two commits. Some file systems report no size.
-    if statvfs(path, &info) == 0, info.f_blocks > 0, UInt64(info.f_bavail) * UInt64(info.f_frsize) < 1 << 20 {
+    // About the size of two commits.
+    if let free = try? FileSystem.freeBytes(path), free < 1 << 20 {
       throw LedgerError(.database, at: path, "the disk is full", remedy: "free space")
     }
     guard commits.failure != nil else { return }

@@ -1,5 +1,4 @@
 import CSQLite
-import LibC
 import Support
 
 extension LedgerStatus {
@@ -28,9 +27,7 @@ extension LedgerStatus {
     fileBytes = FileSystem.size(path)
     logBytes = FileSystem.size(FileSystem.resolvingLinks(path) + "-wal")
     spoolBytes = (try? FileSystem.status(EvidenceSpool.path(of: path)))?.bytes
-    var info = statvfs()
-    // Some file systems report no size.
-    if statvfs(path, &info) == 0, info.f_blocks > 0 { freeBytes = Int(info.f_bavail) * Int(info.f_frsize) }
+    freeBytes = try? FileSystem.freeBytes(path)
   }
 }
 

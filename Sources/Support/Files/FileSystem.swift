@@ -36,6 +36,14 @@ package enum FileSystem {
     return SystemPath.text(resolved)
   }
 
+  /// The bytes that this user can still write on the disk of a file or folder; nil where the file system does not say.
+  package static func freeBytes(_ path: String) throws -> Int? {
+    var info = statvfs()
+    guard statvfs(path, &info) == 0 else { throw SystemError(number: errno) }
+    guard info.f_blocks > 0 else { return nil }
+    return Int(clamping: UInt64(info.f_bavail).multipliedReportingOverflow(by: UInt64(info.f_frsize)).partialValue)
+  }
+
   /// A whole file, also one of a size that is not known beforehand: a pipe, or a file of `/proc`.
   ///
   /// - Throws: the system's error; `EFBIG` for a larger file.

@@ -183,8 +183,7 @@ extension SystemReport.PROJData {
 extension SystemReport.Disk {
   fileprivate init(_ folder: String) {
     self.folder = folder
-    var info = statvfs()
-    freeBytes = statvfs(folder, &info) == 0 ? Int(info.f_bavail) * Int(info.f_frsize) : 0
+    freeBytes = (try? FileSystem.freeBytes(folder)) ?? 0
     isWritable = access(folder, W_OK | X_OK) == 0
   }
 }

@@ -112,10 +112,12 @@ package struct BundleMerge: Sendable {
     case .combine(let combine):
       guard try !earlier.contains(where: has) else { return }
       var result: [UInt8]?
+      var isChecked = false
       for other in later {
         guard let upper = try other.tile(tile) else { continue }
         try upper.withUnsafeBytes { try other.requireUndamaged(tile, $0) }
-        try bundle.requireUndamaged(tile, bytes)
+        if !isChecked { try bundle.requireUndamaged(tile, bytes) }
+        isChecked = true
         let lower = result ?? Array(bytes)
         if lower != upper { result = try combine(tile, lower, upper) }
       }

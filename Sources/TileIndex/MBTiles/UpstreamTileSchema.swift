@@ -15,10 +15,11 @@ enum UpstreamTileSchema {
     INTEGER, \
     used INTEGER, etag TEXT, modified TEXT, PRIMARY KEY (zoom_level, tile_column, tile_row)) WITHOUT ROWID
     """,
+    // The archive of the tiles; empty until one was read.
+    "CREATE TABLE upstream_archive (identity TEXT)",
   ]
 
-  /// The archive of the tiles; empty until one was read. Bundles of older versions have no such table.
-  private static let archive = "CREATE TABLE IF NOT EXISTS upstream_archive (identity TEXT)"
+  private static let names: Set = ["metadata", "tiles", "upstream", "tile_place", "upstream_archive"]
 
   /// Creates the tables of an empty file; refuses a file that has others.
   static func prepare(_ connection: SQLiteConnection, _ metadata: [StoredMetadata.Entry], path: String) throws {
@@ -32,7 +33,6 @@ enum UpstreamTileSchema {
       if try check(connection, path: path).isEmpty {
         for statement in statements { try connection.execute(statement) }
       }
-      try connection.execute(archive)
       try write(metadata, connection)
     }
   }
@@ -48,7 +48,7 @@ enum UpstreamTileSchema {
       names.insert(tables.text(0))
       if tables.int(1) == 0 { hasOnlyTables = false }
     }
-    guard names.isEmpty || hasOnlyTables && names.isSuperset(of: ["metadata", "tiles", "upstream", "tile_place"]) else {
+    guard names.isEmpty || hasOnlyTables && names.isSuperset(of: Self.names) else {
       throw BundleError(
         .exists, path: path, "is a bundle that was made otherwise, and is not changed",
         remedy: "name another file in the description of the upstream")

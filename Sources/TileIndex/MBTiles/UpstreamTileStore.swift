@@ -197,20 +197,15 @@ package final class UpstreamTileStore: @unchecked Sendable {
   /// Sets the archive of the tiles, and removes the tiles of any other in the same transaction: a bundle never has
   /// tiles of two archives, even if the process ends in between or another process fills the same bundle.
   ///
-  /// - Parameters:
-  ///   - identity: identifies a state of the archive.
-  ///   - entityTag: the entity tag of this archive's tiles; bundles of older versions record only that.
-  /// - Returns: true when the bundle had tiles of another archive.
-  package func adopt(archive identity: String, entityTag: String) throws -> Bool {
+  /// - Parameter identity: identifies a state of the archive.
+  /// - Returns: true when the bundle had tiles of another archive, or of a server.
+  package func adopt(archive identity: String) throws -> Bool {
     try writing {
       if try keptArchive() == identity { return false }
       let isOther = try connection.transaction(.immediate) {
         let kept = try keptArchive()
         if kept == identity { return false }
-        let others = try connection.prepare("SELECT 1 FROM upstream WHERE etag <> ?1 LIMIT 1")
-        others.bind(1, entityTag)
-        let isOther = try kept != nil || others.step()
-        others.reset()
+        let isOther = try kept != nil || connection.prepare("SELECT 1 FROM upstream LIMIT 1").step()
         if isOther { for table in ["tiles", "upstream"] { try connection.execute("DELETE FROM \(table)") } }
         try connection.execute("DELETE FROM upstream_archive")
         let insert = try connection.prepare("INSERT INTO upstream_archive VALUES (?1)")

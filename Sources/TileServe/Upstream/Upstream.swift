@@ -126,8 +126,8 @@ final class Upstream: Sendable {
     return found.bytes.map { .tile($0) } ?? .none
   }
 
-  /// What is stored of a tile. A part of a picture, which other programs and earlier versions may have stored, counts
-  /// as nothing: the tile is fetched again.
+  /// What is stored of a tile. A part of a picture, which other programs may have stored, counts as
+  /// nothing: the tile is fetched again.
   private func stored(_ tile: TileID) throws -> UpstreamTileStore.Found? {
     guard let found = try bundle.find(tile, now: WallClock.seconds) else { return nil }
     let isWhole = found.bytes?.withUnsafeBytes { WholeTile.isWhole($0, expecting: settings.format) } ?? true
@@ -214,7 +214,7 @@ final class Upstream: Sendable {
 
   /// Ties the bundle to this archive. A failure is a failed read: tiles of two archives are never mixed.
   func adopt(_ file: RemoteFile) throws {
-    guard try bundle.adopt(archive: file.identity, entityTag: file.entityTag) else { return }
+    guard try bundle.adopt(archive: file.identity) else { return }
     knownFacts.withLock { $0 = (nil, $0.changeCount + 1) }
     noteChange()
   }

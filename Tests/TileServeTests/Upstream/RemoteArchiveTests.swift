@@ -217,27 +217,6 @@ import TileIndex
     }
   }
 
-  /// Bundles of older versions do not name their archive.
-  @Test func bundleOfAnOlderVersion() async throws {
-    let (old, new) = (try Self.archive(1), try Self.archive(2))
-    let current = Locked((file: old, tag: "\"one\""))
-    try await withOrigin { request in
-      let (file, tag) = current.withLock { $0 }
-      return Self.answer(request, file, tag: tag)
-    } _: { (origin) async throws in
-      let folder = try describe(origin, fresh: 3600)
-      for (file, tag) in [(old, "\"one\""), (old, "\"one\""), (new, "\"two\"")] {
-        current.withLock { $0 = (file, tag) }
-        try await serving([folder.path]) {
-          $0.prefetch = .off
-        } _: { (served) async throws in
-          #expect(try served.get("/afar/5/3/7.png").body == BundleBytes.tile(file, 5, 3, 7))
-        }
-        try Database(folder.file("afar.mbtiles")).execute("DROP TABLE upstream_archive")
-      }
-    }
-  }
-
   /// Servers without ranges, and files that are no archives.
   @Test(arguments: [0, 1, 2]) func invalidArchives(_ kind: Int) async throws {
     let file = try Self.archive(1)

@@ -38,7 +38,7 @@ struct CutCommand: ParsableCommand {
       else { throw ValidationError("--plan goes with --shard, and sources, options and output are the plan's") }
       return
     }
-    if !shards.isEmpty { throw ValidationError("--shard, --shard-offset and --shard-list need --plan") }
+    if !shards.isEmpty { throw ValidationError("--shard and --shard-list need --plan") }
     if work.output.isEmpty { throw ValidationError("Missing expected argument '--output <output>'") }
     if work.append != nil { try checkAppending() }
     try requireFolder(work.output, for: tiles.scheme)

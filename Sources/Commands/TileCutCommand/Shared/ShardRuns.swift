@@ -4,18 +4,18 @@ import Support
 import TileCut
 import TileIndex
 
-/// A shard's number, or `auto`.
-enum ShardArgument: ExpressibleByArgument {
-  case number(Int)
-  case automatic
+/// A shard's number, or `auto`, and what is added to it: `3`, `auto`, `auto+1000`.
+struct ShardArgument: ExpressibleByArgument {
+  /// Nil for `auto`.
+  let number: Int?
+  let offset: Int
 
   init?(argument: String) {
-    if argument == "auto" {
-      self = .automatic
-    } else {
-      guard let number = Int(argument), number >= 0 else { return nil }
-      self = .number(number)
-    }
+    let parts = argument.split(separator: "+", maxSplits: 1, omittingEmptySubsequences: false)
+    let numbers = parts.map { Int($0) }
+    guard parts[0] == "auto" || numbers[0] ?? -1 >= 0 else { return nil }
+    guard let offset = parts.count > 1 ? numbers[1] : 0, offset >= 0 else { return nil }
+    (number, self.offset) = (numbers[0], offset)
   }
 }
 
@@ -30,15 +30,11 @@ struct ShardOptions: ParsableArguments {
     help: ArgumentHelp(
       """
       The part of the plan to make: its number, or auto for that in \
-      \(ShardNumber.variables.joined(separator: ", ")).
+      \(ShardNumber.variables.joined(separator: ", ")). auto+1000 adds 1000 to it, for schedulers that cannot count so \
+      far.
       """,
-      valueName: "n|auto"))
+      valueName: "n|auto[+n]"))
   var shard: ShardArgument?
-  @Option(
-    help: ArgumentHelp(
-      "A number to add to that of --shard, for schedulers that cannot count so far: 1000 makes 1000 of 0.",
-      valueName: "n"))
-  var shardOffset: Int?
   @Option(
     help: ArgumentHelp(
       """
@@ -49,7 +45,7 @@ struct ShardOptions: ParsableArguments {
   var shardList: String?
 
   /// Whether no shard is named.
-  var isEmpty: Bool { shard == nil && shardOffset == nil && shardList == nil }
+  var isEmpty: Bool { shard == nil && shardList == nil }
 }
 
 /// Which of many processes this one is.
@@ -69,8 +65,8 @@ struct ShardNumber {
   ]
 
   func value() throws -> Int {
-    let (index, overflow) = try index().addingReportingOverflow(options.shardOffset ?? 0)
-    guard !overflow else { throw ValidationError("--shard-offset makes no number of a shard") }
+    let (index, overflow) = try index().addingReportingOverflow(shard.offset)
+    guard !overflow else { throw ValidationError("--shard: \(shard.offset) more makes no number of a shard") }
     guard let list = options.shardList else { return index }
     let text: [UInt8]
     do {
@@ -89,7 +85,7 @@ struct ShardNumber {
   }
 
   private func index() throws -> Int {
-    if case .number(let number) = shard { return number }
+    if let number = shard.number { return number }
     for name in Self.variables {
       guard let text = FileSystem.environment(name) else { continue }
       guard let number = Int(text) else { throw ValidationError("\(name) is no number: \(text)") }
