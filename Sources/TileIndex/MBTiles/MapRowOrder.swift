@@ -1,8 +1,8 @@
 import CSQLite
 import Support
 
-/// The order in which ``BundleWriter`` inserted a bundle's tiles: that of the rows of `map`. The writer orders images by
-/// it and by their sizes (``PagePacking``).
+/// The order in which ``BundleWriter`` inserted a bundle's tiles: that of the rows of `map`. The writer orders images
+/// by it and by their sizes (``PagePacking``).
 struct MapRowOrder: PutOrder {
   private let bundle: MBTilesReader
   private let position: SQLiteStatement
