@@ -103,7 +103,7 @@ final class LedgerDatabase: Sendable {
         throw SQLiteError(code: SQLITE_ERROR, message: "could not switch to a write-ahead log: \(path)")
       }
       try writer.execute("PRAGMA synchronous = FULL; PRAGMA wal_autocheckpoint = \(checkpointPages)")
-      if try version(of: writer) != LedgerSchema.version {
+      if try LedgerSchema.version(of: writer) != LedgerSchema.version {
         try writer.transaction(.immediate) {
           try LedgerSchema.migrate(writer)
           try fold(writer)
@@ -213,14 +213,9 @@ final class LedgerDatabase: Sendable {
 
   // MARK: Errors
 
-  /// The version of an open file, which may be in the log and not yet in the header.
-  static func version(of db: SQLiteConnection) throws -> Int64 {
-    try db.prepare("PRAGMA user_version").first { $0.int64(0) } ?? 0
-  }
-
   /// Refuses versions that cannot be read.
   private static func checkVersion(of db: SQLiteConnection, at path: String) throws {
-    let version = try version(of: db)
+    let version = try LedgerSchema.version(of: db)
     guard version != LedgerSchema.version, !LedgerSchema.olderVersions.contains(version) else { return }
     throw LedgerError(
       .notALedger, at: path,

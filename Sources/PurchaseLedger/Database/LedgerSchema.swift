@@ -55,9 +55,14 @@ enum LedgerSchema {
     CREATE INDEX refund_question_uuid ON refund_question (uuid);
     """
 
+  /// The version of an open file, which may be in the log and not yet in the header.
+  static func version(of db: SQLiteConnection) throws -> Int64 {
+    try db.prepare("PRAGMA user_version").first { $0.int64(0) } ?? 0
+  }
+
   /// Lets the statements of this version read a file of an earlier one, which has less: what it lacks is empty.
   static func adapt(_ db: SQLiteConnection) throws {
-    guard try LedgerDatabase.version(of: db) < version, try !db.hasTable("act") else { return }
+    guard try version(of: db) < version, try !db.hasTable("act") else { return }
     try db.execute("CREATE TEMP VIEW entitlement AS SELECT *, NULL AS until FROM main.entitlement")
     try db.execute(
       aside.replacing("CREATE TABLE", with: "CREATE TEMP TABLE").replacing("CREATE INDEX ", with: "CREATE INDEX temp."))

@@ -89,7 +89,7 @@ struct FileCheck {
   /// statements do without changing a row.
   private func checkSchema(_ report: inout VerifyReport) throws -> [String] {
     let ours = try Self.objects(db)
-    let version = try LedgerDatabase.version(of: db)
+    let version = try LedgerSchema.version(of: db)
     let expected = try LedgerDatabase.scratch().write { db in
       try LedgerSchema.createPrimary(db, version: version)
       try LedgerSchema.createProjections(db, version: version)
