@@ -96,14 +96,8 @@ extension Accounts {
   public func signOutEverywhere(_ account: AccountID) async throws {
     try await ledger.commits.perform { recorder in
       guard let row = try recorder.account(id: account) else { return }
-      try Self.endSessions(of: row.number, in: recorder.db)
+      try recorder.endSessions(of: row)
     }
-  }
-
-  static func endSessions(of account: Int64, in db: SQLiteConnection) throws {
-    let delete = try db.cached("DELETE FROM session WHERE account = ?")
-    delete.bind(1, account)
-    try delete.run()
   }
 
   /// The largest number of sessions of an account; repeated sign-ins end the oldest ones.

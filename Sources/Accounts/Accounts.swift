@@ -47,7 +47,7 @@ public struct Accounts: Sendable {
       }
       try recorder.append(.accountOpened(id, token: token))
       guard let account = try recorder.account(id: id) else { return }
-      try Self.store(hash, of: account, login: login.folded, in: recorder)
+      try Self.store(hash, of: account, id: id, login: login.folded, in: recorder)
     }
     return id
   }
@@ -153,7 +153,7 @@ public struct Accounts: Sendable {
       let row = try recorder.living(account)
       if let why { try recorder.append(recorder.act(.password, why, account: account)) }
       try Self.replace(hash, of: row, at: recorder.now, in: recorder)
-      try Self.endSessions(of: row.number, in: recorder.db)
+      try recorder.endSessions(of: row)
     }
   }
 
@@ -261,17 +261,12 @@ extension Accounts {
   }
 
   static func store(
-    _ hash: PasswordHash, of account: AccountRow, login: String, in recorder: EvidenceRecorder
+    _ hash: PasswordHash, of account: AccountRow, id: AccountID, login: String, in recorder: EvidenceRecorder
   ) throws {
-    let insert = try recorder.db.cached(
-      """
-      INSERT INTO credential (login, account, salt, hash, rounds, block_size, parallelism, changed_at)
-      VALUES (?, ?, ?, ?, ?, ?, ?, ?)
-      """)
-    insert.bind(1, login)
-    bind(hash, of: account.number, at: recorder.now, to: insert)
-    try insert.run()
-    try recorder.spoolCredential(of: account)
+    let credential = SpoolLine.Credential(
+      account: id, login: login, salt: hash.salt, hash: hash.hash, rounds: hash.cost.rounds,
+      blockSize: hash.cost.blockSize, parallelism: hash.cost.parallelism, changedAt: recorder.now)
+    try recorder.setCredential(credential, of: account)
   }
 
   /// - Parameter now: of a change of the password; nil for another hash of the same one.
@@ -285,18 +280,14 @@ extension Accounts {
         changed_at = coalesce(max(?8, changed_at + 1), changed_at)
       WHERE account = ?2
       """)
-    bind(hash, of: account.number, at: now, to: update)
+    update.bind(2, account.number)
+    update.bind(3, hash.salt)
+    update.bind(4, hash.hash)
+    update.bind(5, hash.cost.rounds)
+    update.bind(6, hash.cost.blockSize)
+    update.bind(7, hash.cost.parallelism)
+    update.bind(8, now)
     try update.run()
     try recorder.spoolCredential(of: account)
-  }
-
-  private static func bind(_ hash: PasswordHash, of account: Int64, at now: Int64?, to statement: SQLiteStatement) {
-    statement.bind(2, account)
-    statement.bind(3, hash.salt)
-    statement.bind(4, hash.hash)
-    statement.bind(5, hash.cost.rounds)
-    statement.bind(6, hash.cost.blockSize)
-    statement.bind(7, hash.cost.parallelism)
-    statement.bind(8, now)
   }
 }

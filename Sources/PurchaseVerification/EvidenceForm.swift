@@ -18,6 +18,21 @@ package enum EvidenceForm {
     return found
   }
 
+  /// Whether a page of a store's list says that there are more; nil for what is no page of one.
+  package static func pageHasMore(_ bytes: ArraySlice<UInt8>) -> Bool? {
+    guard let outline = try? JSONReader.members(bytes) else { return nil }
+    func member(_ name: String) -> JSONValue? {
+      outline.first { $0.name == name }.flatMap { try? JSONReader.read(bytes[$0.value], duplicates: .kept) }
+    }
+    let names = Set(outline.map(\.name))
+    if !names.isDisjoint(with: ["signedTransactions", "notificationHistory"]) {
+      return member("hasMore")?.bool ?? false
+    }
+    guard names.contains("voidedPurchases") || names.contains("tokenPagination") else { return nil }
+    let token = member("tokenPagination")?["nextPageToken"] ?? member("nextPageToken")
+    return !(token?.string ?? "").isEmpty
+  }
+
   /// The one piece in some bytes.
   package static func piece(in bytes: [UInt8]) throws(VerificationError) -> [UInt8] {
     let pieces = try pieces(in: bytes)
@@ -34,7 +49,7 @@ package enum EvidenceForm {
   /// Members that list pieces, and the member of each that is one, if it is not the whole.
   private static let lists: [(list: String, member: String?)] = [
     ("signedTransactions", nil), ("notificationHistory", "signedPayload"),
-    ("lastTransactions", "signedTransactionInfo"),
+    ("lastTransactions", "signedTransactionInfo"), ("orders", nil),
     ("purchases", nil), ("transactions", nil), ("data", nil),
   ]
   /// Google's signed text and its signature, beside the names that ``GoogleAnswer`` reads.
@@ -45,9 +60,9 @@ package enum EvidenceForm {
   /// Apple's signed text or receipt.
   private static let apple = [
     "jwsRepresentation", "jwsRepresentationIOS", "jwsRepresentationIos", "jwsTransaction", "signedTransaction", "jws",
-    "serverVerificationData", "purchaseToken", "fetch_token", "verificationResult", "transactionReceipt",
-    "signedAppTransactionInfo", "appTransaction", "appStoreReceipt", "receipt-data", "receiptData", "receipt",
-    "Payload", "data",
+    "serverVerificationData", "purchaseToken", "fetch_token", "verificationResultIOS", "verificationResult",
+    "transactionReceipt", "signedTransactionInfo", "signedAppTransactionInfo", "appTransaction", "appStoreReceipt",
+    "receipt-data", "receiptData", "receipt", "Payload", "data",
   ]
   /// Objects, or their JSON as text, that hold the evidence.
   private static let nested = [
@@ -55,9 +70,9 @@ package enum EvidenceForm {
     "transaction", "transactionReceipt", "dataAndroid",
   ]
   private static let tokens = ["purchaseToken", "purchaseTokenAndroid", "purchase_token", "fetch_token"]
-  private static let products = ["productId", "productID", "product_id", "sku"]
+  private static let products = ["productId", "productID", "product_id", "productIdentifier", "sku"]
   private static let names: Set<String> = {
-    var names = Set(apple + nested + tokens + ["event", "subscriber", "orders", "signature"])
+    var names = Set(apple + nested + tokens + ["event", "subscriber", "signature"])
     names.formUnion(lists.map(\.list))
     names.formUnion(signed.map(\.text))
     return names
@@ -176,9 +191,6 @@ package enum EvidenceForm {
     }
     if object["subscriber"]?.members != nil {
       return VerificationError(.unknownKind, "customer info of RevenueCat, which no store has signed", remedy: send)
-    }
-    if object["orders"]?.array != nil {
-      return VerificationError(.unknownKind, "Google's orders, which state prices and no purchase", remedy: send)
     }
     return nil
   }

@@ -161,6 +161,7 @@ enum EvidenceFormat {
     // A recorded HTTP exchange is of the kind of its response body.
     if document["http_status"]?.integer != nil { return (try? GoogleAnswer(document))?.kind ?? .googleProduct }
     if document["voidedPurchases"] != nil { return .googleVoided }
+    if GoogleAnswer.isOrder(document) { return .googleOrder }
     if document["purchaseState"] != nil || document["purchaseTimeMillis"] != nil
       || document["purchaseStateContext"] != nil
       || document["kind"]?.string?.hasPrefix("androidpublisher#productPurchase") == true

@@ -98,6 +98,12 @@ package struct ConfigurationOption: Sendable {
   package static func text(_ name: String, check: @escaping Check = { _ in }) -> Self { Self(name, .text(check)) }
 
   package static func texts(_ names: String...) -> [Self] { names.map { .text($0) } }
+
+  /// The keys for the stores' interfaces.
+  package static let stores: [Self] = [
+    .init("apple", .object(texts("issuerId", "keyId", "baseUrl") + [.init("privateKey", .path)])),
+    .init("google", .object([.init("serviceAccount", .path), .init("accessTokenFile", .path), .text("baseUrl")])),
+  ]
 }
 
 extension [ConfigurationOption] {

@@ -1,4 +1,5 @@
 @_exported public import LocalizedErrors
+package import PurchaseLedger
 @_exported public import Support
 
 #if canImport(FoundationEssentials)
@@ -28,6 +29,8 @@ public struct StoreOptions: Sendable {
   public var googlePush: PushRule?
   /// Whether Apple's notifications of version 1 are refused: they are not signed.
   package var refusesAppleV1 = false
+  /// Asks the stores about purchases before they are granted; nil grants what is properly signed.
+  package var confirmation: StoreConfirmation?
   /// The internal location under which nginx serves the folder, such as `/bundles/`: nginx then sends the files
   /// (`X-Accel-Redirect`).
   public var accelPrefix: String?

@@ -62,7 +62,12 @@ extension StoreService {
   private static let piecesOfTurn = 16
 
   private func book(_ piece: PreparedEvidence) async throws -> PurchaseResult {
-    let booking = try await ledger.book(piece)
+    let booking =
+      if let confirmation = options.confirmation {
+        try await ledger.book(piece, confirmedBy: confirmation)
+      } else {
+        try await ledger.book(piece)
+      }
     let snapshot = catalog.snapshot
     return PurchaseResult(booking) { product in
       snapshot.indices(ofProduct: product).first.map { snapshot.regions[$0].id }
@@ -104,6 +109,8 @@ extension StoreService {
     let submission = Submission(
       evidence: bytes, channel: .storeNotification, origin: isVouchedFor ? "vouched for" : request.address)
     let piece = try await request.compute { try await self.ledger.prepare(submission, with: self.verifier) }
+    // Nobody has vouched for a signature that this version cannot read.
+    if piece.isUnreadable { try take(unreadableByAddress, request.address, "too many messages of an unknown form") }
     let booking = try await ledger.book(piece)
     if booking.outcome == .refused {
       let reason = booking.reason.map { "\($0.code.rawValue): \($0.message)" } ?? ""

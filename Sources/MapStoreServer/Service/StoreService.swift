@@ -53,6 +53,8 @@ final class StoreService: Sendable {
   let auditsOfStrangers: RateLimiter
   let evidencesByAccount: RateLimiter
   let unsignedMessages: RateLimiter
+  /// Messages that are kept although their signature cannot be read.
+  let unreadableByAddress = RateLimiter(StoreLimits.Rate(burst: 20, perMinute: 1))
   /// Whether an app at Google is sold here.
   let sellsAtGoogle: Bool
   /// Whether an account was erased while other connections read: the ledger's write-ahead log still has to be emptied.
@@ -105,6 +107,7 @@ final class StoreService: Sendable {
     evidencesByAccount = RateLimiter(options.limits.evidencesByAccount)
     unsignedMessages = RateLimiter(options.limits.unsignedMessages)
     checkOwners()
+    options.confirmation?.report { [faults] text, error in faults.error("store", text, of: error) }
   }
 
   /// Watches the catalogue, the ledger, and the log that an erasure has left, until the task is cancelled.

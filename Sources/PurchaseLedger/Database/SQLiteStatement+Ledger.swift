@@ -71,4 +71,17 @@ extension SQLiteConnection {
     select.bind(1, name)
     return try select.first { _ in true } ?? false
   }
+
+  /// Sets a row of `cursor`.
+  func setCursor(_ name: String, to value: String, at now: Int64) throws {
+    let upsert = try cached(
+      """
+      INSERT INTO cursor (name, value, updated_at) VALUES (?, ?, ?)
+      ON CONFLICT (name) DO UPDATE SET value = excluded.value, updated_at = excluded.updated_at
+      """)
+    upsert.bind(1, name)
+    upsert.bind(2, value)
+    upsert.bind(3, now)
+    try upsert.run()
+  }
 }

@@ -92,24 +92,8 @@ struct AccountLines {
       guard own.changedAt < credential.changedAt else { return false }
       try checkMayChange("changes the password of account \(credential.account)")
     }
-    let upsert = try recorder.db.cached(
-      """
-      INSERT OR REPLACE INTO credential (account, login, salt, hash, rounds, block_size, parallelism, changed_at)
-      VALUES (?, ?, ?, ?, ?, ?, ?, ?)
-      """)
-    upsert.bind(1, account.number)
-    upsert.bind(2, credential.login)
-    upsert.bind(3, credential.salt)
-    upsert.bind(4, credential.hash)
-    upsert.bind(5, credential.rounds)
-    upsert.bind(6, credential.blockSize)
-    upsert.bind(7, credential.parallelism)
-    upsert.bind(8, credential.changedAt)
-    try upsert.run()
-    let sessions = try recorder.db.cached("DELETE FROM session WHERE account = ?")
-    sessions.bind(1, account.number)
-    try sessions.run()
-    try recorder.spoolCredential(of: account)
+    try recorder.setCredential(credential, of: account)
+    try recorder.endSessions(of: account)
     return true
   }
 

@@ -17,6 +17,8 @@ package final class EvidenceFile {
   /// The number of bytes read so far; the total is nil for a pipe.
   package private(set) var bytesRead = 0
   package let bytesTotal: Int?
+  /// The line of the last page of a store's list, if that says that there are more pages.
+  package var lineOfUnfinishedPage: Int?
 
   private static let chunkBytes = 1 << 20
 
@@ -209,7 +211,7 @@ package struct EvidenceWrapper {
   private var sha256: String?
 
   private static let names = [
-    "account", "environment", "evidence", "intent", "kind", "packageName", "productId", "purchaseToken",
+    "account", "environment", "evidence", "intent", "kind", "packageName", "productId", "purchaseDate", "purchaseToken",
   ]
   /// Members of the lines that the ledger itself writes (`SpoolLine`).
   private static let spoolNames = ["channel", "encoding", "sha256", "time"]
@@ -264,6 +266,9 @@ package struct EvidenceWrapper {
     case "productId": context.productID = text
     case "purchaseToken": context.purchaseToken = text
     case "packageName": context.packageName = text
+    case "purchaseDate":
+      context.purchaseDate = Int64(text)
+      guard context.purchaseDate != nil else { throw Self.unknown(name, text, ["milliseconds since 1970"]) }
     case "channel":
       channel = Submission.Channel(name: text)
       guard channel != nil else { throw Self.unknown(name, text, ["import", "app", "notification"]) }
@@ -285,6 +290,17 @@ package struct EvidenceWrapper {
       guard environment.code != nil else { throw Self.unknown(name, text, ["Production", "Sandbox"]) }
       context.environment = environment
     }
+  }
+
+  /// Whether a line is a page of a store's list that says that there are more; nil if it is no page.
+  static func pageHasMore(_ item: EvidenceItem) -> Bool? {
+    guard item.bytes.first(where: { $0 > 0x20 }) == UInt8(ascii: "{"), !SpoolLine.isAccount(item) else { return nil }
+    if let page = EvidenceForm.pageHasMore(item.bytes[...]) { return page }
+    guard let members = try? JSONReader.members(item.bytes[...]),
+      let place = members.first(where: { $0.name == "evidence" })?.value,
+      item.bytes[place].first == UInt8(ascii: "{")
+    else { return nil }
+    return EvidenceForm.pageHasMore(item.bytes[place])
   }
 
   /// The pieces in a line, each with the line's other members; the line itself where it is refused.

@@ -140,7 +140,7 @@ extension EvidenceImporter {
         ? .appAppleID : nil
     case .verifyReceipt, .notificationV1: return identity.bundleID == nil ? .bundleID : nil
     case .googlePurchase where !identity.hasLicensingKey: return .googlePublicKey
-    case .googlePurchase, .googleProduct, .googleVoided, .googleNotification, .googleToken:
+    case .googlePurchase, .googleProduct, .googleVoided, .googleNotification, .googleToken, .googleOrder:
       return identity.packageName == nil ? .packageName : nil
     }
   }

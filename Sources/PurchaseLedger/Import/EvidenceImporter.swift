@@ -78,10 +78,12 @@ package struct EvidenceImporter: Sendable {
   ///   - quarantined: Whether quarantined evidence is verified again after the files.
   ///   - each: Receives the lines of a commit after it was made, in the order of the files.
   ///   - progress: Called after each commit.
+  /// - Returns: The pages of a store's list that say that there are more, where none follows in their file.
   /// - Throws: `LedgerError`; earlier commits stay.
+  @discardableResult
   package func run(
     _ files: [String], quarantined: Bool = false, each: ([Line]) throws -> Void, progress: (Progress) -> Void
-  ) async throws {
+  ) async throws -> [(source: String, line: Int)] {
     let policy = try ledger.policy
     var done = Progress(pieces: 0, bytes: 0, bytesTotal: 0)
     // The number of files instead of their names, which may contain personal data and would outlive an erasure.
@@ -152,7 +154,13 @@ package struct EvidenceImporter: Sendable {
     try await finish()
     run.isFinished = true
     _ = try ledger.commit([PreparedEvidence](), progress: run)
+    return zip(files, opened).compactMap { name, file in file.lineOfUnfinishedPage.map { (name, $0) } }
   }
+
+  /// What to say of a page behind which others are missing.
+  package static let unfinishedPage = VerificationError(
+    .incomplete, "the page says that there are more, and none follows",
+    remedy: "import the other pages too, or pull the store's records")
 
   /// The verified pieces of the next commit.
   private struct Waiting: Sendable {
@@ -174,6 +182,7 @@ package struct EvidenceImporter: Sendable {
     let start = ContinuousClock.now
     while batch.count < min(defaults.batchCount, Self.batchCount), bytes < Self.batchBytes, let piece = try file.next()
     {
+      if let hasMore = EvidenceWrapper.pageHasMore(piece) { file.lineOfUnfinishedPage = hasMore ? piece.line : nil }
       batch += defaults.kind == nil ? EvidenceWrapper.pieces(of: piece) : [piece]
       bytes += piece.bytes.count
       // A slow pipe must not delay the commit.

@@ -2,12 +2,12 @@ import Support
 
 /// Asks the questions of one pull, one after the other, and remembers which of them failed.
 ///
-/// What concerns one subject is recorded and does not end the run; a quota ends it early, and an outage of the whole
-/// store with an error.
+/// What concerns one subject is recorded and does not end the run; a quota ends the questions of its kind, because
+/// stores count each kind by itself, and an outage of the whole store ends the run with an error.
 struct QuestionRun {
   var report = PullReport()
-  /// Whether the store accepts no more questions for now.
-  private(set) var isOver = false
+  /// The kinds of questions of which the store accepts no more for now.
+  private var over: Set<FailedQuestion.Kind> = []
 
   private let ledger: Ledger
   private let clock: LedgerClock
@@ -35,6 +35,12 @@ struct QuestionRun {
     failures = Dictionary(
       try ledger.failedQuestions().map { (Name(kind: $0.kind, key: $0.key), $0) }, uniquingKeysWith: { $1 })
   }
+
+  /// Whether the store accepts no more questions of a kind for now.
+  func isOver(_ kinds: FailedQuestion.Kind...) -> Bool { !over.isDisjoint(with: kinds) }
+
+  /// Whether a question is to be asked in this run: it did not fail lately.
+  private func isDue(_ name: Name) -> Bool { failures[name]?.isDue(at: clock.now()) ?? true }
 
   /// Whether the subject was not asked about in this run.
   mutating func isNew(_ subject: String) -> Bool { subjects.insert(subject).inserted }
@@ -102,8 +108,7 @@ struct QuestionRun {
     _ kind: FailedQuestion.Kind, _ question: StoreQuestion, always: Bool, _ send: () async throws -> PullReport
   ) async throws -> Bool {
     let name = Name(kind: kind, key: question.key)
-    if isOver { return false }
-    if let known = failures[name], !always, !known.isDue(at: clock.now()) { return false }
+    if isOver(kind) || !(always || isDue(name)) { return false }
     do {
       let answer = try await send()
       report.add(answer)
@@ -127,6 +132,54 @@ struct QuestionRun {
         remedy: "add it to \(question.key.store == .apple ? "bundleId" : "packageName")"))
   }
 
+  /// Asks about the prices of several orders at once. A store that does not know one of them answers nothing, so halves
+  /// are asked then.
+  ///
+  /// - Parameter send: Sends the question; its answer has the facts.
+  mutating func askPrices(
+    of questions: [StoreQuestion], _ send: ([StoreQuestion]) async throws -> PullReport
+  ) async throws {
+    let questions = questions.filter { isDue(Name(kind: .order, key: $0.key)) }
+    guard let first = questions.first, !isOver(.order) else { return }
+    do {
+      let answer = try await send(questions)
+      report.add(answer)
+      (hasAnswer, outages, refusals) = (true, 0, 0)
+      let priced = Set(answer.facts.filter { $0.price != nil }.map(\.key))
+      for question in questions {
+        let name = Name(kind: .order, key: question.key)
+        guard priced.contains(question.key) else {
+          try await fail(
+            name, question,
+            LedgerError(.notInStore, at: question.order, "the store's answer states no price of it that can be used"))
+          continue
+        }
+        if failures[name] != nil { try await settle(name, question, []) }
+      }
+    } catch let error as LedgerError where error.isOfStore {
+      if error.code == .notInStore, Set(questions.map(\.order)).count > 1 {
+        let half = questions.count / 2
+        try await askPrices(of: Array(questions[..<half]), send)
+        return try await askPrices(of: Array(questions[half...]), send)
+      }
+      try await fail(Name(kind: .order, key: first.key), first, error)
+      // A permission that is missing is not the order's fault: the others would fail alike.
+      if error.code != .notInStore { over.insert(.order) }
+    }
+  }
+
+  /// Drops questions of a kind that need no answer any more.
+  mutating func drop(
+    _ kind: FailedQuestion.Kind, except open: Set<TransactionKey>, of environment: StoreEnvironment
+  ) async throws {
+    for name in failures.keys
+    where name.kind == kind && name.key.environment == environment && !open.contains(name.key) {
+      failures[name] = nil
+      guard let key = RowKey(name.key) else { continue }
+      try await ledger.commits.perform { try $0.removeFailure(of: kind, key) }
+    }
+  }
+
   /// Drops a question that cannot be asked.
   func drop(_ question: StoreQuestion) async throws {
     guard let key = RowKey(question.key) else { return }
@@ -135,7 +188,7 @@ struct QuestionRun {
 
   /// Says that a purchase was not acknowledged in time.
   mutating func noteOverdue(_ question: StoreQuestion) {
-    let time = ReconcileReport.time(QuestionQueue.deadline(of: question))
+    let time = TimeText.minute(QuestionQueue.deadline(ofPurchaseAt: question.since))
     report.refusals.append(
       VerificationError(.storeRefused, "\(question.key.id) is not acknowledged, which was due by \(time)"))
   }
@@ -149,12 +202,15 @@ struct QuestionRun {
     try await ledger.commits.perform { recorder in
       if hadFailed { try recorder.removeFailure(of: kind, key) }
       switch kind {
-      case .list, .history: break
+      case .list, .history, .order: break
       case .refunds: try recorder.lookups().remove(key)
       case .purchase:
         try recorder.lookups().remove(key)
         try recorder.moveClaimants(of: key, to: facts)
-        if facts.contains(where: \.isAcknowledged) { try recorder.acknowledge(key) }
+        if facts.contains(where: \.isAcknowledged) {
+          try recorder.acknowledge(key)
+          try recorder.removeFailure(of: .acknowledgement, key)
+        }
       case .acknowledgement: try recorder.acknowledge(key)
       }
     }
@@ -162,15 +218,18 @@ struct QuestionRun {
 
   private mutating func fail(_ name: Name, _ question: StoreQuestion, _ error: LedgerError) async throws {
     if error.code == .storeQuota {
-      isOver = true
+      over.insert(name.kind)
       report.refusals.append(
         VerificationError(
-          .retryLater, "the store's quota is used up; the next pull asks what is left (\(error.message))"))
+          .retryLater,
+          "the store's quota is used up (\(name.kind.name)); the next pull asks what is left (\(error.message))"))
       return
     }
     outages = error.code == .store ? outages + 1 : 0
     // Before the first answer, and for a list, it is not one subject that is to blame.
-    if error.code == .store, !hasAnswer || outages >= Self.outagesMax || name.kind == .list { throw error }
+    if error.code == .store, name.kind != .order, !hasAnswer || outages >= Self.outagesMax || name.kind == .list {
+      throw error
+    }
     refusals = error.code == .storeRefusal ? refusals + 1 : 0
     if refusals >= Self.refusalsMax { throw error }
     let now = clock.now()
@@ -184,6 +243,10 @@ struct QuestionRun {
     report.refusals.append(VerificationError(.storeRefused, "\(error)"))
     let failed = failure
     try await ledger.commits.perform { recorder in
+      // What the store says of the purchase tells why: it may be acknowledged already, or refunded.
+      if failed.kind == .acknowledgement, failed.isUnknown, failed.attempts == 1, !question.isSubscription {
+        try recorder.lookups().ask(question.hint)
+      }
       // The store has said often enough that it does not know what only a message named.
       if failed.nextAt == nil, failed.isUnknown, !question.isKnown, let key = RowKey(failed.key) {
         try recorder.lookups().drop(key)

@@ -37,6 +37,11 @@ package struct SnapshotReader: Sendable {
       report.pieces += page.evidence.count
       progress(.init(pieces: report.pieces, bytes: file.bytesRead, bytesTotal: file.bytesTotal))
     }
+    if let line = file.lineOfUnfinishedPage {
+      let reason = EvidenceImporter.unfinishedPage
+      report.refusals.append(
+        VerificationError(reason.code, "\(path):\(line): \(reason.message)", remedy: reason.remedy))
+    }
     // An export is complete.
     for scope in cleared { try snapshot.cover(scope.store, scope.environment) }
     return report

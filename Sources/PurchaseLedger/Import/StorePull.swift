@@ -27,7 +27,7 @@ package struct StorePull: Sendable {
     progress: (Int, Int) -> Void
   ) async throws -> PullReport {
     var run = try QuestionRun(ledger, clock)
-    for client in clients where !run.isOver {
+    for client in clients where !run.isOver(.list) {
       try await run.list(of: .apple, environment, app: client.otherApp) {
         try await client.pullNotifications(wanted, into: snapshot)
       }
@@ -45,7 +45,7 @@ package struct StorePull: Sendable {
     let all = isWhole ? try ledger.readStatement { try StoreQuestion.customers($0, of: .apple, in: environment) } : []
     let failed = run.failedBefore([.history, .refunds], of: .apple, environment)
     let questions = named + hints + failed + round.rest(of: all)
-    for (index, question) in questions.enumerated() where !run.isOver {
+    for (index, question) in questions.enumerated() where !run.isOver(.history, .refunds) {
       defer { progress(index + 1, questions.count) }
       let isNamed = index < named.count
       let isOfRound = index >= questions.count - round.count
@@ -62,9 +62,9 @@ package struct StorePull: Sendable {
           }
         }
       }
-      if isOfRound, !run.isOver { try await round.pass(question.key.id, run) }
+      if isOfRound, !run.isOver(.history, .refunds) { try await round.pass(question.key.id, run) }
     }
-    if isWhole, !run.isOver, try await round.end() {
+    if isWhole, !run.isOver(.history, .refunds), try await round.end() {
       try snapshot.cover(.apple, environment)
       if !run.report.isHeld { try snapshot.closeLostWindow(of: .apple, environment) }
     }
@@ -83,7 +83,7 @@ package struct StorePull: Sendable {
     var run = try QuestionRun(ledger, clock)
     // First, because of the deadline: Google refunds purchases that are not acknowledged.
     if acknowledge { try await acknowledgeAll(clients, &run, again: false) }
-    for client in clients where !run.isOver {
+    for client in clients where !run.isOver(.list) {
       try await run.list(of: .google, environment, app: client.otherApp) {
         try await client.pullVoided(wanted, into: snapshot)
       }
@@ -100,27 +100,28 @@ package struct StorePull: Sendable {
     let questions =
       hints + unconfirmed + purchases.filter { failed.contains($0.key) } + (isWhole ? round.rest(of: purchases) : [])
     let orders = Set(questions.filter(\.isOfSeveral).map(\.hint.purchaseToken))
-    for (index, question) in questions.enumerated() where !run.isOver {
+    for (index, question) in questions.enumerated() where !run.isOver(.purchase) {
       progress(index + 1, questions.count)
       let isOfRound = index >= questions.count - round.count
-      if let token = question.hint.purchaseToken, let product = question.hint.productID, !product.isEmpty,
-        !question.isSubscription
-      {
+      if let token = question.hint.purchaseToken, !question.isSubscription {
+        let product = question.hint.productID.flatMap { $0.isEmpty ? nil : $0 }
         if run.isNew(token) {
           let asked = try self.clients(clients, for: question, \.packageName, \.otherApp, &run)
           try await run.ask(.purchase, question, always: isOfRound, of: asked) {
-            try await $0.pullProduct(product, token: token, ofSeveral: orders.contains(token), into: snapshot)
+            try await $0.pullProduct(
+              product, token: token, bought: question.bought, ofSeveral: orders.contains(token), into: snapshot)
           }
         }
       } else if index < hints.count {
-        // A question without token or product cannot be sent, nor one about a subscription at this address.
+        // A question without token cannot be sent, nor one about a subscription at this address.
         try await run.drop(question)
       }
-      if isOfRound, !run.isOver { try await round.pass(question.key.id, run) }
+      if isOfRound, !run.isOver(.purchase) { try await round.pass(question.key.id, run) }
     }
     // What is left of the failed acknowledgements; time has passed meanwhile.
     if acknowledge { try await acknowledgeAll(clients, &run, again: true) }
-    if isWhole, !run.isOver, try await round.end() {
+    try await askPrices(clients, &run)
+    if isWhole, !run.isOver(.purchase), try await round.end() {
       try snapshot.cover(.google, environment)
       // Each purchase was queried, so the gap is closed unless an answer was quarantined.
       if !run.report.isHeld { try snapshot.closeLostWindow(of: .google, environment) }
@@ -144,6 +145,40 @@ package struct StorePull: Sendable {
     return isKnown ? clients.filter { otherApp($0) == nil } : clients
   }
 
+  /// Orders in one question, so that its address stays short, and in one pull.
+  private static let ordersOfQuestion = 100
+  private static let ordersMax = 10_000
+
+  /// Asks what was paid for purchases whose price nobody has stated, and records it: a price changes no grant. A refund
+  /// that an order tells of waits in the snapshot for `reconcile`.
+  private func askPrices(_ clients: [GooglePlayClient], _ run: inout QuestionRun) async throws {
+    let unpriced = try ledger.readStatement {
+      try StoreQuestion.unpriced($0, in: environment, limit: Self.ordersMax)
+    }
+    if unpriced.count < Self.ordersMax {
+      try await run.drop(.order, except: Set(unpriced.map(\.key)), of: environment)
+    }
+    for client in clients {
+      // Each app's orders are asked at its own address.
+      let own = try unpriced.filter { question in
+        try self.clients(clients, for: question, \.packageName, \.otherApp, &run).contains { $0 === client }
+      }
+      for start in stride(from: 0, to: own.count, by: Self.ordersOfQuestion) where !run.isOver(.order) {
+        let batch = Array(own[start..<min(start + Self.ordersOfQuestion, own.count)])
+        try await run.askPrices(of: batch) { questions in
+          var bought: [String: Int64?] = [:]
+          for question in questions { bought[question.order] = question.bought }
+          var (page, report) = try await client.orders(bought.sorted { $0.key < $1.key }.map { ($0.key, $0.value) })
+          try snapshot.store(page) { fact, row in fact.statement != .revoked || row.statement == .revoked }
+          report.facts = page.evidence.filter { $0.content.quarantine == nil }.flatMap(\.content.transactions)
+          report.pages += 1
+          report.pieces += page.evidence.count
+          return report
+        }
+      }
+    }
+  }
+
   private func isOwn(_ question: StoreQuestion, _ store: Store) -> Bool {
     question.key.store == store && question.key.environment == environment
   }
@@ -159,13 +194,18 @@ package struct StorePull: Sendable {
     let until = delay == 0 ? .max : time - delay
     // The products of one order share a token, and are acknowledged at once.
     var done: Set<String> = []
-    for question in try ledger.readStatement({ try StoreQuestion.unacknowledged($0, boughtUntil: until) }) {
-      guard !run.isOver, let token = question.hint.purchaseToken, let product = question.hint.productID,
-        !product.isEmpty
+    let waiting = try ledger.readStatement { try StoreQuestion.unacknowledged($0, boughtUntil: until) }
+    // A purchase may be refunded, or acknowledged by somebody else, meanwhile.
+    if !again, until == .max {
+      try await run.drop(.acknowledgement, except: Set(waiting.map(\.key)), of: environment)
+    }
+    for question in waiting {
+      guard !run.isOver(.acknowledgement), let token = question.hint.purchaseToken,
+        let product = question.hint.productID, !product.isEmpty
       else { continue }
       if again {
         guard let failure = run.failure(.acknowledgement, question.key) else {
-          if QuestionQueue.deadline(of: question) < time { run.noteOverdue(question) }
+          if QuestionQueue.deadline(ofPurchaseAt: question.since) < time { run.noteOverdue(question) }
           continue
         }
         // An answer of the store's about this purchase would be the same again.

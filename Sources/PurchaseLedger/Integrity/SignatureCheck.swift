@@ -71,8 +71,10 @@ private struct SignatureCheck: Sendable {
       // An amendment repeats a fact, so its evidence must state that fact.
       claim = .event(PreparedFact(fact, isKnown: true).key)
       isSigned = fact.trust == .signed
-      context = EvidenceContext(
+      var context = EvidenceContext(
         productID: fact.productID, purchaseToken: fact.purchaseToken, environment: fact.environment)
+      context.purchaseDate = fact.purchaseDate
+      self.context = context
     }
 
     /// - Parameter content: Nil for an event that cannot be decoded, which `verify` has reported.
@@ -211,14 +213,17 @@ private struct SignatureCheck: Sendable {
   }
 
   private func verdict(on sha256: [UInt8], in contexts: Set<EvidenceContext>) async throws -> Verdict? {
-    let kept: (id: Int64, kind: Int64, isBooked: Bool, bytes: [UInt8])? = try ledger.readStatement { db in
+    let kept: (id: Int64, kind: Int64, isBooked: Bool, isWaiting: Bool, bytes: [UInt8])? = try ledger.readStatement {
+      db in
       let select = try db.cached(
         """
-        SELECT e.id, e.kind, e.outcome = 1, p.bytes, e.bytes
+        SELECT e.id, e.kind, e.outcome = 1, e.outcome = 2, p.bytes, e.bytes
         FROM \(EvidenceRow.source) WHERE e.sha256 = ?
         """)
       select.bind(1, sha256)
-      return try select.first { ($0.int64(0), $0.int64(1), $0.int64(2) != 0, $0.blob(3) + $0.blob(4)) }
+      return try select.first {
+        ($0.int64(0), $0.int64(1), $0.int64(2) != 0, $0.int64(3) != 0, $0.blob(4) + $0.blob(5))
+      }
     }
     guard let kept else { return nil }
     var verdict = Verdict(id: kept.id, kind: EvidenceKind(rawValue: UInt8(truncatingIfNeeded: kept.kind)))
@@ -254,6 +259,11 @@ private struct SignatureCheck: Sendable {
         isWaiting = content.quarantine != nil || !content.earlierTransactions.isEmpty
       }
     } catch {
+      // Kept for a later version, which may read the form of its signature.
+      if kept.isWaiting, VerificationError.Code.ofForm.contains(error.code) {
+        verdict.claims.insert(.waiting(kind, nil, signedDate: nil, note: nil))
+        return verdict
+      }
       verdict.refusal = error
       return verdict
     }
@@ -261,10 +271,10 @@ private struct SignatureCheck: Sendable {
     return verdict
   }
 
-  /// The contexts in which to decode evidence: only Google's product resource takes product and token from its context.
+  /// The contexts in which to decode evidence: only Google's products and orders take more than the environment from it.
   private func contexts(_ stated: Set<EvidenceContext>, for kind: EvidenceKind) -> Set<EvidenceContext> {
     if stated.isEmpty { return [EvidenceContext(environment: environment)] }
-    return kind == .googleProduct
+    return [.googleProduct, .googleOrder].contains(kind)
       ? stated : Set(stated.map { EvidenceContext(packageName: $0.packageName, environment: $0.environment) })
   }
 

@@ -132,6 +132,9 @@ extension EvidenceRecorder {
   private func quarantine(
     _ piece: PreparedEvidence, _ content: VerifiedEvidence, _ reason: VerificationError, _ booking: Booking
   ) throws -> Booking {
+    if VerificationError.Code.ofForm.contains(reason.code), try isFullOfForms(but: piece.sha256) {
+      return booking.refused(reason)
+    }
     let isNew = try append(content.quarantineEvent(because: reason), evidence: piece.sha256) != nil
     try evidence.keep(piece, kind: content.kind, outcome: .quarantined, reason: reason.code.rawValue)
     if isNew { try spool.append(piece, kind: content.kind) }
@@ -140,6 +143,17 @@ extension EvidenceRecorder {
     booking.reason = reason
     return booking
   }
+
+  /// Whether so many pieces wait whose signature has an unknown form that no other is kept: anybody can write those.
+  private func isFullOfForms(but sha256: [UInt8]) throws -> Bool {
+    let reasons = VerificationError.Code.ofForm.map { "'\($0.rawValue)'" }.joined(separator: ", ")
+    let count = try db.cached(
+      "SELECT count(*) FROM evidence WHERE outcome = 2 AND reason IN (\(reasons)) AND sha256 <> ?")
+    count.bind(1, sha256)
+    return try count.first { $0.int(0) } ?? 0 >= Self.formsMax
+  }
+
+  private static let formsMax = 1000
 
   private func book(_ notification: NotificationFact?, evidence: [UInt8]) throws -> Bool {
     guard let content = notification?.content(in: policy.environment) else { return false }
@@ -242,6 +256,8 @@ extension Booking {
       "unsigned; the next pull queries the store for a part of its transactions only: there are too many"
     case "product-does-not-grant": "a consumable or subscription: recorded for the account, grants nothing"
     case "unusable-price": "recorded without its price, which cannot be used; the journal marks the sale as unpriced"
+    case "subscription": "about a subscription, of which the store is not asked; recorded"
+    case "unconfirmed": "granted; the store gave no answer, and is asked again"
     case "partly-claimed": "some of its transactions belong to another account"
     default: note
     }

@@ -21,13 +21,41 @@ extension EvidenceRecorder {
     try spool.append(row, kind: kind, context: context, for: account)
   }
 
+  /// Sets an account's login and password, and puts them into the spool.
+  package func setCredential(_ credential: SpoolLine.Credential, of account: AccountRow) throws {
+    let upsert = try db.cached(
+      """
+      INSERT INTO credential (account, login, salt, hash, rounds, block_size, parallelism, changed_at)
+      VALUES (?, ?, ?, ?, ?, ?, ?, ?)
+      ON CONFLICT (account) DO UPDATE SET login = excluded.login, salt = excluded.salt, hash = excluded.hash,
+        rounds = excluded.rounds, block_size = excluded.block_size, parallelism = excluded.parallelism,
+        changed_at = excluded.changed_at
+      """)
+    upsert.bind(1, account.number)
+    upsert.bind(2, credential.login)
+    upsert.bind(3, credential.salt)
+    upsert.bind(4, credential.hash)
+    upsert.bind(5, credential.rounds)
+    upsert.bind(6, credential.blockSize)
+    upsert.bind(7, credential.parallelism)
+    upsert.bind(8, credential.changedAt)
+    try upsert.run()
+    try spoolCredential(of: account)
+  }
+
+  /// Ends all sessions of an account.
+  package func endSessions(of account: AccountRow) throws {
+    let delete = try db.cached("DELETE FROM session WHERE account = ?")
+    delete.bind(1, account.number)
+    try delete.run()
+  }
+
   /// Deletes an account's login, password and sessions.
   package func deletePersonalData(of account: AccountRow) throws {
-    for table in ["credential", "session"] {
-      let delete = try db.cached("DELETE FROM \(table) WHERE account = ?")
-      delete.bind(1, account.number)
-      try delete.run()
-    }
+    let delete = try db.cached("DELETE FROM credential WHERE account = ?")
+    delete.bind(1, account.number)
+    try delete.run()
+    try endSessions(of: account)
   }
 }
 

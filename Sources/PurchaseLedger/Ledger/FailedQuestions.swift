@@ -14,6 +14,8 @@ package struct FailedQuestion: Sendable, Hashable {
     case acknowledgement = 4
     /// The store's list of changes.
     case list = 5
+    /// What was paid for a purchase (Google).
+    case order = 6
 
     package var name: String { "\(self)" }
   }

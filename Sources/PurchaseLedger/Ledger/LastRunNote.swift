@@ -33,11 +33,7 @@ package struct LastRunNote: Sendable, Hashable {
       let db = try SQLiteConnection(
         uri: SQLiteConnection.uri(path: path, parameters: []), flags: SQLITE_OPEN_READWRITE)
       db.setBusyTimeout(milliseconds: 1000)
-      let upsert = try db.cached("INSERT OR REPLACE INTO cursor (name, value, updated_at) VALUES (?, ?, ?)")
-      upsert.bind(1, name)
-      upsert.bind(2, text)
-      upsert.bind(3, now)
-      try upsert.run()
+      try db.setCursor(name, to: text, at: now)
       return true
     } catch { return false }
   }

@@ -57,7 +57,9 @@ extension Ledger {
     let known = try knownEvidence([digest.sha256])[0]
       .flatMap { submission.trusts($0.kind) ? $0 : nil }
     let result: Result<VerifiedEvidence, VerificationError>
-    do { result = .success(try await verify(submission, known?.kind)) } catch { result = .failure(error) }
+    do { result = .success(try await verify(submission, known?.kind)) } catch {
+      result = submission.keeps(error).map { .success($0) } ?? .failure(error)
+    }
     return PreparedEvidence(submission, result, digest: digest, known: known)
   }
 
@@ -198,6 +200,13 @@ extension Submission {
   /// Whether bytes that were verified as a kind need not be verified again; they must be if they are submitted as
   /// another kind.
   func trusts(_ verified: EvidenceKind) -> Bool { kind == nil || kind == verified }
+
+  /// A message of Apple's whose signature has a form that this version does not know, for the quarantine: Apple does
+  /// not repeat it for ever, and a later version may read it. Nil for what is refused.
+  fileprivate func keeps(_ refusal: VerificationError) -> VerifiedEvidence? {
+    guard channel == .storeNotification, VerificationError.Code.ofForm.contains(refusal.code) else { return nil }
+    return VerifiedEvidence(kind: .notification, store: .apple, environment: nil, quarantine: refusal)
+  }
 }
 
 extension EvidenceRecorder {

@@ -110,9 +110,11 @@ extension Ledger {
   /// What unsigned evidence does not say itself.
   private static func context(_ fact: StoreTransaction?) -> EvidenceContext {
     guard let fact else { return EvidenceContext() }
-    return EvidenceContext(
+    var context = EvidenceContext(
       productID: fact.productID.flatMap { $0.isEmpty ? nil : $0 }, purchaseToken: fact.purchaseToken,
       environment: fact.environment)
+    context.purchaseDate = fact.purchaseDate
+    return context
   }
 
   /// The sequence number of the last event.

@@ -118,7 +118,7 @@ extension Ledger {
     }
     for currency in commodities.sorted() {
       // hledger requires a decimal mark, also without digits after it.
-      let fraction = String(repeating: "0", count: Posting.digits(of: currency))
+      let fraction = String(repeating: "0", count: Money.digits(of: currency))
       try write("commodity 1000.\(fraction) \(Self.symbol(currency))\n")
     }
     for account in accounts.sorted() { try write("account \(account)\n") }
@@ -144,7 +144,7 @@ extension Ledger {
   /// An amount in minor units as decimal text with its currency; zero has none.
   static func amount(_ minor: Int64, currency: String) -> String {
     if minor == 0 { return "0" }
-    let digits = Posting.digits(of: currency)
+    let digits = Money.digits(of: currency)
     if digits == 0 { return "\(minor) \(symbol(currency))" }
     let text = String(minor)
     let padded = String(repeating: "0", count: max(0, digits + 1 - text.count)) + text

@@ -53,11 +53,7 @@ extension Ledger {
 
   /// Notes in the copy when it was made, so that `reconcile` knows a restored ledger.
   private func mark(_ copy: SQLiteConnection) throws {
-    let insert = try copy.prepare("INSERT OR REPLACE INTO cursor (name, value, updated_at) VALUES (?, ?, ?)")
-    insert.bind(1, Self.backupMade)
-    insert.bind(2, String(clock.now()))
-    insert.bind(3, clock.now())
-    try insert.run()
+    try copy.setCursor(Self.backupMade, to: String(clock.now()), at: clock.now())
   }
 
   private func checkChain(_ copy: SQLiteConnection, endsIn head: EventChain) throws {

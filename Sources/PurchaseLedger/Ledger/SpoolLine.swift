@@ -22,6 +22,14 @@ package enum SpoolLine {
     package var blockSize: Int64
     package var parallelism: Int64
     package var changedAt: Int64
+
+    package init(
+      account: AccountID, login: String, salt: [UInt8], hash: [UInt8], rounds: Int64, blockSize: Int64,
+      parallelism: Int64, changedAt: Int64
+    ) {
+      (self.account, self.login, self.salt, self.hash) = (account, login, salt, hash)
+      (self.rounds, self.blockSize, self.parallelism, self.changedAt) = (rounds, blockSize, parallelism, changedAt)
+    }
   }
 
   private static let opened = "account-opened"
@@ -54,6 +62,7 @@ package enum SpoolLine {
     add("productId", context.productID)
     add("purchaseToken", context.purchaseToken)
     add("packageName", context.packageName)
+    add("purchaseDate", context.purchaseDate.map(String.init))
     add("environment", context.environment.flatMap { $0.code == nil ? nil : $0.rawValue })
     if isPlain(prefix), isPlain(bytes) {
       // A JWS and base64, which nearly all evidence is, need no escapes.

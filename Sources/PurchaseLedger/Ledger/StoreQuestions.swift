@@ -7,12 +7,18 @@ package struct StoreQuestion: Sendable, Hashable {
   package var isSubscription = false
   /// When the question came up: of a purchase that waits for acknowledgement when it was bought.
   package var since: Int64
+  /// When the purchase was bought; nil if it is not recorded.
+  var bought: Int64?
   /// Whether its transaction is recorded.
   package var isKnown = true
+  /// Whether it is recorded, and the store has said nothing about it.
+  var isUnconfirmed = false
 
   package var key: TransactionKey { hint.key }
   /// Whether it is about one of several products of a Google order (`StoreTransaction.split`).
   var isOfSeveral: Bool { key.store == .google && key.id.contains("/") }
+  /// The Google order that it is about, without the product.
+  var order: String { String(key.id.prefix { $0 != "/" }) }
 }
 
 extension StoreQuestion {
@@ -22,6 +28,7 @@ extension StoreQuestion {
     hint = LookupHint(key: key.transactionKey, productID: row.optionalText(3), purchaseToken: row.optionalText(4))
     isSubscription = row.optionalText(5).map { ProductType(rawValue: $0).isSubscription } ?? false
     since = row.int64(6)
+    bought = since
   }
 
   private static let columns =
@@ -44,13 +51,17 @@ extension StoreQuestion {
     try db.cached(
       """
       SELECT l.store, l.environment, l.transaction_id, coalesce(l.product_id, nullif(t.product_id, '')),
-        coalesce(l.purchase_token, t.purchase_token), t.product_type, l.asked_at, t.digest IS NOT NULL
+        coalesce(l.purchase_token, t.purchase_token), t.product_type, l.asked_at, t.purchase_date,
+        NOT EXISTS (SELECT 1 FROM store_snapshot AS s WHERE s.store = l.store AND s.environment = l.environment
+          AND s.transaction_id = l.transaction_id)
       FROM lookup AS l LEFT JOIN store_transaction AS t USING (store, environment, transaction_id)
       ORDER BY l.rank, l.asked_at, l.store, l.environment, l.transaction_id
       """
     ).all { row in
       var question = StoreQuestion(row)
-      question.isKnown = row.int64(7) != 0
+      question.bought = row.optionalInt64(7)
+      question.isKnown = question.bought != nil
+      question.isUnconfirmed = question.isKnown && row.int64(8) != 0
       return question
     }
   }
@@ -76,6 +87,25 @@ extension StoreQuestion {
       ORDER BY t.purchase_date DESC, t.transaction_id
       """)
     select.bind(1, environment.code ?? 0)
+    return try select.all(StoreQuestion.init)
+  }
+
+  /// Google's purchases that were paid for, that the store has confirmed, and whose price nobody has stated, the newest
+  /// first.
+  ///
+  /// - Complexity: O(Google's purchases).
+  static func unpriced(_ db: SQLiteConnection, in environment: StoreEnvironment, limit: Int) throws -> [StoreQuestion] {
+    let select = try db.cached(
+      """
+      SELECT \(columns), t.purchase_date FROM store_transaction AS t
+      WHERE t.store = 2 AND t.environment = ?1 AND t.price_milli IS NULL AND t.statement <> 0
+        AND t.transaction_id <> coalesce(t.purchase_token, '') AND t.reason NOT IN ('PROMOTION', 'REWARDED')
+        AND EXISTS (SELECT 1 FROM store_snapshot AS s
+          WHERE s.store = 2 AND s.environment = ?1 AND s.transaction_id = t.transaction_id)
+      ORDER BY t.purchase_date DESC, t.transaction_id LIMIT ?2
+      """)
+    select.bind(1, environment.code ?? 0)
+    select.bind(2, Int64(limit))
     return try select.all(StoreQuestion.init)
   }
 

@@ -173,6 +173,18 @@ extension PreparedEvidence {
   /// The bytes of evidence that is not recorded yet.
   package var evidence: [UInt8] { prefix + rest }
 
+  /// Whether the form of its signature is unknown.
+  package var isUnreadable: Bool {
+    if case .success(let content) = result, let reason = content.quarantine {
+      VerificationError.Code.ofForm.contains(reason.code)
+    } else {
+      false
+    }
+  }
+
+  /// Whether it is for the quarantine.
+  var isWaiting: Bool { if case .success(let content) = result { content.quarantine != nil } else { false } }
+
   /// The transactions that the evidence names.
   fileprivate var names: [RowKey] {
     guard case .success(let content) = result else { return [] }

@@ -43,7 +43,7 @@ extension TransactionRow {
     case .expiresDate: expiresDate.map(Self.dateText)
     case .quantity: "\(quantity)"
     case .ownership: ownership
-    case .price: price.map { "\(Posting.decimal($0)) \($0.currency)" }
+    case .price: price.map { "\($0.decimal) \($0.currency)" }
     case .reason: reason
     case .purchaseToken: purchaseToken
     }

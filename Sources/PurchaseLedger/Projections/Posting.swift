@@ -54,9 +54,9 @@ extension Posting {
   static func unpricedReason(_ row: TransactionRow, original: TransactionRow? = nil) -> String? {
     if isFree(row, original) { return nil }
     guard let price = row.price else { return "the evidence states no usable price" }
-    if price.milliunits < 0 { return "the evidence states the negative price \(decimal(price)) \(price.currency)" }
+    if price.milliunits < 0 { return "the evidence states the negative price \(price.decimal) \(price.currency)" }
     if price.namesCurrency { return nil }
-    return "\(decimal(price)) \(price.currency) is in no currency of ISO 4217"
+    return "\(price.decimal) \(price.currency) is in no currency of ISO 4217"
   }
 
   private static func refunded(_ amount: Int64, of row: TransactionRow) -> Int64 {
@@ -66,7 +66,7 @@ extension Posting {
   }
 
   static func minorUnits(_ price: Money) -> Int64 {
-    switch digits(of: price.currency) {
+    switch Money.digits(of: price.currency) {
     case 0: divided(price.milliunits, times: 1, by: 1000)
     case 2: divided(price.milliunits, times: 1, by: 10)
     case 3: price.milliunits
@@ -74,14 +74,6 @@ extension Posting {
       // Four digits are more precise than the thousandths that stores state.
       price.milliunits.multipliedReportingOverflow(by: digits == 4 ? 10 : 1).partialValue
     }
-  }
-
-  /// A price as decimal text with the currency's digits, or more if the price has them.
-  static func decimal(_ price: Money) -> String {
-    let milli = price.milliunits.magnitude
-    var fraction = String(String(1000 + milli % 1000).dropFirst())
-    while fraction.count > digits(of: price.currency), fraction.hasSuffix("0") { fraction.removeLast() }
-    return (price.milliunits < 0 ? "-" : "") + "\(milli / 1000)" + (fraction.isEmpty ? "" : "." + fraction)
   }
 
   /// value x factor / divisor, rounded half to even, with a full-width product; 0 for values that are not positive.
@@ -93,18 +85,6 @@ extension Posting {
     let rest = divisor - remainder
     if remainder > rest || (remainder == rest && quotient % 2 != 0) { return quotient &+ 1 }
     return quotient
-  }
-
-  /// The digits of the currency's minor unit in ISO 4217; two by default.
-  static func digits(of currency: String) -> Int {
-    switch currency {
-    case "BIF", "CLP", "DJF", "GNF", "ISK", "JPY", "KMF", "KRW", "PYG", "RWF", "UGX", "UYI", "VND", "VUV", "XAF",
-      "XOF", "XPF":
-      0
-    case "BHD", "IQD", "JOD", "KWD", "LYD", "OMR", "TND": 3
-    case "CLF", "UYW": 4
-    default: 2
-    }
   }
 }
 

@@ -136,7 +136,7 @@ extension ReconcileLine.Side {
   }
 
   fileprivate var amount: String? {
-    price.map { "\(Posting.decimal($0)) \($0.currency)" }
+    price.map { "\($0.decimal) \($0.currency)" }
   }
 }
 

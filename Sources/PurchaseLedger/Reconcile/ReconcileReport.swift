@@ -193,10 +193,10 @@ extension ReconcileReport {
     guard let readTo = scope.readTo else {
       return "compared with an export of \(scope.store.rawValue)\(environment), which does not say when it was made"
     }
-    var text = "compared with \(scope.store.rawValue)\(environment) as read up to \(Self.time(readTo))"
-    text += ", \(Self.age(comparedAt - readTo)) ago"
+    var text = "compared with \(scope.store.rawValue)\(environment) as read up to \(TimeText.minute(readTo))"
+    text += ", \(TimeText.age(comparedAt - readTo)) ago"
     if let lastEventAt, lastEventAt > readTo {
-      text += "; the ledger's last event is newer (\(Self.time(lastEventAt)))"
+      text += "; the ledger's last event is newer (\(TimeText.minute(lastEventAt)))"
     }
     return text
   }

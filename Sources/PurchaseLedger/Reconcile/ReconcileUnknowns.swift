@@ -1,11 +1,5 @@
 import Support
 
-#if canImport(FoundationEssentials)
-  import FoundationEssentials
-#else
-  import Foundation
-#endif
-
 /// What a comparison with pulled records cannot know. While there is any of it, store and ledger do not count as
 /// agreeing, however equal they are.
 package struct ReconcileUnknown: Sendable, Hashable {
@@ -68,7 +62,7 @@ struct ReconcileUnknowns {
           .init(
             code: .clock, store: store,
             message: """
-              \(name): the last pull was at \(ReconcileReport.time(readTo)), which is in the future: the clock was \
+              \(name): the last pull was at \(TimeText.minute(readTo)), which is in the future: the clock was \
               or is wrong, and what happened since may be missing; correct the clock, then run pull --store \(name)
               """))
       } else if now - readTo > ageMax {
@@ -76,7 +70,7 @@ struct ReconcileUnknowns {
           .init(
             code: .stale, store: store,
             message: """
-              \(name): the records were pulled \(ReconcileReport.age(now - readTo)) ago, and what happened since \
+              \(name): the records were pulled \(TimeText.age(now - readTo)) ago, and what happened since \
               is not in them; run pull --store \(name)
               """))
       }
@@ -85,7 +79,7 @@ struct ReconcileUnknowns {
           .init(
             code: .restored, store: store,
             message: """
-              \(name): this ledger is a backup of \(ReconcileReport.time(made)): what was recorded after it is missing; \
+              \(name): this ledger is a backup of \(TimeText.minute(made)): what was recorded after it is missing; \
               run pull --store \(name) --all, then reconcile --apply
               """))
       }
@@ -102,21 +96,5 @@ struct ReconcileUnknowns {
 
   private func backupTime() throws -> Int64? {
     try Snapshot.cursor(Ledger.backupMade, db).flatMap { Int64($0.value) }
-  }
-}
-
-extension ReconcileReport {
-  /// To the minute, in UTC.
-  static func time(_ milliseconds: Int64) -> String {
-    let text = Date(timeIntervalSince1970: Double(milliseconds) / 1000).formatted(.iso8601)
-    return text.prefix(16).replacing("T", with: " ") + " UTC"
-  }
-
-  /// A span of time in its largest unit.
-  static func age(_ milliseconds: Int64) -> String {
-    let minutes = max(0, milliseconds) / 60_000
-    func counted(_ number: Int64, _ unit: String) -> String { "\(number) \(unit)\(number == 1 ? "" : "s")" }
-    if minutes < 60 { return counted(minutes, "minute") }
-    return minutes < 2880 ? counted(minutes / 60, "hour") : counted(minutes / 1440, "day")
   }
 }

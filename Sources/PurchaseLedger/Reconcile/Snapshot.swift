@@ -56,29 +56,57 @@ package struct Snapshot: SnapshotSink {
 
   /// Stores a page with its evidence; facts about one transaction are joined, as in the projections.
   package func store(_ page: SnapshotPage) throws {
-    let pieces = page.evidence.map { entry in
-      PreparedEvidence(Submission(evidence: entry.bytes, channel: .operatorImport), .success(entry.content))
-    }
+    let pieces = Self.prepared(page)
+    try write { [isApart] in try Self.store(page, pieces, $0, isApart: isApart) }
+  }
+
+  /// The same, and records facts about transactions of the ledger.
+  ///
+  /// - Parameter isRecorded: Whether a fact about a recorded transaction is recorded at once.
+  func store(
+    _ page: SnapshotPage, recording isRecorded: (StoreTransaction, TransactionRow) -> Bool
+  ) throws {
+    let pieces = Self.prepared(page)
     try write { recorder in
-      let writer = try SnapshotWriter(recorder.db)
-      var scopes: Set<String> = []
-      for (entry, piece) in zip(page.evidence, pieces) {
-        guard try recorder.keepPulled(piece, entry.content) else { continue }
-        if !isApart { _ = try recorder.bookTraits(of: entry.content, evidence: piece.sha256) }
+      try Self.store(page, pieces, recorder)
+      for piece in pieces where !piece.isWaiting {
         for fact in piece.facts {
-          if entry.content.kind == .googleVoided {
-            for other in try StoreQuestion.others(of: fact.row.key, recorder.db) {
-              try recorder.lookups().ask(other.hint)
-            }
+          guard let row = try recorder.projections.row(fact.row.key), isRecorded(fact.transaction, row) else {
+            continue
           }
-          try writer.put(fact, evidence: piece.sha256)
-          scopes.insert(Self.scope(fact.row.key.store, fact.row.key.environment))
+          _ = try recorder.book([fact], evidence: piece.sha256)
         }
       }
-      for scope in scopes { try recorder.addCursor(scope, Self.part) }
-      if let cursor = page.cursor { try recorder.setCursor(cursor.name, to: cursor.value) }
-      if let feed = page.feed { try note(feed, recorder) }
     }
+  }
+
+  static func prepared(_ page: SnapshotPage) -> [PreparedEvidence] {
+    page.evidence.map { entry in
+      PreparedEvidence(Submission(evidence: entry.bytes, channel: .operatorImport), .success(entry.content))
+    }
+  }
+
+  static func store(
+    _ page: SnapshotPage, _ pieces: [PreparedEvidence], _ recorder: EvidenceRecorder, isApart: Bool = false
+  ) throws {
+    let writer = try SnapshotWriter(recorder.db)
+    var scopes: Set<String> = []
+    for (entry, piece) in zip(page.evidence, pieces) {
+      guard try recorder.keepPulled(piece, entry.content) else { continue }
+      if !isApart { _ = try recorder.bookTraits(of: entry.content, evidence: piece.sha256) }
+      for fact in piece.facts {
+        if entry.content.kind == .googleVoided {
+          for other in try StoreQuestion.others(of: fact.row.key, recorder.db) {
+            try recorder.lookups().ask(other.hint)
+          }
+        }
+        try writer.put(fact, evidence: piece.sha256)
+        scopes.insert(Self.scope(fact.row.key.store, fact.row.key.environment))
+      }
+    }
+    for scope in scopes { try recorder.addCursor(scope, Self.part) }
+    if let cursor = page.cursor { try recorder.setCursor(cursor.name, to: cursor.value) }
+    if let feed = page.feed { try note(feed, recorder) }
   }
 
   /// The cursor stored last, and when, in milliseconds since 1970.
@@ -115,7 +143,7 @@ package struct Snapshot: SnapshotSink {
   }
 
   /// Records a gap of a store's feed, and how the clocks differ.
-  private func note(_ feed: FeedNote, _ recorder: EvidenceRecorder) throws {
+  private static func note(_ feed: FeedNote, _ recorder: EvidenceRecorder) throws {
     if let lost = feed.lost {
       let known = try Self.lostWindow(of: feed.store, feed.environment, recorder.db)
       try recorder.setCursor(Self.lostName(feed.store, feed.environment), to: lost.joined(known).text)
@@ -186,17 +214,7 @@ extension EvidenceRecorder {
     return true
   }
 
-  func setCursor(_ name: String, to value: String) throws {
-    let upsert = try db.cached(
-      """
-      INSERT INTO cursor (name, value, updated_at) VALUES (?, ?, ?)
-      ON CONFLICT (name) DO UPDATE SET value = excluded.value, updated_at = excluded.updated_at
-      """)
-    upsert.bind(1, name)
-    upsert.bind(2, value)
-    upsert.bind(3, now)
-    try upsert.run()
-  }
+  func setCursor(_ name: String, to value: String) throws { try db.setCursor(name, to: value, at: now) }
 
   /// Adds a cursor unless it exists.
   func addCursor(_ name: String, _ value: String) throws {

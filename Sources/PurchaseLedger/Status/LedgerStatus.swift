@@ -1,11 +1,5 @@
 import Support
 
-#if canImport(FoundationEssentials)
-  import FoundationEssentials
-#else
-  import Foundation
-#endif
-
 /// The state of a ledger and of the jobs that keep it: what `purchase-ledger status` prints. Times are milliseconds
 /// since 1970.
 package struct LedgerStatus: Sendable {
@@ -92,7 +86,7 @@ package struct LedgerStatus: Sendable {
 extension LedgerStatus {
   /// One JSON document for monitoring. Times are RFC 3339, ages whole seconds.
   package var json: JSONValue {
-    func time(_ value: Int64?) -> JSONValue { .init(value.map(Self.time)) }
+    func time(_ value: Int64?) -> JSONValue { .init(value.map(TimeText.rfc3339)) }
     func age(_ value: Int64?) -> JSONValue { value.map { .init((now - $0) / 1000) } ?? .null }
     func run(_ run: LastRun?) -> JSONValue {
       guard let run else { return .null }
@@ -145,28 +139,28 @@ extension LedgerStatus {
   /// The same for people.
   package var text: String {
     func since(_ value: Int64?) -> String {
-      value.map { "\(ReconcileReport.age(now - $0)) ago (\(ReconcileReport.time($0)))" } ?? "never"
+      value.map { "\(TimeText.age(now - $0)) ago (\(TimeText.minute($0)))" } ?? "never"
     }
     var lines: [String] = []
     for feed in feeds {
       var parts = ["pulled \(since(feed.pulledAt))", "\(feed.transactions) transactions"]
       if let start = feed.windowStart, let end = feed.windowEnd {
-        parts.append("window \(ReconcileReport.time(start)) to \(ReconcileReport.time(end))")
+        parts.append("window \(TimeText.minute(start)) to \(TimeText.minute(end))")
       }
       if feed.isUnfinished { parts.append("not read to its end") }
-      if let lost = feed.lostSince { parts.append("gap since \(ReconcileReport.time(lost))") }
+      if let lost = feed.lostSince { parts.append("gap since \(TimeText.minute(lost))") }
       if let clock = feed.clockMilliseconds { parts.append("clock differs by \(clock / 1000) s") }
       lines.append("\(feed.name): \(parts.joined(separator: ", "))")
     }
     if feeds.isEmpty { lines.append("stores: nothing recorded, nothing pulled") }
     lines.append(
       "acknowledgements: \(unacknowledged) waiting"
-        + (acknowledgeBy.map { ", the first until \(ReconcileReport.time($0))" } ?? ""))
+        + (acknowledgeBy.map { ", the first until \(TimeText.minute($0))" } ?? ""))
     lines.append(
       "queue: \(lookups) waiting, \(failures) failed, \(failuresGivenUp) given up"
-        + (nextTry.map { ", next try \(ReconcileReport.time($0))" } ?? ""))
+        + (nextTry.map { ", next try \(TimeText.minute($0))" } ?? ""))
     lines.append(
-      "refund questions: \(refunds)" + (refundsUntil.map { ", the first until \(ReconcileReport.time($0))" } ?? ""))
+      "refund questions: \(refunds)" + (refundsUntil.map { ", the first until \(TimeText.minute($0))" } ?? ""))
     lines.append("quarantine: \(quarantined)")
     lines.append("unpriced sales: \(unpriced), unowned purchases: \(unowned)")
     lines.append(
@@ -180,9 +174,5 @@ extension LedgerStatus {
         + (freeBytes.map { ", free \(megabytes($0))" } ?? ""))
     lines += conditions.isEmpty ? ["ok: nothing to do"] : conditions.map { "\($0.code.rawValue): \($0.message)" }
     return lines.joined(separator: "\n")
-  }
-
-  static func time(_ milliseconds: Int64) -> String {
-    Date(timeIntervalSince1970: Double(milliseconds) / 1000).formatted(.iso8601)
   }
 }

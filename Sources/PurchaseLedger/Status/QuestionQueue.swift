@@ -32,7 +32,7 @@ package struct QuestionQueue: Sendable {
   package var now: Int64 = 0
 
   /// Google refunds what is not acknowledged within three days.
-  static func deadline(of question: StoreQuestion) -> Int64 { question.since + StatusLimits.acknowledgementDays }
+  static func deadline(ofPurchaseAt time: Int64) -> Int64 { time + 3 * 86_400_000 }
 
   /// Whether something failed, or has to be acknowledged within a day.
   package var needsPerson: Bool { items.contains { $0.failure != nil || isDue($0) } }
@@ -54,7 +54,7 @@ extension Ledger {
       for failure in try FailedQuestion.all(db) { failures[failure.kind, default: [:]][failure.key] = failure }
       func add(_ kind: QuestionQueue.Item.Kind, _ question: StoreQuestion, _ failedAs: [FailedQuestion.Kind]) {
         let failed = failedAs.compactMap { failures[$0]?.removeValue(forKey: question.key) }.first
-        let deadline = kind == .acknowledgement ? QuestionQueue.deadline(of: question) : nil
+        let deadline = kind == .acknowledgement ? QuestionQueue.deadline(ofPurchaseAt: question.since) : nil
         let product = question.hint.productID.flatMap { $0.isEmpty ? nil : $0 }
         queue.items.append(
           .init(
@@ -66,7 +66,9 @@ extension Ledger {
       }
       for question in try StoreQuestion.unacknowledged(db) { add(.acknowledgement, question, [.acknowledgement]) }
       let lookups = try StoreQuestion.lookups(db)
-      for question in lookups { add(.question, question, [.purchase, .history, .refunds]) }
+      for question in lookups {
+        add(question.isUnconfirmed ? .unconfirmed : .question, question, [.purchase, .history, .refunds])
+      }
       let asked = Set(lookups.map(\.key))
       for question in try StoreQuestion.unconfirmed(db, in: environment) where !asked.contains(question.key) {
         add(.unconfirmed, question, [.purchase])
@@ -113,12 +115,12 @@ extension QuestionQueue {
     let lines = items.map { item in
       var parts = ["\(item.kind.rawValue)  \(item.key.store.rawValue) \(item.key.id)"]
       if let product = item.productID { parts.append(product.withoutControls) }
-      var notes = ["since \(ReconcileReport.time(item.since))"]
+      var notes = ["since \(TimeText.minute(item.since))"]
       if let deadline = item.deadline {
-        notes.append("\(deadline < now ? "overdue since" : "due by") \(ReconcileReport.time(deadline))")
+        notes.append("\(deadline < now ? "overdue since" : "due by") \(TimeText.minute(deadline))")
       }
       if let failure = item.failure {
-        let next = failure.nextAt.map { "next try \(ReconcileReport.time($0))" } ?? "given up"
+        let next = failure.nextAt.map { "next try \(TimeText.minute($0))" } ?? "given up"
         notes.append(
           "\(failure.kind.name) failed \(failure.attempts) times, \(next): \(failure.reason.withoutControls)")
       }
@@ -135,7 +137,7 @@ extension QuestionQueue {
 
   /// One object a line.
   package var json: [JSONValue] {
-    func time(_ value: Int64?) -> JSONValue { .init(value.map(LedgerStatus.time)) }
+    func time(_ value: Int64?) -> JSONValue { .init(value.map(TimeText.rfc3339)) }
     return items.map { item in
       .object([
         .init("what", .string(item.kind.rawValue)), .init("store", .string(item.key.store.rawValue)),

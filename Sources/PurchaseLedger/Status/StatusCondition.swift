@@ -44,9 +44,8 @@ package struct StatusCondition: Sendable, Hashable {
 package struct StatusLimits: Sendable {
   /// Of the last pull, comparison and backup.
   package var ageMax: Int64
-  /// Google refunds what is not acknowledged within three days. A nightly job has acknowledged after one.
+  /// What is left of the three days for an acknowledgement. A nightly job has acknowledged after one.
   static let acknowledgementLeft: Int64 = 86_400_000
-  static let acknowledgementDays: Int64 = 3 * 86_400_000
   static let clockMax: Int64 = 60_000
   static let lookupAgeMax: Int64 = 3 * 86_400_000
   /// Beside the size of the ledger once more, for a backup or a large commit.
@@ -65,18 +64,18 @@ extension LedgerStatus {
           code: code, store: feed?.store, environment: feed?.environment,
           message: (feed.map { "\($0.name): " } ?? "") + message))
     }
-    let age = ReconcileReport.age
+    let age = TimeText.age
     func isLate(_ time: Int64?) -> Bool { now - (time ?? firstEventAt ?? now) > limits.ageMax }
     if let deadline = acknowledgeBy, deadline - now < StatusLimits.acknowledgementLeft {
       add(
         .acknowledgementDue,
-        "Google refunds \(unacknowledged) purchases from \(ReconcileReport.time(deadline)) on; run pull --store google "
+        "Google refunds \(unacknowledged) purchases from \(TimeText.minute(deadline)) on; run pull --store google "
           + "--acknowledge")
     }
     for feed in feeds {
       let pull = "run pull --store \(feed.store.rawValue)"
       if let lost = feed.lostSince {
-        add(.windowLost, "the store's list has a gap after \(ReconcileReport.time(lost)); \(pull) --all", feed)
+        add(.windowLost, "the store's list has a gap after \(TimeText.minute(lost)); \(pull) --all", feed)
       }
       if let clock = feed.clockMilliseconds, abs(clock) > StatusLimits.clockMax {
         add(.clock, "this machine's clock differs from the store's by \(clock / 1000) s; correct it", feed)
@@ -85,7 +84,7 @@ extension LedgerStatus {
       {
         add(
           .clock,
-          "the last pull is dated \(ReconcileReport.time(latest)), in the future; correct the clock, then \(pull)",
+          "the last pull is dated \(TimeText.minute(latest)), in the future; correct the clock, then \(pull)",
           feed)
       }
       guard feed.environment == environment else { continue }
@@ -97,7 +96,7 @@ extension LedgerStatus {
       if let made = restoredFrom, feed.coveredAt ?? 0 <= made {
         add(
           .restored,
-          "this file is a backup of \(ReconcileReport.time(made)); run merge with the spool, then \(pull) --all", feed)
+          "this file is a backup of \(TimeText.minute(made)); run merge with the spool, then \(pull) --all", feed)
       }
     }
     if failuresGivenUp > 0 {

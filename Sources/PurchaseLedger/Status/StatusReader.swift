@@ -44,7 +44,7 @@ private struct StatusReader {
       try number("SELECT count(*) FROM store_transaction WHERE \(LedgerSchema.isUnacknowledged)") ?? 0)
     status.acknowledgeBy = try number(
       "SELECT min(purchase_date) FROM store_transaction WHERE \(LedgerSchema.isUnacknowledged)"
-    ).map { $0 + StatusLimits.acknowledgementDays }
+    ).map(QuestionQueue.deadline(ofPurchaseAt:))
     status.lookups = Int(try number("SELECT count(*) FROM lookup") ?? 0)
     status.lookupSince = try number("SELECT min(asked_at) FROM lookup")
     // A file of version 3 has no such table.

@@ -108,6 +108,9 @@ package final class AppStoreClient: Sendable {
         evidence.append((bytes, try await verifier.verify(bytes, as: kind, context: .init(), at: time, trusted: false)))
       } catch {
         report.refuse(error)
+        guard VerificationError.Code.ofForm.contains(error.code) else { continue }
+        // Kept in quarantine with its bytes: a later version may read it.
+        evidence.append((bytes, VerifiedEvidence(kind: kind, store: .apple, environment: nil, quarantine: error)))
       }
     }
     return evidence
@@ -127,6 +130,14 @@ extension AppStoreClient {
     try await pullRevisions(
       "history", "/inApps/v2/history/\(StoreRequests.escape(transactionID))", query: "sort=ASCENDING&", transactionID,
       again: again, sink)
+  }
+
+  /// One transaction as Apple signs it now.
+  func transaction(_ id: String) async throws -> SnapshotPage {
+    var report = PullReport()
+    let request = StoreRequests.Request(url: "\(baseURL)/inApps/v1/transactions/\(StoreRequests.escape(id))")
+    let answer = try await requests.send(request) { $1?["signedTransactionInfo"]?.string }
+    return SnapshotPage(evidence: await verified([answer], as: .transaction, &report), cursor: nil)
   }
 
   /// Pulls a customer's refunded transactions.

@@ -1,5 +1,6 @@
 import AsyncHTTPClient
 import Support
+import Synchronization
 
 /// Client of the Android Publisher API: verifies the responses and stores them in a snapshot. `shutdown`
 /// waits until the connections are closed; they are too where the client is let go.
@@ -12,6 +13,8 @@ package final class GooglePlayClient: Sendable {
   let environment: StoreEnvironment
   let verifier: any StoreEvidenceVerifier
   private let client: StoreConnections
+  /// Whether the current interface of purchases answers; assumed until it does not know what the old one knows.
+  private let hasCurrentInterface = Mutex(true)
 
   /// A client of the Google Play Developer API for one app.
   ///
@@ -49,27 +52,87 @@ package final class GooglePlayClient: Sendable {
   /// Closes the connections.
   package func shutdown() async throws { try await client.http.shutdown() }
 
-  /// Pulls the state of one purchase (`purchases.products.get`).
-  ///
-  /// - Parameter ofSeveral: Whether the order has several products: `purchases.productsv2` answers about all of them.
+  /// Pulls the state of one purchase into a snapshot (``product(_:token:bought:ofSeveral:)``).
   package func pullProduct(
-    _ productID: String, token: String, ofSeveral: Bool = false, into sink: any SnapshotSink
+    _ productID: String?, token: String, bought: Int64? = nil, ofSeveral: Bool = false, into sink: any SnapshotSink
   ) async throws -> PullReport {
-    var report = PullReport()
-    let request = StoreRequests.Request(
-      url: ofSeveral
-        ? "\(application)/purchases/productsv2/tokens/\(StoreRequests.escape(token))" : address(productID, token))
-    let answer = try await requests.send(request) { _, value in
-      value?[ofSeveral ? "productLineItem" : "purchaseTimeMillis"] == nil ? nil : value
-    }
-    let context = EvidenceContext(
-      productID: productID, purchaseToken: token, packageName: packageName, environment: environment)
-    let evidence = await verified(answer, as: .googleProduct, context, &report)
-    if let content = evidence.first?.content, content.quarantine == nil { report.facts = content.transactions }
-    try sink.store(SnapshotPage(evidence: evidence, cursor: nil))
+    var (page, report) = try await product(productID, token: token, bought: bought, ofSeveral: ofSeveral)
+    report.facts = page.evidence.filter { $0.content.quarantine == nil }.flatMap(\.content.transactions)
+    try sink.store(page)
     report.pages += 1
-    report.pieces += evidence.count
+    report.pieces += page.evidence.count
     return report
+  }
+
+  /// The state of one purchase: `purchases.productsv2`, which answers about all products of an order. The old
+  /// `purchases.products` is asked where that does not know the purchase, or says less: it has no time of a pending
+  /// purchase, and of one without order not why nothing was paid.
+  ///
+  /// - Parameters:
+  ///   - productID: Nil where only the token is known; the old interface is then not asked.
+  ///   - bought: When it was bought, if that is known.
+  ///   - ofSeveral: Whether the order has several products.
+  func product(
+    _ productID: String?, token: String, bought: Int64? = nil, ofSeveral: Bool = false
+  ) async throws -> (SnapshotPage, PullReport) {
+    var report = PullReport()
+    var context = EvidenceContext(
+      productID: productID, purchaseToken: token, packageName: packageName, environment: environment)
+    context.purchaseDate = bought
+    let isOnlyCurrent = ofSeveral || productID == nil
+    var isMissing = false
+    var current: [(bytes: [UInt8], content: VerifiedEvidence)]?
+    if isOnlyCurrent || hasCurrentInterface.withLock(\.self) {
+      let request = StoreRequests.Request(
+        url: "\(application)/purchases/productsv2/tokens/\(StoreRequests.escape(token))")
+      let answer = try await requests.send(
+        request, passing: { status, _ in !isOnlyCurrent && [404, 501].contains(status) },
+        accept: { status, value -> JSONValue? in
+          if status >= 400 { return .null }
+          return (value?["productLineItem"] ?? value?["purchaseTimeMillis"]) == nil ? nil : value
+        })
+      isMissing = answer == .null
+      if !isMissing {
+        let evidence = await verified(answer, as: .googleProduct, context, &report)
+        let isComplete = evidence.first.map { !$0.content.transactions.isEmpty } ?? true
+        if isOnlyCurrent || answer["productLineItem"] == nil || (isComplete && answer["orderId"] != nil) {
+          return (SnapshotPage(evidence: evidence, cursor: nil), report)
+        }
+        current = evidence
+      }
+    }
+    let request = StoreRequests.Request(url: address(productID ?? "", token))
+    let answer = try await requests.send(
+      request, passing: { status, _ in current != nil && [404, 410].contains(status) },
+      accept: { status, value -> JSONValue? in
+        if status >= 400 { return .null }
+        return value?["purchaseTimeMillis"] == nil ? nil : value
+      })
+    if let current, answer == .null { return (SnapshotPage(evidence: current, cursor: nil), report) }
+    if isMissing { hasCurrentInterface.withLock { $0 = false } }
+    let evidence = await verified(answer, as: .googleProduct, context, &report)
+    return (SnapshotPage(evidence: evidence, cursor: nil), report)
+  }
+
+  /// What was paid for purchases (`orders.batchGet`), with the tax and the buyer's country.
+  ///
+  /// - Parameter orders: At most 1,000 ids, each with the time of its purchase.
+  /// - Throws: `LedgerError` with code `notInStore` if the store does not know one of them: it then answers nothing.
+  func orders(_ orders: [(id: String, bought: Int64?)]) async throws -> (SnapshotPage, PullReport) {
+    var report = PullReport()
+    let query = orders.map { "orderIds=\(StoreRequests.escape($0.id))" }.joined(separator: "&")
+    let answers = try await requests.send(StoreRequests.Request(url: "\(application)/orders:batchGet?\(query)")) {
+      $1?["orders"]?.array
+    }
+    var evidence: [(bytes: [UInt8], content: VerifiedEvidence)] = []
+    let dates = Dictionary(orders.map { ($0.id, $0.bought) }, uniquingKeysWith: { first, _ in first })
+    for answer in answers {
+      guard let id = answer["orderId"]?.identifier, let bought = dates[id] else { continue }
+      var context = EvidenceContext(packageName: packageName, environment: environment)
+      context.purchaseDate = bought
+      evidence += await verified(answer, as: .googleOrder, context, &report)
+    }
+    return (SnapshotPage(evidence: evidence, cursor: nil), report)
   }
 
   /// Acknowledges a purchase, which Google otherwise refunds after three days. Idempotent.

@@ -61,6 +61,9 @@ package enum FeedStart: Hashable, Sendable {
   /// Reads everything from there on again.
   case again(Int64)
 
+  /// The time from which everything is read again.
+  package var again: Int64? { if case .again(let time) = self { time } else { nil } }
+
   var time: Int64? {
     switch self {
     case .next: nil

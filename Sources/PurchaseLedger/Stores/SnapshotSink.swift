@@ -54,8 +54,13 @@ package struct PullReport: Sendable {
   /// before them, and the next pull requests them again. A few bad pieces among good ones hold nothing.
   package var isHeld: Bool { refusedByConfiguration > 0 && pieces == 0 }
 
+  /// From when on this pull has read the store's list. Milliseconds since 1970.
+  package var readFrom: Int64?
+  /// Pieces that have left the quarantine.
+  package var released = 0
+
   /// What the last page states.
-  package internal(set) var facts: [StoreTransaction] = []
+  package var facts: [StoreTransaction] = []
 
   /// Nothing pulled yet.
   package init() {}
@@ -77,5 +82,6 @@ package struct PullReport: Sendable {
     isWindowLost = isWindowLost || other.isWindowLost
     lost = lost ?? other.lost
     clockAhead = other.clockAhead ?? clockAhead
+    readFrom = readFrom ?? other.readFrom
   }
 }

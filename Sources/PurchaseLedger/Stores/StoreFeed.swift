@@ -73,7 +73,7 @@ struct StoreFeed: Sendable {
       guard plan.window.start < plan.window.end else {
         throw LedgerError(
           .configuration, at: "the start of the window",
-          "lies after the present of the store's clock, \(ReconcileReport.time(now))",
+          "lies after the present of the store's clock, \(TimeText.minute(now))",
           remedy: "give an earlier time, or correct the clock")
       }
       lost = plan.lost
@@ -143,6 +143,7 @@ struct StoreFeed: Sendable {
     }
 
     private mutating func store(_ answer: JSONValue, behind window: NotificationWindow?) async throws {
+      report.readFrom = report.readFrom ?? window?.start
       let before = report.pieces
       let evidence = await feed.verify(answer, &report)
       report.pieces = before + evidence.count

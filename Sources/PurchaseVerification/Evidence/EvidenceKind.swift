@@ -25,6 +25,8 @@ public enum EvidenceKind: UInt8, Sendable, Hashable, Codable, CaseIterable {
   case googleToken = 11
   /// Apple's signed app transaction: who has the app, and since which version (JWS).
   case appTransaction = 12
+  /// Google's `orders` resource: what was paid, the tax, and the buyer's country.
+  case googleOrder = 13
 
   /// The name in reports and in commands.
   public var name: String {
@@ -41,6 +43,7 @@ public enum EvidenceKind: UInt8, Sendable, Hashable, Codable, CaseIterable {
     case .googleNotification: "google-notification"
     case .googleToken: "google-token"
     case .appTransaction: "app-transaction"
+    case .googleOrder: "google-order"
     }
   }
 
@@ -48,7 +51,7 @@ public enum EvidenceKind: UInt8, Sendable, Hashable, Codable, CaseIterable {
   package var store: Store {
     switch self {
     case .transaction, .notification, .renewal, .receipt, .verifyReceipt, .notificationV1, .appTransaction: .apple
-    case .googlePurchase, .googleProduct, .googleVoided, .googleNotification, .googleToken: .google
+    case .googlePurchase, .googleProduct, .googleVoided, .googleNotification, .googleToken, .googleOrder: .google
     }
   }
 
@@ -56,7 +59,9 @@ public enum EvidenceKind: UInt8, Sendable, Hashable, Codable, CaseIterable {
   package var isSigned: Bool {
     switch self {
     case .transaction, .notification, .renewal, .receipt, .googlePurchase, .appTransaction: true
-    case .verifyReceipt, .notificationV1, .googleProduct, .googleVoided, .googleNotification, .googleToken: false
+    case .verifyReceipt, .notificationV1, .googleProduct, .googleVoided, .googleNotification, .googleToken,
+      .googleOrder:
+      false
     }
   }
 
@@ -65,7 +70,7 @@ public enum EvidenceKind: UInt8, Sendable, Hashable, Codable, CaseIterable {
   package var isWhole: Bool {
     switch self {
     case .transaction, .notification, .renewal, .receipt, .verifyReceipt, .notificationV1, .appTransaction: true
-    case .googlePurchase, .googleProduct, .googleVoided, .googleNotification, .googleToken: false
+    case .googlePurchase, .googleProduct, .googleVoided, .googleNotification, .googleToken, .googleOrder: false
     }
   }
 

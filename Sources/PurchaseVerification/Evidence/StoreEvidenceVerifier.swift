@@ -110,6 +110,9 @@ public struct EvidenceContext: Sendable, Hashable {
   public var packageName: String?
   /// Applies to evidence that names no environment.
   public var environment: StoreEnvironment?
+  /// When it was bought, in milliseconds since 1970, where the purchase is known: Google's current interfaces state
+  /// other times, and to the second.
+  package var purchaseDate: Int64?
 
   /// What is known beside the evidence.
   public init(

@@ -205,6 +205,26 @@ extension Money: Comparable {
 }
 
 extension Money {
+  /// The amount as decimal text with the currency's digits, or more if it has them.
+  package var decimal: String {
+    let milli = milliunits.magnitude
+    var fraction = String(String(1000 + milli % 1000).dropFirst())
+    while fraction.count > Self.digits(of: currency), fraction.hasSuffix("0") { fraction.removeLast() }
+    return (milliunits < 0 ? "-" : "") + "\(milli / 1000)" + (fraction.isEmpty ? "" : "." + fraction)
+  }
+
+  /// The digits of the currency's minor unit in ISO 4217; two by default.
+  package static func digits(of currency: String) -> Int {
+    switch currency {
+    case "BIF", "CLP", "DJF", "GNF", "ISK", "JPY", "KMF", "KRW", "PYG", "RWF", "UGX", "UYI", "VND", "VUV", "XAF",
+      "XOF", "XPF":
+      0
+    case "BHD", "IQD", "JOD", "KWD", "LYD", "OMR", "TND": 3
+    case "CLF", "UYW": 4
+    default: 2
+    }
+  }
+
   /// Whether the currency is one that people pay in: a code of ISO 4217 other than those for no currency and for tests.
   package var namesCurrency: Bool { Self.currencies.contains(currency) && !["XXX", "XTS"].contains(currency) }
 

@@ -84,6 +84,9 @@ public struct VerificationError: ToolkitError, LocalizedError, Hashable {
     /// The store gave no final answer.
     package static let retryLater = Self(rawValue: "retry-later")
 
+    /// Forms of a signature that this version does not know, and a later one may.
+    package static let ofForm: [Self] = [.certificateCount, .unsupportedAlgorithm]
+
     /// Whether a wrong configuration (root certificates, app identity) makes valid store responses fail with this code.
     package var isOfConfiguration: Bool {
       [

@@ -44,6 +44,7 @@ struct GoogleAnswer {
       return .googleNotification
     }
     if body["voidedPurchases"] != nil { return .googleVoided }
+    if Self.isOrder(body) { return .googleOrder }
     if body["kind"]?.string == "androidpublisher#productPurchase" || status != nil { return .googleProduct }
     if status == nil, Self.isToken(body) { return .googleToken }
     let isResource = body["purchaseTimeMillis"] != nil && (body["purchaseState"] ?? body["orderId"]) != nil
@@ -55,6 +56,11 @@ struct GoogleAnswer {
     body["purchaseToken"]?.string != nil && body["productId"]?.string != nil && body["kind"] == nil
       && body["purchaseTime"] == nil && body["purchaseTimeMillis"] == nil && body["purchaseState"] == nil
       && body["purchaseStateContext"] == nil && body["voidedTimeMillis"] == nil
+  }
+
+  /// Whether a document is of `orders.get`.
+  static func isOrder(_ body: JSONValue) -> Bool {
+    body["lineItems"]?.array != nil && body["orderId"]?.identifier != nil && body["productLineItem"] == nil
   }
 
   /// Whether the document is `{}`, which is Google's empty list of voided purchases.

@@ -24,24 +24,27 @@ extension GoogleVerifier {
     found.details.append(.init("purchaseState", String(state.prefix(80))))
     if isTest { found.notes.append("sandbox") }
     let statements: [String: Statement] = ["PURCHASED": .purchased, "CANCELLED": .revoked, "PENDING": .pending]
-    let date = try completionTime(body)
-    found.signedDate = date
-    guard let statement = statements[state], let date else {
-      // A pending purchase has no time yet, and its fact needs one.
+    // The time of the payment, which a pending purchase has not yet; a fact needs a time.
+    let completed = try fields.time("purchaseCompletionTime")
+    let bought = context.purchaseDate ?? completed
+    found.signedDate = [bought, completed].compactMap(\.self).max()
+    guard let statement = statements[state], let bought, let date = found.signedDate else {
       found.notes.append(state == "PENDING" ? "pending" : "unknown-type")
       found.notes.append("no-transactions")
       return found
     }
     let account = try fields.account("obfuscatedExternalAccountId")
+    let lines = try items.map { item throws(VerificationError) in try LineItem(item) }
+      .sorted { $0.product.utf8.lexicographicallyPrecedes($1.product.utf8) }
+    for line in lines { found.details += line.details }
     let purchase = StoreTransaction(
       store: .google, environment: isTest ? .sandbox : .production, transactionID: id,
-      originalTransactionID: GoogleFields.original(of: id), productID: nil, purchaseDate: date,
+      originalTransactionID: GoogleFields.original(of: id), productID: nil, purchaseDate: bought,
       appAccountToken: account?.token,
       purchaseToken: token,
       isAcknowledged: body["acknowledgementState"]?.string == "ACKNOWLEDGEMENT_STATE_ACKNOWLEDGED",
       signedDate: date, trust: .unsigned, statement: statement,
       revocation: statement == .revoked ? Revocation(date: date, reason: "cancelled") : nil)
-    let lines = try items.map { item throws(VerificationError) in try LineItem(item) }
     found.transactions = zip(purchase.split(among: lines.map(\.product)), lines).map { $1.completed($0) }
     found.addTraits(of: account)
     if statement == .pending { found.notes.append("pending") }
@@ -66,6 +69,8 @@ extension GoogleVerifier {
     private let isConsumed: Bool
     /// A rental ends, and its end is not stated here: it grants nothing for ever.
     private let isRented: Bool
+    /// The purchase option and the offer, for people.
+    let details: [VerifiedEvidence.Detail]
 
     init(_ item: JSONValue) throws(VerificationError) {
       guard let product = try GoogleFields(value: item).identifier("productId") else {
@@ -77,6 +82,12 @@ extension GoogleVerifier {
       left = try GoogleFields(value: offer).count("refundableQuantity")
       isConsumed = offer["consumptionState"]?.string == "CONSUMPTION_STATE_CONSUMED"
       isRented = offer["rentOfferDetails"] != nil
+      var details = ["purchaseOptionId", "offerId"].compactMap { name in
+        offer[name]?.string.map { VerifiedEvidence.Detail(name, String($0.prefix(80))) }
+      }
+      if isRented { details.append(.init("rental", product)) }
+      if offer["preorderOfferDetails"] != nil { details.append(.init("preorder", product)) }
+      self.details = details
     }
 
     func completed(_ purchase: StoreTransaction) -> StoreTransaction {
@@ -90,21 +101,14 @@ extension GoogleVerifier {
       return purchase
     }
   }
-
-  private func completionTime(_ body: JSONValue) throws(VerificationError) -> Int64? {
-    guard let text = body["purchaseCompletionTime"]?.string else { return nil }
-    guard let date = RFC3339.milliseconds(text) else {
-      throw VerificationError(.malformed, "purchaseCompletionTime is no date of RFC 3339")
-    }
-    return try FieldRules.date(date, "purchaseCompletionTime")
-  }
 }
 
 extension StoreTransaction {
-  /// The transactions of a purchase of several products, which Google names by one order: the first keeps the order's
-  /// id, as where it is alone; the others have `ORDER/PRODUCT`.
+  /// The transactions of a purchase of several products, which Google names by one order: the product that sorts first
+  /// keeps the order's id, as where it is alone; the others have `ORDER/PRODUCT`. In the order of the products, because
+  /// Google's texts and answers list them in orders of their own.
   package func split(among products: [String]) -> [StoreTransaction] {
-    products.enumerated().map { index, product in
+    products.sorted { $0.utf8.lexicographicallyPrecedes($1.utf8) }.enumerated().map { index, product in
       var own = self
       own.productID = product
       if index > 0 {

@@ -58,6 +58,7 @@ package struct GoogleVerifier: StoreEvidenceVerifier {
     case .googleVoided: evidence = try voided(answer, context)
     case .googleNotification: evidence = try notification(answer, context)
     case .googleToken: evidence = try token(answer, context)
+    case .googleOrder: evidence = try order(answer, context)
     default: throw VerificationError(.wrongKind, "a \(kind.name) does not come from Google")
     }
     try checkEnvironment(evidence)

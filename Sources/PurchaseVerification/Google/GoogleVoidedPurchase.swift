@@ -81,21 +81,26 @@ extension GoogleVerifier {
     var found = VerifiedEvidence(
       kind: .googleNotification, store: .google, environment: nil, signedDate: date, notes: ["look-up"])
     var subtype: String?
+    var key: TransactionKey?
     var token: String?
     if let name, let message = answer.body[name] {
       let fields = GoogleFields(value: message)
       let order = try fields.identifier("orderId")
       token = try fields.token()
       subtype = message["notificationType"]?.identifier ?? message["refundType"]?.identifier
-      if let id = order ?? token {
+      // Google keeps subscriptions at an address of their own, which nobody asks: regions are not sold as such.
+      let isSubscription = name == "subscriptionNotification" || message["productType"]?.integer == 1
+      if isSubscription { found.notes = ["subscription"] }
+      key = (order ?? token).map { TransactionKey(store: .google, environment: environment, id: $0) }
+      if let key, !isSubscription {
         found.lookups = [
           LookupHint(
-            key: TransactionKey(store: .google, environment: environment, id: id),
+            key: key,
             productID: try fields.identifier("sku", "subscriptionId"), purchaseToken: token)
         ]
       }
     }
-    if found.lookups.isEmpty { found.notes = [] }
+    if found.lookups.isEmpty { found.notes.removeAll { $0 == "look-up" } }
     if name == nil { found.notes.append("unknown-type") }
     // Without an envelope there is no id. A hash of the fields serves as one, so that redeliveries are recognised.
     let fallback = "\(name ?? "") \(subtype ?? "") \(token ?? "") \(date)"
@@ -103,7 +108,7 @@ extension GoogleVerifier {
     found.notification = NotificationFact(
       store: .google, environment: environment,
       uuid: try FieldRules.identifier(answer.messageID ?? "rtdn:\(digest)", "messageId"),
-      type: name ?? "unknown", subtype: subtype, signedDate: date, transaction: found.lookups.first?.key)
+      type: name ?? "unknown", subtype: subtype, signedDate: date, transaction: key)
     return found
   }
 }

@@ -182,7 +182,7 @@ import Testing
     try test.ledger.write { recorder in
       try recorder.append(.accountOpened(id, token: .random()))
       let account = try #require(try recorder.account(id: id))
-      try Accounts.store(hash, of: account, login: stored, in: recorder)
+      try Accounts.store(hash, of: account, id: id, login: stored, in: recorder)
     }
     #expect(try accounts.find(stored) == id && accounts.find(" \(stored)") == id)
     let session = try await accounts.signIn(login: stored, password: "correct horse", lasting: 1000)
@@ -297,7 +297,7 @@ import Testing
           let id = AccountID.random()
           try recorder.append(.accountOpened(id, token: .random()))
           let account = try #require(try recorder.account(id: id))
-          try Accounts.store(hash, of: account, login: login(commit * 50 + index), in: recorder)
+          try Accounts.store(hash, of: account, id: id, login: login(commit * 50 + index), in: recorder)
           return id
         }
       }

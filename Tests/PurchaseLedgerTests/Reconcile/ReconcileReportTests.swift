@@ -119,7 +119,7 @@ import Testing
     (1_500_500, "KRW", "1500.5"), (1_990, "KWD", "1.990"), (-5, "USD", "-0.005"), (0, "USD", "0.00"),
   ])
   func aPriceHasTheDigitsOfItsCurrency(_ milliunits: Int64, _ currency: String, _ text: String) {
-    #expect(Posting.decimal(Money(milliunits: milliunits, currency: currency)) == text)
+    #expect(Money(milliunits: milliunits, currency: currency).decimal == text)
   }
 
   /// Without a comparison there is no agreement.

@@ -49,11 +49,64 @@ import Testing
     }) { client, server in
       let found = try await client.pullProduct("region.alps", token: "a/b", into: sink).pieces
       #expect(found == 1)
-      let target = "/androidpublisher/v3/applications/org.example.maps/purchases/products/region.alps/tokens/a%2Fb"
+      let target = "/androidpublisher/v3/applications/org.example.maps/purchases/productsv2/tokens/a%2Fb"
       #expect(server.requests.map(\.target) == [target])
       #expect(server.requests.first?.field("authorization") == "Bearer given")
     }
     #expect(sink.transactionIDs == [["GPA.1"]])
+  }
+
+  /// Where the current interface is not found the old one answers, and is asked first from then on. It also says what
+  /// the current one leaves open: when a pending purchase was begun, and why one without order cost nothing.
+  @Test(arguments: ["missing", "pending", "promotion"]) func theOldInterfaceStays(_ case: String) async throws {
+    let sink = PageSink()
+    try await withClient(answer: { request, _ in
+      guard request.path.contains("/productsv2/") else {
+        let state = `case` == "pending" ? 2 : 0
+        return .json(
+          #"{"purchaseTimeMillis": "1780000000000", "purchaseState": \#(state), "purchaseType": 1, "quantity": 1}"#)
+      }
+      let line = #""productLineItem": [{"productId": "region.alps"}]"#
+      return switch `case` {
+      case "missing": .json(404, "<html>not here")
+      case "pending": .json(#"{"orderId": "GPA.1", "purchaseStateContext": {"purchaseState": "PENDING"}, \#(line)}"#)
+      default:
+        .json(
+          #"{"purchaseStateContext": {"purchaseState": "PURCHASED"}, "#
+            + #""purchaseCompletionTime": "2026-05-28T20:26:40Z", \#(line)}"#)
+      }
+    }) { client, server in
+      for token in ["t1", "t2"] {
+        let report = try await client.pullProduct("region.alps", token: token, into: sink)
+        #expect(report.facts.map(\.reason) == ["PROMOTION"] && report.facts.map(\.transactionID) == [token])
+        #expect(report.facts.map(\.statement) == [`case` == "pending" ? .pending : .purchased])
+      }
+      #expect(server.requests.count { $0.path.contains("/productsv2/") } == (`case` == "missing" ? 1 : 2))
+    }
+  }
+
+  @Test func aRentalAndAPreorderAreTold() async throws {
+    let sink = PageSink()
+    try await withClient(answer: { _, _ in
+      .json(
+        """
+        {"orderId": "GPA.1", "purchaseStateContext": {"purchaseState": "PURCHASED"},
+        "purchaseCompletionTime": "2026-05-28T20:26:40Z", "productLineItem": [
+          {"productId": "region.alps", "productOfferDetails": {"purchaseOptionId": "rent", "rentOfferDetails": {}}},
+          {"productId": "region.etna", "productOfferDetails": {"purchaseOptionId": "buy", "offerId": "early",
+            "preorderOfferDetails": {}, "quantity": 2}}]}
+        """)
+    }) { client, _ in
+      let facts = try await client.pullProduct(nil, token: "t", ofSeveral: true, into: sink).facts
+      #expect(facts.map(\.productType) == [.consumable, .unknown] && facts.map(\.quantity) == [1, 2])
+      #expect(facts.map(\.transactionID) == ["GPA.1", "GPA.1/region.etna"])
+    }
+    let details = sink.evidence.flatMap(\.content.details).map { "\($0.name) \($0.value)" }
+    #expect(
+      details == [
+        "packageName org.example.maps", "purchaseState PURCHASED", "purchaseOptionId rent", "rental region.alps",
+        "purchaseOptionId buy", "offerId early", "preorder region.etna",
+      ])
   }
 
   @Test func acknowledgingIsIdempotent() async throws {

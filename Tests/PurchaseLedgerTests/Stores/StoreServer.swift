@@ -178,6 +178,7 @@ final class PageSink: SnapshotSink {
 
   /// The gaps that came with pages.
   var lost: [LostWindow] { state.withLock { $0.pages.compactMap { $0.feed?.lost } } }
+  var evidence: [(bytes: [UInt8], content: VerifiedEvidence)] { state.withLock { $0.pages.flatMap(\.evidence) } }
   var cursors: [String: String] { state.withLock { $0.cursors } }
   var transactionIDs: [[String]] {
     state.withLock { state in

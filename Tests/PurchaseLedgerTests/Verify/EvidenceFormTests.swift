@@ -30,6 +30,8 @@ import Testing
     #"{"Store":"AppleAppStore","TransactionID":"1","Payload":"JWS"}"#, #"{"fetch_token":"JWS","app_user_id":"u"}"#,
     #"{"transaction":{"type":"ios-appstore","jwsRepresentation":"JWS"}}"#, #""JWS""#, #"["JWS"]"#,
     #"["{\"purchaseToken\":\"JWS\"}"]"#,
+    // React Native IAP 12 and 13 with StoreKit 2; Apple's answer about one transaction.
+    #"{"productId":"a","transactionReceipt":"","verificationResultIOS":"JWS"}"#, #"{"signedTransactionInfo":"JWS"}"#,
   ])
   func applesTextIsTakenOutOfItsForm(_ form: String) throws {
     #expect(try pieces(form.replacing("JWS", with: Self.jws)) == [Self.jws], "\(form)")

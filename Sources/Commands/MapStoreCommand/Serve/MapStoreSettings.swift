@@ -18,6 +18,7 @@ struct MapStoreSettings {
   let options: StoreOptions
   let identity: StoreIdentity
   let logLevel: Logger.Level
+  private let values: CommandSettings
 
   static let schema = ConfigurationSchema(
     environmentPrefix: "mapstore", manual: "docs/reference/store.md lists its members",
@@ -36,7 +37,7 @@ struct MapStoreSettings {
         .init("grantSeconds", .number(60...315_360_000)), .init("drainTimeout", .number(0...3_600)),
         .init("pages", .object(pageOptions)),
         .init("limits", .object(counts.map { .init($0.name, .number($0.range)) } + rateOptions)),
-      ])
+      ] + ConfigurationOption.stores)
 
   /// The limits that are plain numbers.
   private static var counts: [(name: String, path: WritableKeyPath<StoreLimits, Int>, range: ClosedRange<Int>)] {
@@ -67,6 +68,7 @@ struct MapStoreSettings {
   /// - Throws: `ConfigurationError` or `StoreError`.
   init(_ flags: MapStoreFlags) throws {
     let settings = try CommandSettings(Self.schema, flags: flags.values, config: flags.store.config)
+    values = settings
     ledger = settings.text("ledger") ?? "ledger.sqlite"
     guard let catalogue = settings.text("catalogue") else {
       throw ConfigurationError(
@@ -129,6 +131,21 @@ struct MapStoreSettings {
     return pages
   }
 
+  /// Who is asked about purchases before they are granted; nil where there is no key of a store.
+  ///
+  /// - Throws: `LedgerError` that names what is missing.
+  func confirmation(for ledger: Ledger) throws -> StoreConfirmation? {
+    let policy = try ledger.policy
+    let access = StoreAccess(
+      identity: identity.bounded(by: policy), clock: .system, text: { values.text($0) }, read: Self.bytes)
+    let stores = access.stores
+    guard !stores.isEmpty else { return nil }
+    let (rate, retry) = (StoreConfirmation.rate, StoreConfirmation.retry)
+    return StoreConfirmation(
+      apple: stores.contains(.apple) ? try access.appStoreClients(for: ledger, rate: rate, retry: retry) : [],
+      google: stores.contains(.google) ? try access.googlePlayClients(for: ledger, rate: rate, retry: retry) : [])
+  }
+
   private static func googlePush(_ settings: CommandSettings) throws -> StoreOptions.PushRule? {
     let (keys, audience) = (settings.text("googlePushKeys"), settings.text("googlePushAudience"))
     let account = settings.text("googlePushAccount")
@@ -172,11 +189,15 @@ struct MapStoreSettings {
     return text
   }
 
-  private static func der(_ path: String) throws -> [UInt8] {
+  private static func bytes(_ path: String) throws -> [UInt8] {
     guard let data = try? Data(contentsOf: URL(fileURLWithPath: path)) else {
       throw StoreError(.unreadableInput, at: path, "cannot be read", remedy: "check the name and permissions")
     }
-    guard let der = DERText.decode([UInt8](data)) else {
+    return [UInt8](data)
+  }
+
+  private static func der(_ path: String) throws -> [UInt8] {
+    guard let der = DERText.decode(try bytes(path)) else {
       throw StoreError(
         .unreadableInput, at: path, "is neither DER nor PEM", remedy: "give the file as the store publishes it")
     }

@@ -25,14 +25,19 @@ struct ServeCommand: AsyncParsableCommand {
     var logger = Logger(label: "mapstore", factory: { EscapingLog(handler: StreamLogHandler.standardError(label: $0)) })
     logger.logLevel = settings.logLevel
     let ledger = try Ledger.open(at: settings.ledger, policy: nil, clock: .system)
+    var options = settings.options
+    options.confirmation = try settings.confirmation(for: ledger)
     let server = try await MapStoreServer.start(
-      settings.options, ledger: ledger, identity: settings.identity.bounded(by: try ledger.policy), clock: .system,
+      options, ledger: ledger, identity: settings.identity.bounded(by: try ledger.policy), clock: .system,
       logger: logger)
     let end = AsyncStream<Void>.makeStream()
     SignalWatch.process.whenStopped { end.continuation.yield() }
     printLine("selling \(server.forSaleCount) of \(server.regionCount) regions from \(settings.options.catalogFolder)")
     for fault in server.catalogFaults { printLine("differs from the catalogue: \(fault)") }
     printLine("catalogue: \(server.url)/catalogue")
+    if let confirmation = options.confirmation {
+      print("purchases are asked about: \(confirmation.stores.map(\.rawValue).joined(separator: ", "))")
+    }
     if settings.options.linkKeys.isEmpty {
       print("download links expire with this process: there are no hmacKeyFiles in the configuration file")
     }
@@ -53,6 +58,7 @@ struct ServeCommand: AsyncParsableCommand {
       _exit(0)
     }
     try await server.shutdown()
+    await options.confirmation?.shutdown()
     ledger.close()
     // Not earlier: a second signal during the drain must end the process.
     SignalWatch.process.stop()

@@ -3,12 +3,6 @@ import LibC
 import PurchaseLedger
 import Support
 
-#if canImport(FoundationEssentials)
-  import FoundationEssentials
-#else
-  import Foundation
-#endif
-
 /// Files that options name, and `-`.
 enum InputFile {
   private static let bytesMax = 64 << 20
@@ -79,10 +73,5 @@ enum TimeArgument {
       throw LedgerError(.configuration, at: option, "\"\(text)\" is no time", remedy: remedy)
     }
     return time
-  }
-
-  /// RFC 3339, to the second.
-  static func text(_ milliseconds: Int64) -> String {
-    Date(timeIntervalSince1970: Double(milliseconds) / 1000).formatted(.iso8601)
   }
 }

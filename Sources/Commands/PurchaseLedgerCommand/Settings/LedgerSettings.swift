@@ -25,11 +25,8 @@ struct LedgerSettings {
       .init(
         "now",
         .textOrNumber({ _ in }, mustBe: "milliseconds since 1970 or a time such as \"2026-11-21T15:00:00Z\"")),
-      .init("apple", .object(ConfigurationOption.texts("issuerId", "keyId", "baseUrl") + [.init("privateKey", .path)])),
-      .init(
-        "google", .object([.init("serviceAccount", .path), .init("accessTokenFile", .path), .text("baseUrl")])),
       .init("policy", .settings(of: "policies", checkPolicy)),
-    ])
+    ] + ConfigurationOption.stores)
 
   /// The unchecked values of flags, environment and file.
   static func values(_ flags: FlagValues, config: String?) throws -> CommandSettings {

@@ -82,7 +82,7 @@ struct DemoCommand: AsyncParsableCommand {
       into: ledger, verifier: try EvidenceVerifier(identity: identity), identity: identity, clock: clock)
     var counts: [Booking.Outcome: Int] = [:]
     var reasons: [String: Int] = [:]
-    try await progress.showing("pieces") { printer in
+    _ = try await progress.showing("pieces") { printer in
       try await importer.run([folder.path("evidence.jsonl")]) { lines in
         for line in lines {
           counts[line.booking.outcome, default: 0] += 1

@@ -38,11 +38,11 @@ struct DismissCommand: AsyncParsableCommand {
         printLine(
           JSONValue.fields([
             ("evidence", .string(Hexadecimal.text(piece.sha256))), ("reason", .string(piece.reason)),
-            ("receivedAt", .string(TimeArgument.text(piece.receivedAt))), ("dismissed", .bool(!list)),
+            ("receivedAt", .string(TimeText.rfc3339(piece.receivedAt))), ("dismissed", .bool(!list)),
           ]).text)
       } else {
         let hash = Hexadecimal.text(piece.sha256)
-        printLine(list ? "\(hash)  \(TimeArgument.text(piece.receivedAt))  \(piece.reason)" : "dismissed \(hash)")
+        printLine(list ? "\(hash)  \(TimeText.rfc3339(piece.receivedAt))  \(piece.reason)" : "dismissed \(hash)")
       }
     }
   }

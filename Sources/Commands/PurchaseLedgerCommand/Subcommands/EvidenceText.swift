@@ -51,7 +51,7 @@ enum EvidenceText {
       "  kind: \(evidence.kind.name)", "  store: \(evidence.store.rawValue)",
     ]
     if let environment = evidence.environment { lines.append("  environment: \(environment)") }
-    if let date = evidence.signedDate { lines.append("  signed: \(TimeArgument.text(date))") }
+    if let date = evidence.signedDate { lines.append("  signed: \(TimeText.rfc3339(date))") }
     if let notification = evidence.notification {
       lines.append(
         "  notification: \(notification.type)\(notification.subtype.map { " \($0)" } ?? "") \(notification.uuid)")
@@ -62,7 +62,7 @@ enum EvidenceText {
       for member in transaction.json.members ?? [] where member.name != "transactionId" && member.value != .null {
         let text = member.value.identifier ?? member.value.text
         let isTime = member.name.hasSuffix("Date")
-        lines.append("    \(member.name): \(isTime ? TimeArgument.text(member.value.integer ?? 0) : text)")
+        lines.append("    \(member.name): \(isTime ? TimeText.rfc3339(member.value.integer ?? 0) : text)")
       }
     }
     for hint in evidence.lookups { lines.append("  look up: \(hint.key.id) \(hint.productID ?? "")") }

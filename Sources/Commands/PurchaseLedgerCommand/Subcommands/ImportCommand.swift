@@ -72,7 +72,7 @@ struct ImportCommand: AsyncParsableCommand {
       into: ledger, verifier: try EvidenceVerifier(identity: identity), identity: identity, clock: settings.clock,
       defaults: defaults)
     var counts: [Booking.Outcome: Int] = [:]
-    try await input.progress.showing("pieces") { printer in
+    let unfinished = try await input.progress.showing("pieces") { printer in
       try await importer.run(files, quarantined: input.quarantined) { lines in
         for line in lines {
           counts[line.booking.outcome, default: 0] += 1
@@ -90,7 +90,12 @@ struct ImportCommand: AsyncParsableCommand {
         printer.show(done.pieces, bytes: done.bytes, of: done.bytesTotal)
       }
     }
-    if !isJSON { printLine(ImportText.summary(counts)) }
+    for page in unfinished { printLine(ImportText.unfinished(page.source, page.line, isJSON: isJSON)) }
+    if !isJSON {
+      let pages = unfinished.isEmpty ? "" : ", \(unfinished.count) incomplete"
+      printLine(ImportText.summary(counts) + pages)
+    }
+    if !unfinished.isEmpty { throw ExitCode(.found) }
     if counts[.refused, default: 0] + counts[.quarantined, default: 0] > 0 {
       throw ExitCode(.found)
     }
@@ -126,6 +131,16 @@ enum ImportText {
         ))
     }
     return .fields(fields)
+  }
+
+  /// A line for a page behind which others are missing.
+  static func unfinished(_ source: String, _ line: Int, isJSON: Bool) -> String {
+    let reason = EvidenceImporter.unfinishedPage
+    guard isJSON else { return "\(source):\(line): \(EvidenceText.line(reason))" }
+    return JSONValue.fields([
+      ("source", .string(source)), ("line", .init(line)), ("outcome", .string("incomplete")),
+      ("reason", .string(reason.code.rawValue)), ("message", .string(EvidenceText.message(reason))),
+    ]).text
   }
 
   /// A line for evidence that needs attention; nil for other evidence.

@@ -26,7 +26,7 @@ struct OrderCommand: AsyncParsableCommand {
     defer { ledger.close() }
     var found = try ledger.purchases(ofOrder: order)
     var unrecorded: [String] = []
-    if found.isEmpty, settings.configuredStores.contains(.apple) {
+    if found.isEmpty, try settings.storeAccess().stores.contains(.apple) {
       let report = try await settings.appStoreClients(for: ledger).closing { clients in
         // Apple answers an order of another app with an empty list.
         var report = PullReport()

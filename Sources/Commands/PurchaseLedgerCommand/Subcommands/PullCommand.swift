@@ -69,7 +69,7 @@ struct PullCommand: AsyncParsableCommand {
     let ledger = try settings.openLedger()
     defer { ledger.close() }
     let pull = try StorePull(ledger: ledger, clock: settings.clock)
-    let report = try await scope.progress.showing("questions") { printer in
+    var report = try await scope.progress.showing("questions") { printer in
       switch scope.store {
       case .apple:
         let clients = try settings.appStoreClients(for: ledger)
@@ -79,7 +79,7 @@ struct PullCommand: AsyncParsableCommand {
           }
         }
       case .google:
-        let clients = try settings.googlePlayClients(for: ledger)
+        let clients = try settings.storeAccess(for: ledger).googlePlayClients(for: ledger)
         return try await clients.closing {
           try await pull.google($0, start, everyone: scope.all, acknowledge: scope.acknowledge) {
             printer.show($0, of: $1)
@@ -87,8 +87,15 @@ struct PullCommand: AsyncParsableCommand {
         }
       }
     }
+    let review = QuarantineReview(ledger, verifier: try EvidenceVerifier(identity: settings.identity(for: ledger)))
+    report.released = try await review.run()
     if let clock = StoreClock.text(report.clockAhead) {
       printError("purchase-ledger: \(clock); windows are counted by the store's; correct the clock")
+    }
+    if let again = start.again, let from = report.readFrom, from > again {
+      printError(
+        "purchase-ledger: the store keeps nothing from before \(TimeText.rfc3339(from)); it was read again from there on"
+      )
     }
     if report.isWindowLost { printError("purchase-ledger: \(lostText(report))") }
     if report.isHeld {
@@ -105,7 +112,7 @@ struct PullCommand: AsyncParsableCommand {
   }
 
   private func lostText(_ report: PullReport) -> String {
-    let time = report.lost.map { ", from \(TimeArgument.text($0.from)) to \(TimeArgument.text($0.until))" } ?? ""
+    let time = report.lost.map { ", from \(TimeText.rfc3339($0.from)) to \(TimeText.rfc3339($0.until))" } ?? ""
     let asked = scope.store == .apple ? "customer" : "purchase"
     return
       "window-lost: the store no longer lists a part of the time\(time); every known \(asked) was asked for instead"
@@ -113,6 +120,7 @@ struct PullCommand: AsyncParsableCommand {
 
   static func text(_ report: PullReport) -> String {
     "\(report.pieces) pieces on \(report.pages) pages, \(report.refusals.count) refused"
+      + (report.released > 0 ? ", \(report.released) left quarantine" : "")
       + (report.isWindowLost ? ", window-lost" : "")
   }
 
@@ -123,10 +131,11 @@ struct PullCommand: AsyncParsableCommand {
         "lost",
         report.lost.map { lost in
           .fields([
-            ("from", .string(TimeArgument.text(lost.from))), ("to", .string(TimeArgument.text(lost.until))),
+            ("from", .string(TimeText.rfc3339(lost.from))), ("to", .string(TimeText.rfc3339(lost.until))),
           ])
         } ?? .null
-      ), ("clockSeconds", report.clockAhead.map { .number(Double($0) / 1000) } ?? .null),
+      ), ("released", .init(report.released)),
+      ("clockSeconds", report.clockAhead.map { .number(Double($0) / 1000) } ?? .null),
       ("refusals", .array(report.refusals.map { EvidenceText.json($0) })),
     ])
   }

@@ -38,8 +38,8 @@ extension Entitlement {
   /// For people.
   var line: String {
     let reason = reason.isEmpty ? "" : " (\(reason))"
-    let until = until.map { " until \(TimeArgument.text($0))" } ?? ""
-    return "\(productID ?? "?")  \(status)\(reason)  since \(TimeArgument.text(since))\(until)  "
+    let until = until.map { " until \(TimeText.rfc3339($0))" } ?? ""
+    return "\(productID ?? "?")  \(status)\(reason)  since \(TimeText.rfc3339(since))\(until)  "
       + "\(grant.origin) \(grant.id)"
   }
 
@@ -76,19 +76,19 @@ struct HistoryCommand: AsyncParsableCommand {
 /// Events as text, one per line.
 private enum EventText {
   static func line(_ event: LedgerEvent) -> String {
-    "\(event.seq)  \(TimeArgument.text(event.recordedAt))  \(text(event.content))"
+    "\(event.seq)  \(TimeText.rfc3339(event.recordedAt))  \(text(event.content))"
   }
 
   private static func text(_ content: EventContent) -> String {
     switch content {
     case .transaction(let fact):
       let copy = fact.transactionID == fact.originalTransactionID ? "" : " of \(fact.originalTransactionID)"
-      let refund = fact.revocation.map { ", revoked \(TimeArgument.text($0.date))" } ?? ""
+      let refund = fact.revocation.map { ", revoked \(TimeText.rfc3339($0.date))" } ?? ""
       return "transaction \(fact.transactionID)\(copy) \(fact.productID ?? "") \(fact.statement)\(refund), "
-        + "signed \(TimeArgument.text(fact.signedDate))"
+        + "signed \(TimeText.rfc3339(fact.signedDate))"
     case .amendment(let fact, let revision):
       return "amendment \(revision.number) of \(fact.transactionID) \(fact.productID ?? ""): "
-        + "\(revision.fieldNames.joined(separator: ", ")) as signed \(TimeArgument.text(fact.signedDate))"
+        + "\(revision.fieldNames.joined(separator: ", ")) as signed \(TimeText.rfc3339(fact.signedDate))"
     case .notification(let fact):
       return "notification \(fact.type)\(fact.subtype.map { " \($0)" } ?? "") \(fact.uuid)"
     case .claim(let key, let account, let isTransfer, _):
@@ -107,7 +107,7 @@ private enum EventText {
     case .act(let act):
       let words = [
         act.transaction?.id, act.subject, act.account.map { "account \($0)" }, act.other.map { "into \($0)" },
-        act.until.map { "until \(TimeArgument.text($0))" },
+        act.until.map { "until \(TimeText.rfc3339($0))" },
       ]
       return
         "\(act.action.rawValue) \(words.compactMap(\.self).joined(separator: " ")), by \(act.author): \(act.reason)"

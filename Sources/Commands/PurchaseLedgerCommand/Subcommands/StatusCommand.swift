@@ -23,7 +23,7 @@ struct StatusCommand: AsyncParsableCommand {
     let settings = try LedgerSettings(options)
     let limits = StatusLimits(ageMax: maxAge?.milliseconds ?? Reconciler.ageMaxDefault)
     let status = try LedgerStatus.read(
-      settings.ledgerPath, clock: settings.clock, expecting: settings.configuredStores, limits: limits)
+      settings.ledgerPath, clock: settings.clock, expecting: settings.storeAccess().stores, limits: limits)
     printText(options.json ? status.json.text : status.text)
     if !status.conditions.isEmpty { throw ExitCode(.found) }
   }

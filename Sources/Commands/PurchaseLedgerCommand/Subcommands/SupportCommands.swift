@@ -241,8 +241,8 @@ struct ReviewersCommand: AsyncParsableCommand {
       try ledger.setReviewer(id, until: until, ActReason(reason, by: ActOptions.user))
       printLine(
         options.json
-          ? JSONValue.fields([("account", .string("\(id)")), ("until", .string(TimeArgument.text(until)))]).text
-          : "\(id) until \(TimeArgument.text(until))")
+          ? JSONValue.fields([("account", .string("\(id)")), ("until", .string(TimeText.rfc3339(until)))]).text
+          : "\(id) until \(TimeText.rfc3339(until))")
     }
   }
 
@@ -261,9 +261,9 @@ struct ReviewersCommand: AsyncParsableCommand {
           options.json
             ? JSONValue.fields([
               ("account", .string("\(account)")), ("login", .init(logins[account])),
-              ("until", .string(TimeArgument.text(until))), ("over", .bool(isOver)),
+              ("until", .string(TimeText.rfc3339(until))), ("over", .bool(isOver)),
             ]).text
-            : "\(account)  \(logins[account] ?? "")  until \(TimeArgument.text(until))\(isOver ? " (over)" : "")")
+            : "\(account)  \(logins[account] ?? "")  until \(TimeText.rfc3339(until))\(isOver ? " (over)" : "")")
       }
     }
   }
