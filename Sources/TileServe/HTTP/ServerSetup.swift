@@ -13,7 +13,7 @@ struct ServerSetup: Sendable {
   let trustedProxies: TrustedProxies
   let alarm: DescriptorAlarm
 
-  /// Listens on the address of the options.
+  /// Listens on the address of the options. Accepts nothing before `autoRead` of the channel is set.
   ///
   /// - Returns: the channel, and the file of a Unix socket, which its owner removes before the socket is closed.
   /// - Throws: ``ServeError`` with `.cannotListen`.
@@ -37,6 +37,8 @@ struct ServerSetup: Sendable {
         }
       }
       .serverChannelOption(.backlog, value: 4096)
+      // The system keeps connections until the server begins: one that was accepted before would be reset.
+      .serverChannelOption(.autoRead, value: false)
       .serverChannelOption(.socketOption(.so_reuseaddr), value: 1)
       // Several connections for each accept call, but not so many that existing ones wait.
       .serverChannelOption(.maxMessagesPerRead, value: 16)

@@ -205,6 +205,7 @@ public final class TileServer: Sendable {
       end.succeed()
     }
     listening.withLock { $0 = new }
+    _ = new.channel.setOption(.autoRead, value: true)
   }
 
   /// Stops listening and closes all connections, when requests in progress are done or after the limit for that. Caches
