@@ -30,6 +30,23 @@ import Testing
     await registry.close()
   }
 
+  /// The system takes connections as soon as the port is open. The first of them waits for the server.
+  @Test func connectionsDuringTheStartAreAnswered() async throws {
+    let registry = try TilesetRegistry([SampleTilesets.path])
+    for _ in 0..<30 {
+      let options = try options()
+      async let status = onThread {
+        var connection: HTTPConnection?
+        while connection == nil { connection = try? HTTPConnection(port: options.port) }
+        return try connection?.request("/relief/0/0/0.png").status
+      }
+      let server = try await TileServer.start(registry, options)
+      #expect(try await status == 200)
+      try await server.shutdown()
+    }
+    await registry.close()
+  }
+
   @Test func theRegistryMayBeLetGoToo() async throws {
     let port = try await TileServer.start(TilesetRegistry([SampleTilesets.path]), options()).port!
     #expect(try await onThread { eventually { (try? Socket(port: port)) == nil } })
