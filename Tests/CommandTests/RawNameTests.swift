@@ -57,17 +57,17 @@ import Testing
 
   @Test func ledgersAndDevicesHaveSuchNames() throws {
     try FileSystem.makeFolders(folder.file(name))
-    try folder.write("\(name)/c.json", #"{"bundleId": "org.example.maps", "environment": "Sandbox"}"#)
+    try folder.write("c.json", #"{"bundleId": "org.example.maps", "environment": "Sandbox"}"#)
     for words in [["init"], ["status"], ["verify"], ["backup", "\(name)/b.sqlite"]] {
       let run = try Command(built: "purchase-ledger").run(
-        words + ["--ledger", "\(name)/l.sqlite", "--config", "\(name)/c.json"], in: folder.path, timeout: 60)
+        words + ["--ledger", "\(name)/l.sqlite", "--config", "c.json"], in: folder.path, timeout: 60)
       #expect(run.status == 0, "\(run)")
     }
     let list = try Command(built: "mapstore").run(
       ["client", "list", "--folder", "\(name)/device", "--server", "http://127.0.0.1:1"], in: folder.path)
     #expect(list.status == 0 && list.stderr.contains(#"\xFCbersicht/device knows no region yet"#), "\(list)")
     #expect(
-      Set(FileSystem.names(in: folder.file(name))).isSuperset(of: ["c.json", "l.sqlite", "b.sqlite", "device"]))
+      Set(FileSystem.names(in: folder.file(name))).isSuperset(of: ["l.sqlite", "b.sqlite", "device"]))
   }
 
   @Test func messagesShowTheByteOnOneLine() throws {
