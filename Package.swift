@@ -174,7 +174,12 @@ let libraries = [
   // CryptoExtras: scrypt for passwords.
   library("Accounts", "Support PurchaseLedger CUnistring Crypto CryptoExtras"),
   // Stores that sign with keys of their own, for tests and demonstrations.
-  library("StoreSimulators", "Support LocalizedErrors PurchaseVerification PurchaseLedger Crypto X509 SwiftASN1"),
+  library(
+    "StoreSimulators",
+    """
+    Support LocalizedErrors PurchaseVerification PurchaseLedger Crypto CryptoExtras X509 SwiftASN1 NIOCore NIOPosix
+    NIOHTTP1
+    """),
   // The messages of the store's service: codable values, read by servers and devices.
   library("MapStoreWire", "Support TileIndex RegionCatalog"),
   // CryptoExtras: RSA for the tokens of Google's pushes.
@@ -283,7 +288,7 @@ let testTargets = [
     "PurchaseLedgerTests",
     """
     Support PurchaseLedger Accounts StoreSimulators PurchaseLedgerCommand PurchaseVerification Crypto CryptoExtras
-    X509 SwiftASN1 NIOCore NIOPosix NIOHTTP1
+    X509 SwiftASN1
     """),
   // Files for Apple's platforms are sources of these tests, on top of what Foundation has on Linux.
   tests(

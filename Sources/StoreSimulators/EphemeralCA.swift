@@ -36,31 +36,43 @@ package struct EphemeralCA: Sendable {
   /// Base64url of the JWS header with the three certificates.
   let encodedHeader: [UInt8]
 
-  package init(_ shape: Shape = Shape()) throws {
-    let rootKey = P384.Signing.PrivateKey()
+  private static let always: Range<Int64> = 946_684_800_000..<4_102_444_800_000
+
+  package init(_ shape: Shape = Shape()) throws { self = try Self.succession([shape])[0] }
+
+  /// Authorities under one root, each with an intermediate and a leaf of its own, as after a change of certificates.
+  package static func succession(_ shapes: [Shape]) throws -> [EphemeralCA] {
+    let key = P384.Signing.PrivateKey()
+    let name = try name("Root")
+    let root = try certificate(
+      .init(key.publicKey), subject: name, issuer: name, signedBy: key, validity: always, isAuthority: true, marker: nil)
+    return try shapes.map { try EphemeralCA($0, rootCertificate: root, rootKey: key, rootName: name) }
+  }
+
+  private init(
+    _ shape: Shape, rootCertificate: [UInt8], rootKey: P384.Signing.PrivateKey, rootName: DistinguishedName
+  ) throws {
+    self.rootCertificate = rootCertificate
     let intermediateKey = P384.Signing.PrivateKey()
     leafKey = P256.Signing.PrivateKey()
-    let names = try ["Root", "Intermediate", "Leaf"].map { name in
-      try DistinguishedName {
-        CommonName("Throw-away \(name)")
-        OrganizationName("Demonstration")
-      }
-    }
-    let always: Range<Int64> = 946_684_800_000..<4_102_444_800_000
-    let root = try Self.certificate(
-      .init(rootKey.publicKey), subject: names[0], issuer: names[0], signedBy: rootKey, validity: always,
-      isAuthority: true,
-      marker: nil)
-    let intermediate = try Self.certificate(
-      .init(intermediateKey.publicKey), subject: names[1], issuer: names[0], signedBy: rootKey,
+    let intermediateName = try Self.name("Intermediate")
+    intermediateCertificate = try Self.certificate(
+      .init(intermediateKey.publicKey), subject: intermediateName, issuer: rootName, signedBy: rootKey,
       validity: shape.intermediateValidity, isAuthority: true, maySign: shape.intermediateMaySign,
       marker: shape.intermediateMarker ? [1, 2, 840, 113635, 100, 6, 2, 1] : nil)
-    let leaf = try Self.certificate(
-      .init(leafKey.publicKey), subject: names[2], issuer: names[1], signedBy: intermediateKey,
+    leafCertificate = try Self.certificate(
+      .init(leafKey.publicKey), subject: try Self.name("Leaf"), issuer: intermediateName, signedBy: intermediateKey,
       validity: shape.leafValidity, isAuthority: false,
       marker: shape.leafMarker ? [1, 2, 840, 113635, 100, 6, 11, 1] : nil)
-    (rootCertificate, intermediateCertificate, leafCertificate) = (root, intermediate, leaf)
-    encodedHeader = Base64.encodeURL(Self.header(certificates: [leaf, intermediate, root]))
+    encodedHeader = Base64.encodeURL(
+      Self.header(certificates: [leafCertificate, intermediateCertificate, rootCertificate]))
+  }
+
+  private static func name(_ name: String) throws -> DistinguishedName {
+    try DistinguishedName {
+      CommonName("Throw-away \(name)")
+      OrganizationName("Demonstration")
+    }
   }
 
   /// A compact JWS over a payload, ES256.

@@ -11,6 +11,7 @@ struct QuestionRun {
 
   private let ledger: Ledger
   private let clock: LedgerClock
+  private let settings: PullSettings
   private var failures: [Name: FailedQuestion]
   private var failedNow: Set<Name> = []
   private var subjects: Set<String> = []
@@ -29,9 +30,10 @@ struct QuestionRun {
     var key: TransactionKey
   }
 
-  init(_ ledger: Ledger, _ clock: LedgerClock) throws {
+  init(_ ledger: Ledger, _ clock: LedgerClock, _ settings: PullSettings) throws {
     self.ledger = ledger
     self.clock = clock
+    self.settings = settings
     failures = Dictionary(
       try ledger.failedQuestions().map { (Name(kind: $0.kind, key: $0.key), $0) }, uniquingKeysWith: { $1 })
   }
@@ -237,7 +239,10 @@ struct QuestionRun {
       failures[name]
       ?? FailedQuestion(
         kind: name.kind, key: name.key, firstAt: now, lastAt: now, nextAt: now, reason: "", isKnown: question.isKnown)
-    failure.fail(at: now, because: error.message, isUnknown: error.code == .notInStore)
+    let isUnknown = error.code == .notInStore
+    failure.fail(
+      at: now, because: error.message, isUnknown: isUnknown,
+      limit: isUnknown ? settings.unknownMax : settings.attemptsMax)
     failures[name] = failure
     failedNow.insert(name)
     report.refusals.append(VerificationError(.storeRefused, "\(error)"))

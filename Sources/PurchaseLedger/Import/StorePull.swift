@@ -6,11 +6,13 @@ package struct StorePull: Sendable {
   private let environment: StoreEnvironment
   private let clock: LedgerClock
   private let hasSeveralApps: Bool
+  private let settings: PullSettings
 
-  package init(ledger: Ledger, clock: LedgerClock) throws {
+  package init(ledger: Ledger, clock: LedgerClock, settings: PullSettings = .init()) throws {
     self.ledger = ledger
     self.clock = clock
     hasSeveralApps = try ledger.readStatement { try !StoreQuestion.otherApps($0).isEmpty }
+    self.settings = settings
     snapshot = Snapshot(of: ledger)
     environment = try ledger.policy.environment
   }
@@ -26,7 +28,7 @@ package struct StorePull: Sendable {
     _ clients: [AppStoreClient], _ wanted: FeedStart = .next, everyone: Bool, transactions: [String],
     progress: (Int, Int) -> Void
   ) async throws -> PullReport {
-    var run = try QuestionRun(ledger, clock)
+    var run = try QuestionRun(ledger, clock, settings)
     for client in clients where !run.isOver(.list) {
       try await run.list(of: .apple, environment, app: client.otherApp) {
         try await client.pullNotifications(wanted, into: snapshot)
@@ -80,7 +82,7 @@ package struct StorePull: Sendable {
     _ clients: [GooglePlayClient], _ wanted: FeedStart = .next, everyone: Bool, acknowledge: Bool,
     progress: (Int, Int) -> Void
   ) async throws -> PullReport {
-    var run = try QuestionRun(ledger, clock)
+    var run = try QuestionRun(ledger, clock, settings)
     // First, because of the deadline: Google refunds purchases that are not acknowledged.
     if acknowledge { try await acknowledgeAll(clients, &run, again: false) }
     for client in clients where !run.isOver(.list) {

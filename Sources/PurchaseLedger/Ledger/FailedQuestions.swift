@@ -38,19 +38,17 @@ package struct FailedQuestion: Sendable, Hashable {
   /// The waits before the next attempts, in milliseconds: ten minutes, an hour, six hours, then nearly a day, so that a
   /// nightly pull that is a little early asks.
   private static let waits: [Int64] = [600_000, 3_600_000, 21_600_000, 72_000_000]
-  /// A question is given up after this many failures, of nightly pulls after two weeks.
-  static let attemptsMax = 14
-  /// The same where the store itself says that it does not know the subject. It may say so of what is too new.
-  static let unknownMax = 8
 
   /// The question after another failure.
-  mutating func fail(at now: Int64, because reason: String, isUnknown: Bool) {
+  ///
+  /// - Parameter limit: It is given up after so many.
+  mutating func fail(at now: Int64, because reason: String, isUnknown: Bool, limit: Int) {
     attempts += 1
     lastAt = now
     self.reason = reason
     self.isUnknown = isUnknown
     let wait = Self.waits[min(attempts, Self.waits.count) - 1]
-    nextAt = attempts >= (isUnknown ? Self.unknownMax : Self.attemptsMax) ? nil : now + wait
+    nextAt = attempts >= limit ? nil : now + wait
   }
 
   /// Whether a pull asks it again. A clock that was ahead does not put it off.

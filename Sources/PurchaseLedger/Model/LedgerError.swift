@@ -92,6 +92,8 @@ public struct LedgerClock: Sendable {
   /// Milliseconds since 1970.
   public let now: @Sendable () -> Int64
 
+  package init(now: @escaping @Sendable () -> Int64) { self.now = now }
+
   /// The system's clock.
   public static let system = Self(now: WallClock.now)
 

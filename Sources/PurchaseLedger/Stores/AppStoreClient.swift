@@ -35,6 +35,7 @@ package final class AppStoreClient: Sendable {
   let app: String
   /// The same where it is not the ledger's first app, whose list of changes has no name of its own.
   let otherApp: String?
+  private let settings: PullSettings
   private let client: StoreConnections
 
   /// A client of the App Store Server API for one environment.
@@ -46,7 +47,7 @@ package final class AppStoreClient: Sendable {
   package init(
     credentials: AppStoreCredentials, environment: StoreEnvironment, verifier: any StoreEvidenceVerifier,
     clock: LedgerClock = .system, baseURL: String? = nil, rate: Double = 20, retry: RetryPolicy = .init(),
-    isFirstApp: Bool = true
+    isFirstApp: Bool = true, settings: PullSettings = .init()
   ) throws(LedgerError) {
     app = credentials.bundleID
     otherApp = isFirstApp ? nil : credentials.bundleID
@@ -58,6 +59,7 @@ package final class AppStoreClient: Sendable {
     }
     self.environment = environment
     self.verifier = verifier
+    self.settings = settings
     let host = environment == .sandbox ? "api.storekit-sandbox.apple.com" : "api.storekit.apple.com"
     self.baseURL = try StoreRequests.checked(baseURL ?? "https://\(host)", option: "apple.baseUrl")
     let client = StoreConnections()
@@ -155,7 +157,7 @@ extension AppStoreClient {
   ///   must then be queried.
   package func pullNotifications(_ wanted: FeedStart = .next, into sink: any SnapshotSink) async throws -> PullReport {
     let feed = StoreFeed(
-      store: .apple, environment: environment, app: otherApp, requests: requests,
+      store: .apple, environment: environment, app: otherApp, requests: requests, settings: settings,
       request: { [baseURL] window in
         let page = window.page.map { "?paginationToken=\(StoreRequests.escape($0))" } ?? ""
         let body = "{\"startDate\":\(window.start),\"endDate\":\(window.end)}"

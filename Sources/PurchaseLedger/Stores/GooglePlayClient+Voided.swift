@@ -8,7 +8,7 @@ extension GooglePlayClient {
   /// - Throws: `LedgerError` with code `store`. Earlier pages stay stored with their cursor.
   package func pullVoided(_ wanted: FeedStart = .next, into sink: any SnapshotSink) async throws -> PullReport {
     let feed = StoreFeed(
-      store: .google, environment: environment, app: otherApp, requests: requests,
+      store: .google, environment: environment, app: otherApp, requests: requests, settings: settings,
       request: { [application] window in
         var url = "\(application)/purchases/voidedpurchases?startTime=\(window.start)&endTime=\(window.end)"
         url += "&type=0&maxResults=1000&includeQuantityBasedPartialRefund=true"

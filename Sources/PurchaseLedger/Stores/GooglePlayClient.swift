@@ -12,6 +12,7 @@ package final class GooglePlayClient: Sendable {
   let otherApp: String?
   let environment: StoreEnvironment
   let verifier: any StoreEvidenceVerifier
+  let settings: PullSettings
   private let client: StoreConnections
   /// Whether the current interface of purchases answers; assumed until it does not know what the old one knows.
   private let hasCurrentInterface = Mutex(true)
@@ -24,12 +25,14 @@ package final class GooglePlayClient: Sendable {
   package init(
     packageName: String, credentials: GoogleCredentials, environment: StoreEnvironment,
     verifier: any StoreEvidenceVerifier, clock: LedgerClock = .system, baseURL: String? = nil, rate: Double = 20,
-    retry: RetryPolicy = .init(), isFirstApp: Bool = true
+    retry: RetryPolicy = .init(), isFirstApp: Bool = true,
+    settings: PullSettings = .init()
   ) throws(LedgerError) {
     self.packageName = packageName
     otherApp = isFirstApp ? nil : packageName
     self.environment = environment
     self.verifier = verifier
+    self.settings = settings
     let base = try StoreRequests.checked(
       baseURL ?? "https://androidpublisher.googleapis.com", option: "google.baseUrl")
     if case .serviceAccount(_, _, let uri) = credentials {

@@ -76,13 +76,8 @@ package enum FeedStart: Hashable, Sendable {
 struct FeedWindows {
   /// How long the store keeps the feed.
   var kept: Int64
+  var settings = PullSettings()
 
-  /// Entries appear up to a few minutes late, and clocks are corrected: what was read last is read once more.
-  static let overlap: Int64 = 86_400_000
-  /// A start is never nearer to what the store keeps: a request takes its time, and so do many pages.
-  static let startMargin: Int64 = 600_000
-  /// An end is never ahead of the store's clock, also where that is not known yet.
-  static let endMargin: Int64 = 60_000
   private static let firstSpan: Int64 = 30 * 86_400_000
 
   struct Plan {
@@ -95,7 +90,7 @@ struct FeedWindows {
   ///   - left: The window that the last pull ended in.
   ///   - mayContinue: Whether the page token of an unfinished window is still good.
   func next(after left: NotificationWindow?, _ wanted: FeedStart, now: Int64, mayContinue: Bool = true) -> Plan {
-    let (oldest, end) = (now - kept + Self.startMargin, now - Self.endMargin)
+    let (oldest, end) = (now - kept + settings.startMargin, now - settings.endMargin)
     guard let left, left.first <= end, left.start <= left.end else {
       return plan(from: wanted.time ?? max(oldest, now - Self.firstSpan), oldest, end, first: wanted.time)
     }
@@ -111,7 +106,7 @@ struct FeedWindows {
       if let lost = plan.lost, answered >= lost.until { plan.lost?.until = min(left.first, lost.until) }
       return plan
     }
-    var plan = plan(from: answered - (left.page == nil ? Self.overlap : 0), oldest, end, first: first)
+    var plan = plan(from: answered - (left.page == nil ? settings.overlap : 0), oldest, end, first: first)
     plan.lost = answered < plan.window.start ? LostWindow(from: answered, until: plan.window.start) : nil
     if case .again(let time) = wanted { plan.window.start = min(plan.window.start, max(time, oldest)) }
     return plan

@@ -58,6 +58,8 @@ package struct PullReport: Sendable {
   package var readFrom: Int64?
   /// Pieces that have left the quarantine.
   package var released = 0
+  /// Whether somebody has to look at it: something was refused, or the feed has a gap.
+  package var needsPerson: Bool { !refusals.isEmpty || isWindowLost }
 
   /// What the last page states.
   package var facts: [StoreTransaction] = []

@@ -9,6 +9,7 @@ struct StoreFeed: Sendable {
   /// Another app than the ledger's first one; nil for that.
   var app: String?
   var requests: StoreRequests
+  var settings: PullSettings
   /// The question for a page of a window.
   var request: @Sendable (NotificationWindow) -> StoreRequests.Request
   /// Whether an answer is a page of the list at all; others are asked for again.
@@ -63,7 +64,7 @@ struct StoreFeed: Sendable {
 
     init(feed: StoreFeed, sink: any SnapshotSink, wanted: FeedStart) {
       (self.feed, self.sink, self.wanted) = (feed, sink, wanted)
-      windows = FeedWindows(kept: feed.store.feedKept(in: feed.environment))
+      windows = FeedWindows(kept: feed.store.feedKept(in: feed.environment), settings: feed.settings)
     }
 
     private mutating func plan(mayContinue: Bool) throws -> NotificationWindow {

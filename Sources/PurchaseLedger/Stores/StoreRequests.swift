@@ -114,7 +114,7 @@ struct StoreRequests: Sendable {
         // Not retried: a certificate, an address or a clock has to be corrected first.
         if Self.isOfTLS(error) { throw failure(request, complaint) }
       }
-      if attempt < retry.attemptsMax { try await Task.sleep(for: .seconds(wait)) }
+      if attempt < retry.attemptsMax { try await retry.sleep(wait) }
     }
     throw failure(
       request,
@@ -240,21 +240,6 @@ struct StoreRequests: Sendable {
 
 }
 
-/// The connections of a client, which are closed with it: also if its `init` throws. AsyncHTTPClient ends the process
-/// where one of its clients is let go that was not shut down.
-final class StoreConnections: Sendable {
-  let http: HTTPClient
-
-  init() {
-    var configuration = HTTPClient.Configuration(redirectConfiguration: .disallow)
-    // It would do so for a minute, whatever the cause.
-    configuration.connectionPool.retryConnectionEstablishment = false
-    http = HTTPClient(eventLoopGroup: HTTPClient.defaultEventLoopGroup, configuration: configuration)
-  }
-
-  deinit { _ = http.shutdown() }
-}
-
 /// How often a request is retried and how long to wait in between. Times are in seconds.
 package struct RetryPolicy: Sendable {
   /// The most requests for one page.
@@ -267,6 +252,8 @@ package struct RetryPolicy: Sendable {
   package var retryAfterMax: Double
   /// The limit for one request, from connecting to the last byte.
   package var timeout: Double
+  /// Waits; tests do so in virtual time.
+  package var sleep: @Sendable (Double) async throws -> Void = { try await Task.sleep(for: .seconds($0)) }
 
   /// Times in seconds.
   package init(

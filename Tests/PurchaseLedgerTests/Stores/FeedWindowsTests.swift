@@ -16,8 +16,8 @@ import Testing
 
   @Test func theFirstWindowKeepsMarginsAtBothEnds() {
     let plan = next(nil)
-    #expect(plan.window.start == Self.now - 30 * Self.day + FeedWindows.startMargin && plan.lost == nil)
-    #expect(plan.window.end == Self.now - FeedWindows.endMargin)
+    #expect(plan.window.start == Self.now - 30 * Self.day + PullSettings().startMargin && plan.lost == nil)
+    #expect(plan.window.end == Self.now - PullSettings().endMargin)
   }
 
   @Test func windowsOverlapByADay() {
@@ -34,12 +34,12 @@ import Testing
     let both = NotificationWindow(start: Self.now + ahead, end: Self.now + ahead + 1000, page: nil, first: start)
     #expect(next(both).window.start <= start)
     let all = NotificationWindow(start: Self.now + ahead, end: Self.now + ahead, page: "p")
-    #expect(next(all).window.start == Self.now - 30 * Self.day + FeedWindows.startMargin)
+    #expect(next(all).window.start == Self.now - 30 * Self.day + PullSettings().startMargin)
     #expect(next(NotificationWindow(start: 5, end: 3, page: nil)).window.start > Self.now - 30 * Self.day)
   }
 
   @Test func whatTheStoreKeepsNoLongerIsLost() {
-    let oldest = Self.now - 30 * Self.day + FeedWindows.startMargin
+    let oldest = Self.now - 30 * Self.day + PullSettings().startMargin
     let last = Self.now - 70 * Self.day
     let left = NotificationWindow(start: last - Self.day, end: last, page: nil)
     #expect(next(left).lost == LostWindow(from: last, until: oldest))

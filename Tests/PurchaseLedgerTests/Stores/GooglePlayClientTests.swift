@@ -4,6 +4,7 @@
 import CryptoExtras
 import Foundation
 import PurchaseLedger
+import StoreSimulators
 import TestSupport
 import Testing
 

@@ -1,5 +1,6 @@
 import Foundation
 import PurchaseLedger
+import StoreSimulators
 import Synchronization
 import TestSupport
 import Testing

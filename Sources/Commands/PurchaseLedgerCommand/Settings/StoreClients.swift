@@ -14,26 +14,3 @@ extension LedgerSettings {
     try storeAccess(for: ledger).appStoreClients(for: ledger)
   }
 }
-
-extension [AppStoreClient] {
-  /// Shuts the clients down after the work, also after a failure.
-  func closing<Value>(_ work: (Self) async throws -> Value) async throws -> Value {
-    let result = await Result { try await work(self) }
-    for client in self { try? await client.shutdown() }
-    return try result.get()
-  }
-}
-
-extension [GooglePlayClient] {
-  func closing<Value>(_ work: (Self) async throws -> Value) async throws -> Value {
-    let result = await Result { try await work(self) }
-    for client in self { try? await client.shutdown() }
-    return try result.get()
-  }
-}
-
-extension Result where Failure == any Error {
-  fileprivate init(_ work: () async throws -> Success) async {
-    do { self = .success(try await work()) } catch { self = .failure(error) }
-  }
-}

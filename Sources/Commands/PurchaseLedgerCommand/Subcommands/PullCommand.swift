@@ -108,7 +108,7 @@ struct PullCommand: AsyncParsableCommand {
     }
     for refusal in report.refusals where !options.json { printLine("refused: \(refusal)") }
     printLine(options.json ? Self.json(report).text : Self.text(report))
-    if !report.refusals.isEmpty || report.isWindowLost { throw ExitCode(.found) }
+    if report.needsPerson { throw ExitCode(.found) }
   }
 
   private func lostText(_ report: PullReport) -> String {

@@ -1,52 +1,60 @@
 import NIOCore
-import NIOHTTP1
+package import NIOHTTP1
 import NIOPosix
 import Synchronization
 
-@testable import PurchaseLedger
-
-/// An HTTP server in the test process that imitates a store's API and can be told to fail.
-final class StoreServer: Sendable {
-  struct Request: Sendable {
-    var method: String
+/// An HTTP server on the loopback interface of this process that answers in the place of a store's API: from a
+/// function, such as a simulator's, which may make it fail.
+package final class StoreServer: Sendable {
+  package struct Request: Sendable {
+    package var method: String
     /// Path and query.
-    var target: String
-    var headers: HTTPHeaders
-    var body: [UInt8]
+    package var target: String
+    package var headers: HTTPHeaders
+    package var body: [UInt8]
 
-    var path: String { String(target.prefix { $0 != "?" }) }
-    var text: String { String(decoding: body, as: UTF8.self) }
+    package init(method: String, target: String, headers: HTTPHeaders = [:], body: [UInt8] = []) {
+      self.method = method
+      self.target = target
+      self.headers = headers
+      self.body = body
+    }
 
-    func field(_ name: String) -> String? { headers.first(name: name) }
+    package var path: String { String(target.prefix { $0 != "?" }) }
+    package var text: String { String(decoding: body, as: UTF8.self) }
 
-    /// A query parameter, without percent-decoding, which the tests do not need.
-    func query(_ name: String) -> String? {
+    package func field(_ name: String) -> String? { headers.first(name: name) }
+
+    /// A query parameter, without percent-decoding.
+    package func query(_ name: String) -> String? {
       target.drop { $0 != "?" }.dropFirst().split(separator: "&").first { $0.hasPrefix("\(name)=") }
         .map { String($0.dropFirst(name.count + 1)) }
     }
   }
 
-  enum Reply: Sendable {
+  package enum Reply: Sendable {
     case json(Int, String, headers: [String: String] = [:])
     /// Announces the full length, sends half and closes the connection.
     case truncated(String)
+    /// Closes the connection without an answer.
+    case closed
     /// Accepts the request and never responds.
     case hang
     /// Announces the full length, sends half and keeps the connection open.
     case stalled(String)
 
-    static func json(_ text: String) -> Self { .json(200, text) }
+    package static func json(_ text: String) -> Self { .json(200, text) }
   }
 
   private let group: MultiThreadedEventLoopGroup
   private let channel: any Channel
   private let log = Mutex<[Request]>([])
 
-  var requests: [Request] { log.withLock { $0 } }
-  var url: String { "http://127.0.0.1:\(channel.localAddress?.port ?? 0)" }
+  package var requests: [Request] { log.withLock { $0 } }
+  package var url: String { "http://127.0.0.1:\(channel.localAddress?.port ?? 0)" }
 
   /// Runs `body` with a server and a client, and closes both even if `body` throws.
-  static func with<Client, Value>(
+  package static func with<Client, Value>(
     _ answer: @escaping @Sendable (Request, Int) -> Reply, client make: (StoreServer) throws -> Client,
     shutdown: (Client) async throws -> Void, _ body: (Client, StoreServer) async throws -> Value
   ) async throws -> Value {
@@ -60,7 +68,7 @@ final class StoreServer: Sendable {
   }
 
   /// - Parameter answer: Called with each request and its number, counted from 0.
-  static func start(_ answer: @escaping @Sendable (Request, Int) -> Reply) async throws -> StoreServer {
+  package static func start(_ answer: @escaping @Sendable (Request, Int) -> Reply) async throws -> StoreServer {
     let group = MultiThreadedEventLoopGroup(numberOfThreads: 1)
     let record = Record(answer)
     let channel = try await ServerBootstrap(group: group)
@@ -81,7 +89,7 @@ final class StoreServer: Sendable {
     self.channel = channel
   }
 
-  func stop() async throws {
+  package func stop() async throws {
     try await channel.close()
     try await group.shutdownGracefully()
   }
@@ -126,6 +134,7 @@ final class StoreServer: Sendable {
 
     private func answer(_ reply: Reply, _ context: ChannelHandlerContext) {
       switch reply {
+      case .closed: context.close(promise: nil)
       case .hang: break
       case .json(let status, let text, let headers): send(status, text, headers, context)
       case .stalled(let text):
@@ -139,9 +148,8 @@ final class StoreServer: Sendable {
       _ status: Int, _ text: String, _ fields: [String: String], _ context: ChannelHandlerContext,
       closing: Bool = false
     ) {
-      var headers = HTTPHeaders([("content-type", "application/json")])
-      if fields["content-length"] == nil { headers.add(name: "content-length", value: "\(text.utf8.count)") }
-      for (name, value) in fields { headers.add(name: name, value: value) }
+      var headers = HTTPHeaders([("content-type", "application/json"), ("content-length", "\(text.utf8.count)")])
+      for (name, value) in fields { headers.replaceOrAdd(name: name, value: value) }
       let head = HTTPResponseHead(version: .http1_1, status: .init(statusCode: status), headers: headers)
       context.write(wrapOutboundOut(.head(head)), promise: nil)
       context.writeAndFlush(wrapOutboundOut(.body(.byteBuffer(ByteBuffer(string: text)))), promise: nil)
@@ -150,39 +158,6 @@ final class StoreServer: Sendable {
       } else {
         context.writeAndFlush(wrapOutboundOut(.end(nil)), promise: nil)
       }
-    }
-  }
-}
-
-/// A sink that keeps pages and cursors in memory.
-final class PageSink: SnapshotSink {
-  private struct State {
-    var pages: [SnapshotPage] = []
-    var cursors: [String: String] = [:]
-  }
-
-  private let state = Mutex(State())
-
-  init(cursors: [String: String] = [:]) { state.withLock { $0.cursors = cursors } }
-
-  func store(_ page: SnapshotPage) throws {
-    state.withLock { state in
-      state.pages.append(page)
-      if let cursor = page.cursor { state.cursors[cursor.name] = cursor.value }
-    }
-  }
-
-  func cursor(_ name: String) throws -> (value: String, updatedAt: Int64)? {
-    state.withLock { $0.cursors[name] }.map { ($0, 0) }
-  }
-
-  /// The gaps that came with pages.
-  var lost: [LostWindow] { state.withLock { $0.pages.compactMap { $0.feed?.lost } } }
-  var evidence: [(bytes: [UInt8], content: VerifiedEvidence)] { state.withLock { $0.pages.flatMap(\.evidence) } }
-  var cursors: [String: String] { state.withLock { $0.cursors } }
-  var transactionIDs: [[String]] {
-    state.withLock { state in
-      state.pages.map { $0.evidence.flatMap { piece in piece.content.transactions.map(\.transactionID) } }
     }
   }
 }
