@@ -37,7 +37,7 @@ package final class AppStoreSimulator: Sendable {
   /// The In-App Purchase key that it accepts.
   package let key = P256.Signing.PrivateKey()
   let clock: VirtualClock
-  let setup: Setup
+  package let setup: Setup
   private let truth: @Sendable () -> [ApplePurchase]
   private let count = Mutex((hour: Int64(0), requests: 0, total: 0))
 
@@ -78,7 +78,8 @@ package final class AppStoreSimulator: Sendable {
     case .closed: return .closed
     case .truncated: return .truncated(#"{"hasMore": false, "signedTransactions": []}"#)
     case .failing(let status):
-      return status == 500 ? Self.error(500, 5_000_001, "An unknown error occurred. Please try again.") : .json(status, "")
+      guard status == 500 else { return .json(status, "") }
+      return Self.error(500, 5_000_001, "An unknown error occurred. Please try again.")
     case .maintenance: return .html(503)
     case .gateway, .gone: return .html(404)
     case .unauthorised: return .json(401, "Unauthenticated\n\nRequest ID: SIMULATED.0.0")
@@ -164,7 +165,7 @@ package final class AppStoreSimulator: Sendable {
       return Self.error(400, 4_000_012, "Invalid request. The start date is earlier than the allowed start date.")
     }
     if start >= end {
-      return Self.error(400, 4_000_013, "Invalid request. The end date precedes the start date or the dates are equal.")
+      return Self.error(400, 4_000_013, "Invalid request. The end date precedes the start date or both are equal.")
     }
     var after: (Int64, Int) = (.min, 0)
     let window = "\(start) \(asked)"
@@ -181,7 +182,8 @@ package final class AppStoreSimulator: Sendable {
     let entries = truth().enumerated().flatMap { number, purchase in
       purchase.notifications.indices.map { (time: purchase.notifications[$0].at, number * 8 + $0, purchase, $0) }
     }.filter {
-      (start...end).contains($0.time) && $0.time + $0.2.historyDelay <= now && $0.2.fact.environment == setup.environment
+      (start...end).contains($0.time) && $0.time + $0.2.historyDelay <= now
+        && $0.2.fact.environment == setup.environment
     }.sorted { ($0.time, $0.1) < ($1.time, $1.1) }.filter { ($0.time, $0.1) > after }
     let page = entries.prefix(Self.pageSize)
     let items = page.map { entry in

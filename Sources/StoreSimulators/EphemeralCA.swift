@@ -45,7 +45,8 @@ package struct EphemeralCA: Sendable {
     let key = P384.Signing.PrivateKey()
     let name = try name("Root")
     let root = try certificate(
-      .init(key.publicKey), subject: name, issuer: name, signedBy: key, validity: always, isAuthority: true, marker: nil)
+      .init(key.publicKey), subject: name, issuer: name, signedBy: key, validity: always, isAuthority: true, marker: nil
+    )
     return try shapes.map { try EphemeralCA($0, rootCertificate: root, rootKey: key, rootName: name) }
   }
 

@@ -33,7 +33,7 @@ package final class PlaySimulator: Sendable {
   }
 
   let clock: VirtualClock
-  let setup: Setup
+  package let setup: Setup
   private let orders: Mutex<[PlayOrder]>
   private let counts = Mutex((minute: Int64(0), buckets: [StoreFault.Call: Int](), total: 0))
 
@@ -210,7 +210,7 @@ package final class PlaySimulator: Sendable {
 
   private func purchase(_ token: String, of product: String, _ now: Int64) -> StoreServer.Reply {
     guard let order = known(token, now), order.products.contains(product) else { return Self.notFound }
-    let state = order.void(at: now) != nil ? 1 : order.isPaid(at: now) ? 0 : 2
+    let state = order.void(at: now) != nil || order.isCancelled(at: now) ? 1 : order.isPaid(at: now) ? 0 : 2
     let id = order.orderID.map { "\"orderId\": \"\($0)\", " } ?? ""
     let type = order.kind == .paid ? "" : "\"purchaseType\": \(order.kind.rawValue), "
     let account = order.accountToken.map { "\"obfuscatedExternalAccountId\": \"\($0)\", " } ?? ""
@@ -226,7 +226,7 @@ package final class PlaySimulator: Sendable {
   private func order(_ token: String, _ now: Int64) -> StoreServer.Reply {
     guard let order = known(token, now) else { return Self.notFound }
     let isVoid = order.void(at: now) != nil
-    let state = isVoid ? "CANCELLED" : order.isPaid(at: now) ? "PURCHASED" : "PENDING"
+    let state = isVoid || order.isCancelled(at: now) ? "CANCELLED" : order.isPaid(at: now) ? "PURCHASED" : "PENDING"
     let id = order.orderID.map { "\"orderId\": \"\($0)\", " } ?? ""
     let test = order.kind == .test ? #""testPurchaseContext": {"fopType": "TEST"}, "# : ""
     let account = order.accountToken.map { "\"obfuscatedExternalAccountId\": \"\($0)\", " } ?? ""

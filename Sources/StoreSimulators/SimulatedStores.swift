@@ -1,5 +1,3 @@
-
-
 /// Both simulated stores behind one address, on one clock.
 package final class SimulatedStores: Sendable {
   package let apple: AppStoreSimulator

@@ -1,5 +1,5 @@
 import NIOCore
-package import NIOHTTP1
+import NIOHTTP1
 import NIOPosix
 import Synchronization
 
@@ -10,10 +10,14 @@ package final class StoreServer: Sendable {
     package var method: String
     /// Path and query.
     package var target: String
-    package var headers: HTTPHeaders
+    let headers: HTTPHeaders
     package var body: [UInt8]
 
-    package init(method: String, target: String, headers: HTTPHeaders = [:], body: [UInt8] = []) {
+    package init(method: String, target: String, fields: [(String, String)] = [], body: [UInt8] = []) {
+      self.init(method: method, target: target, headers: HTTPHeaders(fields), body: body)
+    }
+
+    init(method: String, target: String, headers: HTTPHeaders, body: [UInt8]) {
       self.method = method
       self.target = target
       self.headers = headers

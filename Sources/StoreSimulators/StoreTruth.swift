@@ -107,6 +107,9 @@ package struct PlayOrder: Sendable {
   /// When it was bought, as the store states it: a pending purchase is bought when it is paid.
   package func statedTime(at time: Int64) -> Int64 { paidAt.flatMap { $0 <= time ? $0 : nil } ?? boughtAt }
 
+  /// Whether the payment did not come in time: Google waits for three days.
+  package func isCancelled(at time: Int64) -> Bool { paidAt == nil && time >= boughtAt + 3 * 86_400_000 }
+
   package func isPaid(at time: Int64) -> Bool { paidAt.map { $0 <= time } ?? false }
 
   /// The ids under which the ledger keeps it, one for each product.

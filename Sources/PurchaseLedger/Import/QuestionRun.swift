@@ -116,7 +116,7 @@ struct QuestionRun {
       report.add(answer)
       (hasAnswer, outages, refusals) = (true, 0, 0)
       failedNow.remove(name)
-      try await settle(name, question, answer.facts)
+      try await settle(name, question, answer)
       return true
     } catch let error as LedgerError where error.isOfStore {
       try await fail(name, question, error)
@@ -197,10 +197,11 @@ struct QuestionRun {
 
   // MARK: Answers and failures
 
-  private mutating func settle(_ name: Name, _ question: StoreQuestion, _ facts: [StoreTransaction]) async throws {
+  private mutating func settle(_ name: Name, _ question: StoreQuestion, _ answer: PullReport) async throws {
     let hadFailed = failures.removeValue(forKey: name) != nil
     guard let key = RowKey(question.key) else { return }
     let kind = name.kind
+    let (facts, isPending) = (answer.facts, answer.isPending)
     try await ledger.commits.perform { recorder in
       if hadFailed { try recorder.removeFailure(of: kind, key) }
       switch kind {
@@ -208,6 +209,8 @@ struct QuestionRun {
       case .refunds: try recorder.lookups().remove(key)
       case .purchase:
         try recorder.lookups().remove(key)
+        // What is paid later is asked about again.
+        if isPending { try recorder.lookups().ask(question.hint) }
         try recorder.moveClaimants(of: key, to: facts)
         if facts.contains(where: \.isAcknowledged) {
           try recorder.acknowledge(key)

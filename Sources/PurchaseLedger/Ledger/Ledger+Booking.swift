@@ -29,6 +29,10 @@ extension Ledger {
     if submission.kind == nil, let piece = try? EvidenceForm.piece(in: submission.evidence) {
       submission.evidence = piece
     }
+    // What Google signs and its messages name no environment: it is the ledger's, as in an import.
+    if submission.context.environment == nil, submission.evidence.first == UInt8(ascii: "{") {
+      submission.context.environment = try policy.environment
+    }
     return try await prepare(submission) { (submission, verifiedAs) async throws(VerificationError) in
       try await verifier.read(
         submission.evidence, as: verifiedAs ?? submission.kind, context: submission.context, at: now,

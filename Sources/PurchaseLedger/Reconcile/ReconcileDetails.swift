@@ -99,6 +99,8 @@ struct ReconcileDetails {
       if try selectPulled.first({ _ in true }) ?? false { return .ordered }
     }
     if row.isTokenOnly, row.statement == .pending, try isOrdered(row) { return .ordered }
+    // Google's answer about a pending order of several products states nothing to compare.
+    if key.store == Store.google.code, row.statement == .pending { return .waiting }
     if try isWaiting(key) { return .waiting }
     line.ours = .init(row)
     line.owner = try projections.owner(of: row.grant).map { AccountID($0.id) }
@@ -111,7 +113,7 @@ struct ReconcileDetails {
     case unasked
     /// Known by its order id, or as a test, too.
     case ordered
-    /// The store's copy is in quarantine and reported there.
+    /// The store's copy is in quarantine and reported there, or the purchase waits for its payment.
     case waiting
   }
 

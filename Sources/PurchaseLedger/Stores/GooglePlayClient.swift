@@ -61,6 +61,7 @@ package final class GooglePlayClient: Sendable {
   ) async throws -> PullReport {
     var (page, report) = try await product(productID, token: token, bought: bought, ofSeveral: ofSeveral)
     report.facts = page.evidence.filter { $0.content.quarantine == nil }.flatMap(\.content.transactions)
+    report.isPending = page.evidence.contains { $0.content.notes.contains("pending") }
     try sink.store(page)
     report.pages += 1
     report.pieces += page.evidence.count

@@ -63,6 +63,8 @@ package struct PullReport: Sendable {
 
   /// What the last page states.
   package var facts: [StoreTransaction] = []
+  /// Whether it says that a payment is awaited, so that there will be another answer.
+  var isPending = false
 
   /// Nothing pulled yet.
   package init() {}

@@ -11,18 +11,24 @@ final class Machine: Sendable {
     /// The request that is the last one of the process.
     var last: (number: Int, isBefore: Bool)?
     var isDead = false
+    /// The process that is killed; nil if its work is done in this one.
+    var process: Int32?
   }
 
-  private let folder: TemporaryFolder
+  /// In memory where the system has a folder for that: hundreds of nights would wait for the disk.
+  private let folder: String
   private let state = Mutex(State())
 
   init() throws {
-    folder = try TemporaryFolder()
-    try FileManager.default.createDirectory(atPath: folder.file("0"), withIntermediateDirectories: true)
+    let parent = FileManager.default.isWritableFile(atPath: "/dev/shm") ? "/dev/shm" : NSTemporaryDirectory()
+    folder = "\(parent)/map-toolkit-year-\(UUID().uuidString)"
+    try FileManager.default.createDirectory(atPath: "\(folder)/0", withIntermediateDirectories: true)
   }
 
+  deinit { try? FileManager.default.removeItem(atPath: folder) }
+
   /// The ledger.
-  var path: String { folder.file(state.withLock { $0.folder }) + "/ledger.sqlite" }
+  var path: String { "\(folder)/\(state.withLock(\.folder))/ledger.sqlite" }
 
   /// The requests so far.
   var requests: Int { state.withLock { $0.requests } }
@@ -43,6 +49,14 @@ final class Machine: Sendable {
     }
   }
 
+  /// A process in which the work is done.
+  func run(_ child: ChildProcess) -> CommandRun {
+    state.withLock { $0.process = Int32(child.processID) }
+    let run = child.wait(timeout: 120)
+    state.withLock { $0.process = nil }
+    return run
+  }
+
   /// Answers, unless the process is dead: then nothing that it still does counts, because the ledger's files were taken
   /// away as they were.
   func answer(_ answer: () -> StoreServer.Reply) -> StoreServer.Reply {
@@ -53,22 +67,26 @@ final class Machine: Sendable {
     if isDead { return .closed }
     guard isLast else { return answer() }
     if !isBefore { _ = answer() }
-    kill()
+    takeDown()
     return .closed
   }
 
-  private func kill() {
+  private func takeDown() {
     state.withLock { state in
+      state.isDead = true
+      if let process = state.process {
+        kill(process, SIGKILL)
+        return
+      }
       let new = "\((Int(state.folder) ?? 0) + 1)"
       let files = FileManager.default
-      let (from, to) = (folder.file(state.folder), folder.file(new))
+      let (from, to) = ("\(folder)/\(state.folder)", "\(folder)/\(new)")
       try? files.createDirectory(atPath: to, withIntermediateDirectories: true)
       // The index of the log belongs to processes.
       for name in (try? files.contentsOfDirectory(atPath: from)) ?? [] where !name.hasSuffix("-shm") {
         try? files.copyItem(atPath: "\(from)/\(name)", toPath: "\(to)/\(name)")
       }
       state.folder = new
-      state.isDead = true
     }
   }
 }

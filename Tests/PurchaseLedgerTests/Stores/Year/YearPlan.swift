@@ -3,14 +3,17 @@ import PurchaseLedger
 import StoreSimulators
 import TestSupport
 
-/// What happens in a year, all of it from a seed: purchases and refunds at both stores, what reaches the shop, faults of
-/// the stores, the state of our clock, and when our jobs run and are killed.
+/// What happens in a year, all of it from a seed: purchases and refunds at both stores, what reaches the shop, faults
+/// of the stores, the state of our clock, and when our jobs run and are killed.
 struct YearPlan: @unchecked Sendable {
   static let start: Int64 = 1_767_236_400_000  // 2026-01-01T03:00:00Z
   static let minute: Int64 = 60_000
   static let hour: Int64 = 3_600_000
   static let day: Int64 = 86_400_000
-  static let end = start + 365 * day
+
+  /// How many days the plan has, of which the last ten are without faults.
+  let days: Int
+  var end: Int64 { Self.start + Int64(days) * Self.day }
 
   /// Something that reaches the shop, in the order of time.
   struct Delivery: Sendable {
@@ -27,6 +30,8 @@ struct YearPlan: @unchecked Sendable {
     var at: Int64
     var piece: Piece
     var account: Int?
+    /// As they came first, if they come again.
+    var bytes: [UInt8]?
   }
 
   let seed: UInt64
@@ -53,24 +58,39 @@ struct YearPlan: @unchecked Sendable {
 
   private var random: SeededGenerator
 
-  init(seed: UInt64) {
-    self.seed = seed
+  /// - Parameters:
+  ///   - purchases: At each store.
+  ///   - isFaulty: False for stores and a clock that are well.
+  init(seed: UInt64, days: Int = 365, purchases: Int = 6, isFaulty: Bool = true) {
+    (self.seed, self.days) = (seed, days)
     random = SeededGenerator(seed: seed &* 7919 &+ 39)
     if chance(20) { environment = .sandbox }
     for _ in 0..<5 { accounts.append((AccountID(uuid()), AccountToken(uuid()))) }
-    renewedAt = Self.start + time(100 * Self.day..<265 * Self.day)
-    planClocks()
-    planFaults()
-    for number in 0..<9 { applePurchase(number) }
-    for number in 0..<11 { playOrder(number) }
+    renewedAt = Self.start + time((end - Self.start) / 4..<(end - Self.start) / 2)
+    for number in 0..<purchases { applePurchase(number) }
+    for number in 0..<purchases { playOrder(number) }
     deliveries.sort { $0.at < $1.at }
-    for night in 0..<365 where chance(5) {
+    if isFaulty {
+      planClocks()
+      planFaults()
+    }
+    for night in 0..<days where chance(isFaulty ? 15 : 50) {
       kills.append(Kill(night: night, request: Int(time(0..<7)), isBefore: chance(50)))
     }
   }
 
   /// The time of a night's jobs.
   static func night(_ number: Int) -> Int64 { start + Int64(number) * day }
+
+  /// The first night behind a time.
+  static func night(after time: Int64) -> Int { Int((time - start + day - 1) / day) }
+
+  /// The nights behind an event at a store.
+  var eventful: Set<Int> {
+    let apple = truth.apple.flatMap { $0.notifications.map(\.at) }
+    let play = truth.play.flatMap { [$0.boughtAt, $0.paidAt, $0.refund?.seenAt].compactMap(\.self) }
+    return Set((apple + play).map(Self.night(after:)))
+  }
 
   func ahead(at time: Int64) -> Int64 { clocks.last { $0.from <= time }?.ahead ?? 0 }
 
@@ -80,26 +100,26 @@ struct YearPlan: @unchecked Sendable {
     // Less than the margins, for months; minutes; and once ten years for a night or two.
     clocks.append((Self.start, time(-50_000..<50_000)))
     for _ in 0..<3 {
-      let from = Self.start + time(0..<340 * Self.day)
+      let from = Self.start + time(0..<end - 25 * Self.day - Self.start)
       clocks.append((from, time(-20 * Self.minute..<20 * Self.minute)))
       clocks.append((from + time(Self.day..<30 * Self.day), time(-50_000..<50_000)))
     }
-    let night = Self.night(Int(time(20..<330)))
+    let night = Self.night(anEvent())
     clocks.append((night - Self.hour, chance(50) ? 3650 * Self.day : -3650 * Self.day))
     clocks.append((night + time(0..<2) * Self.day + Self.hour, time(-50_000..<50_000)))
     clocks.sort { $0.from < $1.from }
     // Once it is right again, it stays so for the end.
-    clocks.append((Self.end - 10 * Self.day, time(-50_000..<50_000)))
+    clocks.append((end - 10 * Self.day, time(-50_000..<50_000)))
     if chance(40) {
-      let from = Self.night(Int(time(30..<300))) - Self.hour
+      let from = Self.night(anEvent()) - Self.hour
       pauses.append(from..<from + time(2..<45) * Self.day)
     }
   }
 
   private mutating func planFaults() {
     let kinds: [StoreFault.Kind] = [
-      .closed, .truncated, .failing(500), .failing(503), .maintenance, .gateway, .unauthorised, .forbidden, .rateLimited,
-      .quotaExceeded, .conflict, .gone, .forgotten,
+      .closed, .truncated, .failing(500), .failing(503), .maintenance, .gateway, .unauthorised, .forbidden,
+      .rateLimited, .quotaExceeded, .conflict, .gone, .forgotten,
     ]
     let calls: [Set<StoreFault.Call>] = [
       Set(StoreFault.Call.allCases), [.list], [.acknowledgement], [.purchase, .history], [.token],
@@ -107,7 +127,7 @@ struct YearPlan: @unchecked Sendable {
     for store in Store.allCases {
       for _ in 0..<6 {
         // Around a night's jobs, for minutes or hours.
-        let from = Self.night(Int(time(1..<350))) - time(0..<2 * Self.hour)
+        let from = Self.night(anEvent()) - time(0..<2 * Self.hour)
         let length = chance(30) ? time(Self.minute..<10 * Self.minute) : time(2 * Self.hour..<10 * Self.hour)
         faults.append(
           StoreFault(
@@ -115,7 +135,7 @@ struct YearPlan: @unchecked Sendable {
             calls: calls[Int(time(0..<Int64(calls.count)))], every: chance(40) ? Int(time(2..<5)) : 1))
       }
       guard chance(60) else { continue }
-      let from = Self.night(Int(time(10..<280))) - Self.hour
+      let from = Self.night(anEvent()) - Self.hour
       faults.append(
         StoreFault(
           store, kinds[Int(time(0..<Int64(kinds.count)))], from..<from + time(3..<45) * Self.day,
@@ -124,10 +144,16 @@ struct YearPlan: @unchecked Sendable {
     // At the end the stores are well.
     faults = faults.map { fault in
       var fault = fault
-      let end = Self.end - 12 * Self.day
+      let end = end - 12 * Self.day
       fault.times = min(fault.times.lowerBound, end)..<min(fault.times.upperBound, end)
       return fault
     }
+  }
+
+  /// A night in which something is to be read, or the one behind.
+  private mutating func anEvent() -> Int {
+    let nights = eventful.sorted().filter { $0 < days - 20 }
+    return nights.isEmpty ? 1 : nights[Int(time(0..<Int64(nights.count)))] + Int(time(0..<2))
   }
 
   // MARK: Purchases
@@ -145,14 +171,15 @@ struct YearPlan: @unchecked Sendable {
     let id = "7000000000\(100 + number)"
     let fact = StoreTransaction(
       store: .apple, environment: environment, transactionID: id, originalTransactionID: id,
-      productID: "region.\(number)", productType: .nonConsumable, purchaseDate: moment(1..<340), ownership: .purchased,
+      productID: "region.\(number)", productType: .nonConsumable, purchaseDate: moment(1..<Int64(days - 25)),
+      ownership: .purchased,
       appAccountToken: chance(70) ? accounts[account].token : nil, price: Money(milliunits: 4990, currency: "EUR"),
       reason: "PURCHASE", signedDate: 0, trust: .signed, statement: .purchased)
     var purchase = ApplePurchase(fact, customer: account)
     purchase.historyDelay = chance(70) ? time(0..<5 * Self.minute) : 0
     if chance(50) {
       let day = (fact.purchaseDate - Self.start) / Self.day
-      let refund = max(moment(day + 1..<min(350, day + 60)), fact.purchaseDate + Self.hour)
+      let refund = max(moment(day + 1..<max(day + 2, min(Int64(days - 15), day + 60))), fact.purchaseDate + Self.hour)
       purchase.changes.append(.init(at: refund, isRefund: true))
       if chance(30) { purchase.changes.append(.init(at: refund + time(Self.hour..<9 * Self.day), isRefund: false)) }
     }
@@ -161,14 +188,15 @@ struct YearPlan: @unchecked Sendable {
     for (index, note) in purchase.notifications.enumerated() where chance(index == 0 ? 60 : 40) {
       // Late ones come in another order, and some twice.
       for _ in 0..<(chance(20) ? 2 : 1) {
-        deliver(.appleNotification(number, index: index), at: note.at + time(0..<(chance(20) ? 3 * Self.day : 5000)), nil)
+        deliver(
+          .appleNotification(number, index: index), at: note.at + time(0..<(chance(20) ? 3 * Self.day : 5000)), nil)
       }
     }
   }
 
   private mutating func playOrder(_ number: Int) {
     let account = Int(time(0..<Int64(accounts.count)))
-    let bought = moment(1..<340)
+    let bought = moment(1..<Int64(days - 25))
     var order = PlayOrder(
       orderID: chance(92) ? "GPA.3300-0000-0000-\(10_000 + number)" : nil, token: "token-\(seed)-\(number)",
       products: ["area.\(number)"], accountToken: chance(70) ? accounts[account].token : nil, boughtAt: bought)
@@ -180,7 +208,7 @@ struct YearPlan: @unchecked Sendable {
     if chance(15) { order.paidAt = chance(80) ? bought + time(Self.hour..<2 * Self.day) : nil }
     if chance(40), let paid = order.paidAt {
       let day = (paid - Self.start) / Self.day
-      let at = max(moment(day + 1..<min(350, day + 60)), paid + Self.hour)
+      let at = max(moment(day + 1..<max(day + 2, min(Int64(days - 15), day + 60))), paid + Self.hour)
       order.refund = .init(at: at, seenAt: at + (chance(50) ? time(0..<10 * Self.minute) : 0))
     }
     // A tester's app acknowledges at once; so do some others.

@@ -2,7 +2,6 @@ import CryptoExtras
 import Foundation
 import StoreSimulators
 import Support
-import Synchronization
 import TestSupport
 
 @testable import PurchaseLedger
@@ -23,13 +22,10 @@ final class YearRun {
   }
 
   let plan: YearPlan
-  let settings: PullSettings
-  let retry: RetryPolicy
-  let clock = VirtualClock(at: YearPlan.start)
+  private let clock = VirtualClock(at: YearPlan.start)
   private let machine: Machine
-  private var stores: SimulatedStores!
+  private var jobsOfShop: NightlyJobs!
   private let verifier: EvidenceVerifier
-  private let identity: StoreIdentity
   private var waiting: [YearPlan.Delivery]
   /// When the ledger could know that an order is to be acknowledged, and by how many jobs later.
   private var knownAt: [Int: (time: Int64, jobs: Int)] = [:]
@@ -39,22 +35,22 @@ final class YearRun {
   private(set) var jobs = 0
   private(set) var endings: [Ending: Int] = [:]
 
-  private init(_ plan: YearPlan, _ settings: PullSettings, _ retry: RetryPolicy) throws {
-    (self.plan, self.settings, waiting) = (plan, settings, plan.deliveries)
+  private init(_ plan: YearPlan) throws {
+    (self.plan, waiting) = (plan, plan.deliveries)
     machine = try Machine()
     let clock = clock
-    var retry = retry
-    retry.sleep = { clock.advance(by: Int64($0 * 1000)) }
-    self.retry = retry
     var shapes = [EphemeralCA.Shape(), EphemeralCA.Shape()]
     shapes[0].leafValidity = 946_684_800_000..<plan.renewedAt + 30 * YearPlan.day
     shapes[1].leafValidity = plan.renewedAt - YearPlan.day..<4_102_444_800_000
     let authorities = try EphemeralCA.succession(shapes)
+    var policy = LedgerPolicy()
+    policy.environment = plan.environment
     var identity = StoreIdentity(
       rootCertificates: [authorities[0].rootCertificate], bundleID: ShopGenerator.bundleID,
       appAppleID: ShopGenerator.appAppleID, packageName: ShopGenerator.packageName)
     identity.googlePublicKey = Array(Self.key.publicKey.derRepresentation)
     identity.requiresApp = true
+    identity = identity.bounded(by: policy)
     self.identity = identity
     verifier = try EvidenceVerifier(identity: identity)
     var apple = AppStoreSimulator.Setup(authorities[0])
@@ -68,74 +64,68 @@ final class YearRun {
       AppStoreSimulator(apple, clock: clock) { plan.truth.apple },
       PlaySimulator(play, clock: clock, orders: plan.truth.play)
     )
-    var policy = LedgerPolicy()
-    policy.environment = plan.environment
     let ledger = try Ledger.create(at: machine.path, policy: policy, clock: .fixed(YearPlan.start))
     try ledger.openAccounts(plan.accounts)
     ledger.close()
   }
 
+  private let identity: StoreIdentity
   private let simulators: (apple: AppStoreSimulator, play: PlaySimulator)
 
   /// - Parameters:
+  ///   - pace: How many nights have jobs.
   ///   - settings: Without a margin, the overlap or the repetition the year must lose something.
+  ///   - byCommands: Whether the built command does the jobs, in processes of its own.
   static func live(
-    _ plan: YearPlan, settings: PullSettings = .init(),
-    retry: RetryPolicy = .init(attemptsMax: 3, firstDelay: 1, delayMax: 20)
+    _ plan: YearPlan, pace: Pace = .eventful, settings: PullSettings = .init(), byCommands: Bool = false
   ) async throws -> YearRun {
-    let run = try YearRun(plan, settings, retry)
+    let run = try YearRun(plan)
     let machine = run.machine
-    run.stores = try await SimulatedStores.start(
-      run.simulators.apple, run.simulators.play, clock: run.clock
-    ) { _, answer in machine.answer(answer) }
+    let stores = try await SimulatedStores.start(run.simulators.apple, run.simulators.play, clock: run.clock) {
+      machine.answer($1)
+    }
+    run.jobsOfShop = NightlyJobs(
+      clock: run.clock, machine: machine, stores: stores, identity: run.identity, environment: plan.environment,
+      settings: settings, command: byCommands ? try Command(built: "purchase-ledger") : nil)
     let result: Result<Void, any Error>
-    do { result = .success(try await run.year()) } catch { result = .failure(error) }
-    try await run.stores.server.stop()
+    do { result = .success(try await run.year(pace)) } catch { result = .failure(error) }
+    try await stores.server.stop()
     try result.get()
     return run
   }
 
-  private func year() async throws {
-    var isBusy = true
-    for night in 0..<365 {
+  /// Which nights have jobs.
+  enum Pace {
+    case every
+    /// Those behind an event, one or two behind a job that did not end with 0, and one in three weeks.
+    case eventful
+  }
+
+  private func year(_ pace: Pace) async throws {
+    var busy = 0
+    let eventful = plan.eventful
+    for night in 0..<plan.days {
       let time = YearPlan.night(night)
       let hasNews = waiting.first.map { $0.at <= time } ?? false
       try await deliver(until: time)
       if plan.pauses.contains(where: { $0.contains(time) }) { continue }
-      // Nights in which nothing can happen are left out but one in a week.
-      let isMarked = marks.contains(night)
-      guard hasNews || isBusy || isMarked || night % 7 == 0 else { continue }
+      let isMarked = hasNews || eventful.contains(night)
+      guard pace == .every || isMarked || busy > 0 || night % 21 == 0 else { continue }
       clock.advance(to: time)
-      let kill = plan.kills.first { $0.night == night }
-      let ended = try await jobsOfNight(kill)
-      isBusy = hasNews || isMarked || ended.contains { $0 != .code(0) }
-      if night % 3 != 0, plan.faults.contains(where: { $0.times.contains(time) && $0.times.count > 3 * YearPlan.day }) {
-        isBusy = false
-      }
+      let ended = try await jobsOfNight(plan.kills.first { $0.night == night })
+      busy = ended.allSatisfy { $0 == .code(0) } ? 0 : isMarked ? 2 : busy - 1
     }
     try await settle()
   }
 
-  /// The nights with an event at a store, and those behind.
-  private lazy var marks: Set<Int> = {
-    let apple = plan.truth.apple.flatMap { $0.notifications.map(\.at) }
-    let play = plan.truth.play.flatMap { [$0.boughtAt, $0.paidAt, $0.deadline, $0.refund?.seenAt].compactMap(\.self) }
-    let states = plan.clocks.map(\.from) + plan.faults.flatMap { [$0.times.lowerBound, $0.times.upperBound] }
-    return Set(
-      (apple + play + states).flatMap { time in
-        let night = Int((time - YearPlan.start + YearPlan.day - 1) / YearPlan.day)
-        return [night, night + 1]
-      })
-  }()
-
   /// After the year the stores are well and the clock is right: in a few nights everything is in order.
   private func settle() async throws {
-    for night in 365..<385 {
+    for night in plan.days..<plan.days + 20 {
       clock.advance(to: YearPlan.night(night))
       try await deliver(until: clock.now)
       let ended = try await jobsOfNight(nil)
-      if night > 367, ended.allSatisfy({ $0 == .code(0) }) { return try compare() }
-      if night == 384 { problems.append("the jobs of the last night ended with \(ended)") }
+      if ended.allSatisfy({ $0 == .code(0) }) { return try compare() }
+      if night == plan.days + 19 { problems.append("the jobs of the last night ended with \(ended)") }
     }
     try compare()
   }
@@ -160,6 +150,7 @@ final class YearRun {
       case .quarantined:
         // Neither the device nor the store regards it as delivered, and it comes again.
         var again = next
+        again.bytes = bytes
         again.at += 6 * YearPlan.hour
         waiting.append(again)
         waiting.sort { $0.at < $1.at }
@@ -170,6 +161,11 @@ final class YearRun {
 
   private func piece(_ delivery: YearPlan.Delivery) throws -> ([UInt8], Submission.Channel) {
     let apple = simulators.apple
+    if let bytes = delivery.bytes {
+      if case .appleNotification = delivery.piece { return (bytes, .storeNotification) }
+      if case .playMessage = delivery.piece { return (bytes, .storeNotification) }
+      return (bytes, .app)
+    }
     switch delivery.piece {
     case .transaction(let index):
       return (apple.signedTransaction(plan.truth.apple[index], at: delivery.at), .app)
@@ -200,23 +196,15 @@ final class YearRun {
 
   // MARK: Jobs
 
-  private enum Job: CaseIterable {
-    case google
-    case apple
-    case reconcile
-
-    var store: Store? { self == .google ? .google : self == .apple ? .apple : nil }
-  }
-
   private func jobsOfNight(_ kill: YearPlan.Kill?) async throws -> [Ending] {
     var found: [Ending] = []
     var left = kill
-    for job in Job.allCases {
+    for job in NightlyJobs.Job.allCases {
       let began = clock.now
       let before = machine.requests
       machine.arm(left)
       var ending: Ending
-      do { ending = .code(try await run(job)) } catch {
+      do { ending = .code(try await jobsOfShop.run(job, ahead: plan.ahead(at: began))) } catch {
         ending = .failed("\(error)")
       }
       if machine.disarm() { (ending, left) = (.killed, nil) }
@@ -228,40 +216,11 @@ final class YearRun {
         fault.store == job.store && fault.times.overlaps(began..<max(clock.now, began + 1))
       }
       if job == .google, !isFaulty, ending != .killed { goodJobs.append(began) }
-      if case .failed(let reason) = ending, !isFaulty {
-        problems.append("\(job) at \(ReconcileReport.time(began)): \(reason)")
+      if ending != .killed, ending != .code(0), ending != .code(1), !isFaulty {
+        problems.append("\(job) at \(ReconcileReport.time(began)) ended with \(ending)")
       }
     }
     return found
-  }
-
-  private func run(_ job: Job) async throws -> Int {
-    let ledgerClock = clock.ledgerClock(ahead: plan.ahead(at: clock.now))
-    let ledger = try Ledger.open(at: machine.path, policy: nil, clock: ledgerClock)
-    defer { ledger.close() }
-    switch job {
-    case .google:
-      let client = try GooglePlayClient(
-        packageName: ShopGenerator.packageName, credentials: simulators.play.credentials(tokenURI: stores.tokenURI),
-        environment: plan.environment, verifier: try GoogleVerifier(identity: identity), clock: ledgerClock,
-        baseURL: stores.url, rate: 1_000_000, retry: retry, settings: settings)
-      return try await client.closing {
-        try await StorePull(ledger: ledger, clock: ledgerClock, settings: settings).google(
-          $0, everyone: false, acknowledge: true
-        ) { _, _ in }
-      }.needsPerson ? 1 : 0
-    case .apple:
-      let client = try AppStoreClient(
-        credentials: simulators.apple.credentials(), environment: plan.environment,
-        verifier: try AppleVerifier(identity: identity), clock: ledgerClock, baseURL: stores.url, rate: 1_000_000,
-        retry: retry, settings: settings)
-      return try await client.closing {
-        try await StorePull(ledger: ledger, clock: ledgerClock, settings: settings).apple(
-          $0, everyone: false, transactions: []
-        ) { _, _ in }
-      }.needsPerson ? 1 : 0
-    case .reconcile: return try Reconciler(ledger: ledger).run(apply: true).isAgreed ? 0 : 1
-    }
   }
 
   // MARK: The end
@@ -289,7 +248,8 @@ final class YearRun {
       let counts = order.kind == .test ? plan.environment == .sandbox : plan.environment == .production
       let isActive = order.isPaid(at: now) && void == nil && counts
       for id in order.transactionIDs {
-        try check(.google, id, isActive: isActive, "\(order.kind), paid: \(order.isPaid(at: now)), void: \(void as Any)")
+        try check(
+          .google, id, isActive: isActive, "\(order.kind), paid: \(order.isPaid(at: now)), void: \(void as Any)")
       }
       if void?.reason == 8, let deadline = order.deadline, let known = knownAt[index], order.kind != .test {
         let chances = goodJobs.filter { $0 > known.time && $0 < deadline - YearPlan.minute }.count
@@ -299,7 +259,7 @@ final class YearRun {
       }
     }
     if try !ledger.verify().isClean { problems.append("the ledger does not verify") }
-    let report = try Reconciler(ledger: ledger).run(apply: false)
+    let report = try Reconciler(ledger: ledger).run(apply: false) { problems.append("reconcile: \($0)") }
     if !report.isAgreed { problems.append("reconcile: \(report.remaining) remain, \(report.unknowns)") }
   }
 }
