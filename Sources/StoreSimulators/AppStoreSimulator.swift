@@ -36,13 +36,13 @@ package final class AppStoreSimulator: Sendable {
 
   /// The In-App Purchase key that it accepts.
   package let key = P256.Signing.PrivateKey()
-  let clock: VirtualClock
+  let clock: SimulatedClock
   package let setup: Setup
   private let truth: @Sendable () -> [ApplePurchase]
   private let count = Mutex((hour: Int64(0), requests: 0, total: 0))
 
   /// - Parameter truth: The purchases, as they are now.
-  package init(_ setup: Setup, clock: VirtualClock, truth: @escaping @Sendable () -> [ApplePurchase]) {
+  package init(_ setup: Setup, clock: SimulatedClock, truth: @escaping @Sendable () -> [ApplePurchase]) {
     (self.setup, self.clock, self.truth) = (setup, clock, truth)
   }
 

@@ -32,12 +32,12 @@ package final class PlaySimulator: Sendable {
     package init(_ key: _RSA.Signing.PrivateKey) { self.key = key }
   }
 
-  let clock: VirtualClock
+  let clock: SimulatedClock
   package let setup: Setup
   private let orders: Mutex<[PlayOrder]>
   private let counts = Mutex((minute: Int64(0), buckets: [StoreFault.Call: Int](), total: 0))
 
-  package init(_ setup: Setup, clock: VirtualClock, orders: [PlayOrder]) {
+  package init(_ setup: Setup, clock: SimulatedClock, orders: [PlayOrder]) {
     (self.setup, self.clock) = (setup, clock)
     self.orders = Mutex(orders)
   }

@@ -14,7 +14,7 @@ package final class SimulatedStores: Sendable {
   ///   - latency: How long a request is under way, in milliseconds of the virtual clock: half of it before the answer.
   ///   - watch: Sees each request and its answer, and may put another in its place.
   package static func start(
-    _ apple: AppStoreSimulator, _ play: PlaySimulator, clock: VirtualClock, latency: Int64 = 80,
+    _ apple: AppStoreSimulator, _ play: PlaySimulator, clock: SimulatedClock, latency: Int64 = 80,
     watch: @escaping @Sendable (StoreServer.Request, () -> StoreServer.Reply) -> StoreServer.Reply = { $1() }
   ) async throws -> SimulatedStores {
     let server = try await StoreServer.start { request, _ in

@@ -20,7 +20,7 @@ import Testing
 
   /// The page's `ledger.json` with the files that it names, the addresses of the simulated stores and their keys.
   private final class Shop {
-    let clock = VirtualClock(at: WallClock.now())
+    let clock = SimulatedClock(at: WallClock.now())
     let folder: TemporaryFolder
     let stores: SimulatedStores
 

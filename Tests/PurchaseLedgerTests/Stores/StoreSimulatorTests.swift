@@ -19,7 +19,7 @@ import Testing
 
   /// A shop of a customer who buys every ten days, for 25 times.
   private struct Apple {
-    let clock = VirtualClock(at: now)
+    let clock = SimulatedClock(at: now)
     let store: AppStoreSimulator
     let field: String
 
@@ -136,7 +136,7 @@ import Testing
   // MARK: Google
 
   private struct Play {
-    let clock = VirtualClock(at: now)
+    let clock = SimulatedClock(at: now)
     let store: PlaySimulator
     var field = "Bearer simulated-\(now)"
 

@@ -18,7 +18,7 @@ struct NightlyJobs {
     var store: Store? { self == .google ? .google : self == .apple ? .apple : nil }
   }
 
-  let clock: VirtualClock
+  let clock: SimulatedClock
   let machine: Machine
   let stores: SimulatedStores
   let identity: StoreIdentity

@@ -22,7 +22,7 @@ final class YearRun {
   }
 
   let plan: YearPlan
-  private let clock = VirtualClock(at: YearPlan.start)
+  private let clock = SimulatedClock(at: YearPlan.start)
   private let machine: Machine
   private var jobsOfShop: NightlyJobs!
   private let verifier: EvidenceVerifier

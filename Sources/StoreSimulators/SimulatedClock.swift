@@ -3,7 +3,7 @@ import Synchronization
 
 /// The clock of simulated stores, in milliseconds since 1970. It moves only when something happens: a request, a wait
 /// before a repetition, the next night.
-package final class VirtualClock: Sendable {
+package final class SimulatedClock: Sendable {
   private let time: Mutex<Int64>
 
   package init(at time: Int64) { self.time = Mutex(time) }
