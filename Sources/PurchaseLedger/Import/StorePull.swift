@@ -101,8 +101,7 @@ package struct StorePull: Sendable {
       isWhole || !failed.isEmpty ? try ledger.readStatement { try StoreQuestion.purchases($0, in: environment) } : []
     let questions =
       hints + unconfirmed + purchases.filter { failed.contains($0.key) } + (isWhole ? round.rest(of: purchases) : [])
-    // What is not recorded may be of several products, too: a message and a bare token name one.
-    let orders = Set(questions.filter { $0.isOfSeveral || !$0.isKnown }.map(\.hint.purchaseToken))
+    let orders = Set(questions.filter(\.isOfSeveral).map(\.hint.purchaseToken))
     for (index, question) in questions.enumerated() where !run.isOver(.purchase) {
       progress(index + 1, questions.count)
       let isOfRound = index >= questions.count - round.count
