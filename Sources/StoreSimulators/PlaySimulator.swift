@@ -95,6 +95,9 @@ package final class PlaySimulator: Sendable {
     let parts = request.path.split(separator: "/").map { part in
       String(decoding: PercentEncoding.decode(part.utf8) ?? [], as: UTF8.self)
     }
+    if request.method == "GET", parts.count == 5, parts[3] == setup.packageName, parts[4] == "orders:batchGet" {
+      return prices(request, now)
+    }
     guard parts.count >= 6, parts[3] == setup.packageName, parts[4] == "purchases" else { return Self.notFound }
     switch (request.method, parts[5], parts.count) {
     case ("GET", "voidedpurchases", 6): return voided(request, now, isForgetful: fault == .forgotten)
@@ -244,6 +247,29 @@ package final class PlaySimulator: Sendable {
       "purchaseStateContext": {"purchaseState": "\(state)"}, "productLineItem": [\(items.joined(separator: ","))], \
       "acknowledgementState": "ACKNOWLEDGEMENT_STATE_\(acknowledged)", "regionCode": "AT"}
       """)
+  }
+
+  /// `orders.batchGet`, which knows all that are asked for or answers nothing: what was paid, with tax and country.
+  private func prices(_ request: StoreServer.Request, _ now: Int64) -> StoreServer.Reply {
+    let asked = request.target.drop { $0 != "?" }.dropFirst().split(separator: "&").map { $0.dropFirst(9) }
+    let orders = asked.compactMap { id in present.first { $0.orderID == String(id) && $0.boughtAt <= now } }
+    guard !asked.isEmpty, orders.count == asked.count else { return Self.notFound }
+    let texts = orders.map { order in
+      let void = order.void(at: now)
+      let state =
+        void != nil
+        ? "REFUNDED" : order.isCancelled(at: now) ? "CANCELED" : order.isPaid(at: now) ? "PROCESSED" : "PENDING"
+      let items = order.products.map {
+        #"{"productId": "\#($0)", "total": {"currencyCode": "EUR", "units": "4", "nanos": 990000000}}"#
+      }
+      let history = void.map { #""orderHistory": {"refundEvent": {"eventTime": "\#(Self.date($0.at))"}}, "# } ?? ""
+      return """
+        {"orderId": "\(order.orderID ?? "")", "purchaseToken": "\(order.token)", "state": "\(state)", \(history)\
+        "createTime": "\(Self.date(order.statedTime(at: now)))", "lineItems": [\(items.joined(separator: ","))], \
+        "buyerAddress": {"buyerCountry": "AT"}}
+        """
+    }
+    return .json(#"{"orders": [\#(texts.joined(separator: ","))]}"#)
   }
 
   private static func date(_ time: Int64) -> String {
