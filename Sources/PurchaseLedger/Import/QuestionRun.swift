@@ -156,7 +156,7 @@ struct QuestionRun {
             LedgerError(.notInStore, at: question.order, "the store's answer states no price of it that can be used"))
           continue
         }
-        if failures[name] != nil { try await settle(name, question, []) }
+        if failures[name] != nil { try await settle(name, question, PullReport()) }
       }
     } catch let error as LedgerError where error.isOfStore {
       if error.code == .notInStore, Set(questions.map(\.order)).count > 1 {
