@@ -1,5 +1,6 @@
 import Foundation
 import Synchronization
+import StoreSimulators
 import TestSupport
 import Testing
 

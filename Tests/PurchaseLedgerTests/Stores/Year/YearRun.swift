@@ -217,7 +217,7 @@ final class YearRun {
       }
       if job == .google, !isFaulty, ending != .killed { goodJobs.append(began) }
       if ending != .killed, ending != .code(0), ending != .code(1), !isFaulty {
-        problems.append("\(job) at \(ReconcileReport.time(began)) ended with \(ending)")
+        problems.append("\(job) at \(TimeText.minute(began)) ended with \(ending)")
       }
     }
     return found
