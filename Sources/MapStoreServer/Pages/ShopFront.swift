@@ -83,14 +83,14 @@ struct ShopFront: Sendable {
     var css = ""
     if let accent = options.accent {
       try check(accent, "accent", on: paper)
-      css += ":root { --accent: \(accent); }\n"
+      css += ":root {--accent: \(accent);}\n"
     }
     // A light page's accent is too dark for a dark page, so each has its own.
     if let accent = options.accentDark {
       try check(accent, "accentDark", on: darkPaper)
-      css += "@media (prefers-color-scheme: dark) { :root { --accent: \(accent); } }\n"
+      css += "@media (prefers-color-scheme: dark) { :root {--accent: \(accent);} }\n"
     } else {
-      css += "@media (prefers-color-scheme: dark) { :root { --accent: #7cc79f; } }\n"
+      css += "@media (prefers-color-scheme: dark) { :root {--accent: #7cc79f;} }\n"
     }
     return ReplyBody(Array(css.utf8))
   }
