@@ -166,8 +166,8 @@ import Testing
     try await stand.stores.stop()
   }
 
-  /// The server is killed with -9 while it asks a store. What it had acknowledged is recorded, and the purchase that was
-  /// in the air is submitted again.
+  /// The server is killed with -9 while it asks a store. What it had acknowledged is recorded, and the pending purchase
+  /// is submitted again.
   @Test func killedWhileAStoreIsAsked() async throws {
     let (isHanging, authority) = (Locked(false), Locked<EphemeralCA?>(nil))
     let stand = try await Stand { request in
@@ -182,7 +182,7 @@ import Testing
       let pieces = try Store.allCases.flatMap { store in try (1...3).map { try stand.evidence(store, id: $0) } }
       let server = try ServerProcess(stand.shop)
       let first = try stand.submit(Array(pieces[..<4]), to: server)
-      #expect(first.allSatisfy(\.shouldFinish))
+      #expect(first.allSatisfy { $0.shouldFinish }, "\(first)")
       isHanging.withLock { $0 = true }
       let before = stand.stores.requests.count
       let (port, token) = (server.port, stand.token)

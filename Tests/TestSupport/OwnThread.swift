@@ -4,8 +4,8 @@ public import Testing
 /// Runs each test of a suite on threads of its own, and two more tests at a time than there are cores.
 ///
 /// Most tests here wait for programs, files and sockets: one a core would leave the cores idle half the time. On
-/// Swift's few threads, for which all tests would queue at once, they would delay by minutes the tests that measure time
-/// and the servers that run in this process.
+/// Swift's few threads all tests would queue at once, and would delay the tests that measure time, and the servers of
+/// this process, by minutes.
 public struct OwnThreadTrait: SuiteTrait, TestTrait, TestScoping {
   private static let gate = Gate(width: ProcessInfo.processInfo.activeProcessorCount + 2)
   /// A suite inside a suite has the trait twice.

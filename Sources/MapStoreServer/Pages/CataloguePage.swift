@@ -136,7 +136,7 @@ struct CataloguePage {
       \(region.near.map(near) ?? "")\(region.places.map(places) ?? "")\
       \(region.description.map { "<p class=\"about\">\(Markup.escaped($0))</p>" } ?? "")
       <p class="facts">\(facts.map { "<span>\(Markup.escaped($0))</span>" }.joined())</p>
-      \(Credits.html(region.attribution, "attribution"))</div>
+      \(CreditLine.html(region.attribution, "attribution"))</div>
       <p class="price">\(frame.price(of: region, snapshot.list?[region.productId]))</p>
       </li>
       """
@@ -171,7 +171,7 @@ extension PageFrame {
 }
 
 /// The credits of a region, which licences want on every page that shows it.
-enum Credits {
+enum CreditLine {
   static func html(_ attribution: String?, _ className: String) -> String {
     guard let attribution, !attribution.isEmpty else { return "" }
     return "<p class=\"\(className)\">\(Markup.escaped(plain(attribution)))</p>"

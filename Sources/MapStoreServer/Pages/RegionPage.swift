@@ -36,7 +36,7 @@ struct RegionPage {
         <div class="columns">
         <div>
         \(preview)
-        \(Credits.html(region.attribution, "credits"))
+        \(CreditLine.html(region.attribution, "credits"))
         </div>
         <div>
         \(offer)

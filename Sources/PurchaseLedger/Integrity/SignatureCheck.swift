@@ -271,7 +271,7 @@ private struct SignatureCheck: Sendable {
     return verdict
   }
 
-  /// The contexts in which to decode evidence: only Google's products and orders take more than the environment from it.
+  /// The contexts in which to decode evidence. Only Google's products and orders need more than the environment.
   private func contexts(_ stated: Set<EvidenceContext>, for kind: EvidenceKind) -> Set<EvidenceContext> {
     if stated.isEmpty { return [EvidenceContext(environment: environment)] }
     return [.googleProduct, .googleOrder].contains(kind)

@@ -7,7 +7,7 @@ package struct ActReason: Sendable, Hashable {
 
   /// - Throws: `LedgerError` (`input`) without a reason or author; both are kept for ever.
   package init(_ reason: String, by author: String) throws(LedgerError) {
-    let texts = [("--reason", reason), ("--by", author)]
+    let texts = [("reason", reason), ("author", author)]
     for (name, text) in texts where text.trimmingWhitespace.isEmpty || text.utf8.count > 1024 {
       throw LedgerError(.input, at: name, "must have 1 to 1,024 bytes", remedy: "say why, without personal data")
     }
@@ -38,7 +38,7 @@ extension Ledger {
     return try write { recorder in
       _ = try recorder.living(account)
       if let until, until <= recorder.now {
-        throw LedgerError(.input, at: "--until", "has passed", remedy: "name a later time, or leave it out")
+        throw LedgerError(.input, at: "until", "has passed", remedy: "name a later time, or leave it out")
       }
       let key = TransactionKey.granted(.random(), in: recorder.policy.environment)
       try recorder.append(
@@ -77,7 +77,7 @@ extension Ledger {
     try write { recorder in
       let row = try recorder.living(account)
       if let until, until <= recorder.now {
-        throw LedgerError(.input, at: "--until", "has passed", remedy: "name a later day")
+        throw LedgerError(.input, at: "until", "has passed", remedy: "name a later day")
       }
       if until == nil, try recorder.projections.acts.last(.reviewer, for: row.number)?.until == nil {
         throw LedgerError(.account, at: "\(account)", "is not on the list", remedy: "reviewers list shows who is")

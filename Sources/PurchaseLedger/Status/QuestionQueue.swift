@@ -43,8 +43,8 @@ package struct QuestionQueue: Sendable {
 }
 
 extension Ledger {
-  /// All that waits for the stores: questions about refunds, acknowledgements, each the one due first first, then questions, unconfirmed purchases
-  /// and other questions that failed.
+  /// All that waits for the stores, in this order: questions about refunds and acknowledgements, sorted by deadline,
+  /// then questions, unconfirmed purchases and other questions that failed.
   package func queue() throws -> QuestionQueue {
     let environment = try policy.environment
     return try read { db in
