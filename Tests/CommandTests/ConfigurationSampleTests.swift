@@ -26,7 +26,7 @@ import Testing
         "linkSeconds", "sessionSeconds", "grantSeconds", "limits", "products", "appAppleId", "googlePublicKey",
         "packageName", "googlePushKeys", "googlePushAudience", "googlePushAccount", "refuseAppleV1", "hmacKeyFiles",
         "grantKeyFiles", "accelPrefix", "trustedProxies", "drainTimeout", "logLevel", "web",
-        "apple", "google",
+        "apple", "google", "pages",
       ],
       error: "AppleRootCA-G3.cer: cannot be read"),
     Sample(

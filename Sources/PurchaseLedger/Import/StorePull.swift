@@ -67,7 +67,7 @@ package struct StorePull: Sendable {
       if isOfRound, !run.isOver(.history, .refunds) { try await round.pass(question.key.id, run) }
     }
     if isWhole, !run.isOver(.history, .refunds), try await round.end() {
-      try snapshot.cover(.apple, environment)
+      try snapshot.cover(.apple, environment, clockAhead: run.report.clockAhead)
       if !run.report.isHeld { try snapshot.closeLostWindow(of: .apple, environment) }
     }
     return run.report
@@ -124,7 +124,7 @@ package struct StorePull: Sendable {
     if acknowledge { try await acknowledgeAll(clients, &run, again: true) }
     try await askPrices(clients, &run)
     if isWhole, !run.isOver(.purchase), try await round.end() {
-      try snapshot.cover(.google, environment)
+      try snapshot.cover(.google, environment, clockAhead: run.report.clockAhead)
       // Each purchase was queried, so the gap is closed unless an answer was quarantined.
       if !run.report.isHeld { try snapshot.closeLostWindow(of: .google, environment) }
     }

@@ -125,9 +125,15 @@ package struct Snapshot: SnapshotSink {
 
   /// Marks the snapshot as complete for a store, even if it is empty: transactions that it lacks are then own-only.
   /// Without this mark they are not compared.
-  package func cover(_ store: Store, _ environment: StoreEnvironment) throws {
+  ///
+  /// - Parameter clockAhead: How far this machine's clock is ahead of the store's, in milliseconds: the mark has the
+  ///   store's time.
+  package func cover(_ store: Store, _ environment: StoreEnvironment, clockAhead: Int64? = nil) throws {
     guard let code = environment.code else { return }
-    try write { try $0.setCursor(Self.scope(store.code, code), to: Self.whole) }
+    try write { recorder in
+      try recorder.db.setCursor(
+        Self.scope(store.code, code), to: Self.whole, at: recorder.now - (clockAhead ?? 0))
+    }
   }
 
   /// Removes a store's transactions and its mark from the snapshot; the cursors of the pull stay.

@@ -130,6 +130,16 @@ import Testing
     #expect(try reconcile(test).0.map(\.class) == [.ownOnly, .storeOnly])
   }
 
+  /// A clock that is ten years ahead would else keep the mark in the future when it is right again.
+  @Test func theMarkOfACompletePullHasTheStoresTime() throws {
+    let test = try TestLedger()
+    let snapshot = Snapshot(of: test.ledger)
+    try snapshot.cover(.apple, .production, clockAhead: 315_360_000_000)
+    let code = try #require(StoreEnvironment.production.code)
+    let mark = try #require(try snapshot.cursor(Snapshot.scope(Store.apple.code, code)))
+    #expect(mark.updatedAt == test.ledger.clock.now() - 315_360_000_000)
+  }
+
   @Test func case22_aRefundWithALostNotificationIsFoundAndRevokes() throws {
     let test = try TestLedger()
     let a = try test.account()
