@@ -113,7 +113,7 @@ extension ProductList {
 
     func array(_ value: JSONValue, _ name: String, _ place: String) throws(Fault) -> [JSONValue] {
       guard let member = value[name] else { return [] }
-      guard case .array(let elements) = member else { throw Fault("\(place) is no list", remedy: "write [...]") }
+      guard case .array(let elements) = member else { throw Fault("\(place) must be a list", remedy: "write [...]") }
       return elements
     }
 
@@ -123,13 +123,15 @@ extension ProductList {
       case .string(let text): return text
       // Digits as they are written: 4.90.
       case .number(let digits) where name == "price": return digits
-      default: throw Fault("\(place) is no text", remedy: "write it in quotation marks")
+      default: throw Fault("\(place) must be text", remedy: "write it in quotation marks")
       }
     }
 
     func texts(_ value: JSONValue, _ name: String, _ place: String) throws(Fault) -> [String] {
       try array(value, name, place).map { (element) throws(Fault) in
-        guard case .string(let text) = element else { throw Fault("\(place) has no texts", remedy: "write ids") }
+        guard case .string(let text) = element else {
+          throw Fault("\(place) must be a list of texts", remedy: "write ids")
+        }
         return text
       }
     }
